@@ -1,0 +1,94 @@
+"""musculo: how bodies move, and which muscles move them.
+
+    import musculo
+    model = musculo.read_osim("arm26.osim")
+    tau = musculo.inverse_dynamics(model, q, u, udot)
+
+Arrays `q, u, udot` hold all coordinates of the file in its order, shape (frames, n) or (n,); SI units and radians.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public names by the module that holds them; imported on first use, so that `musculo --help` need not wait.
+_HOME = {
+    "musculo.errors": (
+        "InvalidFile",
+        "InvalidInput",
+        "InvalidModel",
+        "MusculoError",
+        "SingularSystem",
+        "UnknownName",
+        "Unsupported",
+    ),
+    "musculo.io": ("read_osim", "write_osim"),
+    "musculo.model.model": ("Model",),
+    "musculo.model.body": ("Body", "Marker", "Placement"),
+    "musculo.model.coordinate": ("Coordinate",),
+    "musculo.embedding.embedding": ("embedding",),
+    "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
+    "musculo.dynamics.poses": ("Kinematics", "kinematics"),
+    "musculo.dynamics.external": ("ExternalLoad",),
+    "musculo.dynamics.inverse": (
+        "bias_forces",
+        "gravity_forces",
+        "inverse_dynamics",
+        "joint_reactions",
+        "mass_matrix",
+    ),
+    "musculo.dynamics.forward": ("forward_dynamics",),
+    "musculo.dynamics.energy": (
+        "center_of_mass",
+        "kinetic_energy",
+        "momentum",
+        "potential_energy",
+        "total_mass",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(["__version__", *_MODULE_OF])  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass
+    from musculo.dynamics.external import ExternalLoad
+    from musculo.dynamics.forward import forward_dynamics
+    from musculo.dynamics.inverse import (
+        bias_forces,
+        gravity_forces,
+        inverse_dynamics,
+        joint_reactions,
+        mass_matrix,
+    )
+    from musculo.dynamics.poses import Kinematics, kinematics
+    from musculo.embedding.embedding import embedding
+    from musculo.embedding.rates import coordinate_rates, speeds_from_rates
+    from musculo.errors import (
+        InvalidFile,
+        InvalidInput,
+        InvalidModel,
+        MusculoError,
+        SingularSystem,
+        UnknownName,
+        Unsupported,
+    )
+    from musculo.io import read_osim, write_osim
+    from musculo.model.body import Body, Marker, Placement
+    from musculo.model.coordinate import Coordinate
+    from musculo.model.model import Model
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'musculo' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

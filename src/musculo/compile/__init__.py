@@ -1,0 +1,1 @@
+"""Model -> arrays: folding, merging, ordering."""

@@ -1,0 +1,64 @@
+"""Loads from outside: forces and moments on bodies, as labs measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.compile.compiled import CompiledModel
+from musculo.dynamics.poses import Kinematics
+from musculo.errors import InvalidInput, UnknownName
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalLoad:
+    """A force and a moment on one body.
+
+    Args:
+        body: the body it acts on.
+        force: (3,) or (frames, 3) [N].
+        point: (3,) or (frames, 3) where the force acts [m].
+        moment: (3,) or (frames, 3) free moment [N m].
+        force_in: frame in which force and moment are expressed: `ground` (default) or any frame of the model.
+        point_in: frame in which the point is given: `ground` (default) or any frame of the model.
+    """
+
+    body: str
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    moment: ArrayLike = (0.0, 0.0, 0.0)
+    force_in: str = "ground"
+    point_in: str = "ground"
+
+
+def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((3,), (frames, 3)):
+        raise InvalidInput(f"external load: {name} has shape {array.shape}; it needs (3,) or ({frames}, 3)")
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"external load: {name} holds a number that is not finite; fill such frames first")
+    return np.broadcast_to(array, (frames, 3))
+
+
+def node_wrenches(compiled: CompiledModel, kinematics: Kinematics, loads: Sequence[ExternalLoad]) -> FloatArray:
+    """(frames, 6 nodes): force, then moment about ground's origin, on each node, in ground."""
+    frames = kinematics.frames
+    wrenches = np.zeros((frames, compiled.tree.parent.size, 6))
+    for load in loads:
+        if load.body not in compiled.body_node:
+            raise UnknownName("body", load.body, compiled.body_node, "an external load")
+        force, point = _vectors("force", load.force, frames), _vectors("point", load.point, frames)
+        moment = _vectors("moment", load.moment, frames)
+        R, _ = kinematics.batch_pose(load.force_in)
+        force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
+        R, p = kinematics.batch_pose(load.point_in)
+        point = p + np.einsum("fij,fj->fi", R, point)
+        node = compiled.body_node[load.body]
+        wrenches[:, node, :3] += force
+        wrenches[:, node, 3:] += moment + np.cross(point, force)
+    return np.ascontiguousarray(wrenches.reshape(frames, -1))

@@ -1,0 +1,131 @@
+"""Accelerations from forces, with couplers, locked and prescribed coordinates embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.dynamics.external import ExternalLoad, node_wrenches
+from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.poses import kinematics
+from musculo.embedding.embedding import CONSISTENT, Embedding, embedding
+from musculo.errors import InvalidInput, SingularSystem, Unsupported
+from musculo.kernels.frames import aba_frames, over_frames
+from musculo.model.model import Model
+
+# A hinge inertia below this part of the articulated inertia it is taken from is rounding, not mass.
+_SINGULAR = 1e-13
+
+
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike,
+    tau: ArrayLike,
+    external: Sequence[ExternalLoad] = (),
+    time: ArrayLike = 0.0,
+    threads: int | None = None,
+) -> FloatArray:
+    """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
+
+        J^T M J zudot = J^T (tau - C(q, u) - g(q) + J_ext^T external - M b),   udot = J zudot + b
+
+    Where J merely selects coordinates (locked or prescribed ones, or none) the articulated-body recursion is used.
+
+    Args:
+        model: the model.
+        q, u: (frames, n) or (n,) coordinates and speeds of all the file, consistent with couplers and locks.
+        tau: (frames, n_u) or (n_u,) generalised forces of the tree; those on locked coordinates do nothing.
+        external: loads from outside.
+        time: (frames,) or a number, for prescribed motion [s].
+        threads: at most so many; all cores by default.
+
+    Raises:
+        InvalidInput: q or u contradicts a coupler, lock or prescribed motion.
+        SingularSystem: a mass matrix that cannot be inverted; names the joint.
+        Unsupported: the model has closed loops.
+    """
+    c, e = compiled(model), embedding(model)
+    if e.unsolved:
+        raise Unsupported(
+            f"constraint {e.unsolved[0]!r} closes a loop, and forward dynamics of closed loops is not there yet; "
+            "switch it off (enforced=False) to compute the open tree"
+        )
+    Q, single = frames_of("q", q, model.coordinate_names)
+    U, _ = frames_of("u", u, model.speed_names)
+    T, _ = frames_of("tau", tau, model.speed_names)
+    frames = same_frames(q=Q, u=U, tau=T)
+    e.check(Q, time)
+    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time) if e.rules else None
+    if motion is not None:
+        _check_speeds(model, U, motion.u)
+    if motion is None or e.selects:
+        bias = np.zeros_like(U) if motion is None else motion.b
+        udot = _articulated(model, c, e, Q, U, T, bias, external, frames, threads)
+    else:
+        rest = inverse_dynamics(model, Q, U, motion.b, external, threads)
+        J = motion.J
+        mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads) @ J
+        force = np.einsum("fij,fi->fj", J, T - rest)
+        udot = np.einsum("fij,fj->fi", J, _solve(model, e, mass, force)) + motion.b
+    return udot[0] if single else udot
+
+
+def _check_speeds(model: Model, given: FloatArray, expected: FloatArray) -> None:
+    error = np.abs(given - expected) / (1.0 + np.abs(expected))
+    if error.size and error.max() > CONSISTENT:
+        frame, column = np.unravel_index(int(error.argmax()), error.shape)
+        raise InvalidInput(
+            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, lock or "
+            f"prescribed motion makes it {expected[frame, column]:.6g}; make u with embedding(model).motion(z, zu).u"
+        )
+
+
+def _articulated(
+    model: Model,
+    c: CompiledModel,
+    e: Embedding,
+    Q: FloatArray,
+    U: FloatArray,
+    T: FloatArray,
+    bias: FloatArray,
+    external: Sequence[ExternalLoad],
+    frames: int,
+    threads: int | None,
+) -> FloatArray:
+    free = set(e.speed_names)
+    prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
+    wrenches = node_wrenches(c, kinematics(model, Q, threads=threads), external) if external else np.zeros((0, 6))
+    udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
+    arguments = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external), pivot)
+    over_frames(aba_frames, arguments, frames, threads)
+    solved = prescribed[c.tree.u_rows] == 0
+    weak = ~(pivot > _SINGULAR) & solved
+    if weak.any():
+        frame, slot = np.argwhere(weak)[0]
+        raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame))
+    return udot
+
+
+def _singular(model: Model, speed: str, frame: int) -> SingularSystem:
+    joint = next(joint.name for joint in model.joints if speed in joint.speed_names)
+    return SingularSystem(
+        f"no inertia resists the speed {speed!r} of joint {joint!r} at frame {frame}: a massless body outboard of it, or "
+        "axes that coincide there; give the body mass, lock the coordinate, or use quaternion coordinates"
+    )
+
+
+def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray) -> FloatArray:
+    try:
+        np.linalg.cholesky(mass)
+        return np.linalg.solve(mass, force[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        for frame, M in enumerate(mass):
+            values, vectors = np.linalg.eigh(M)
+            if values[0] <= _SINGULAR * values[-1]:
+                raise _singular(model, e.speed_names[int(np.argmax(np.abs(vectors[:, 0])))], frame) from None
+        raise

@@ -1,0 +1,172 @@
+"""Where everything is, how fast it moves, and how it answers to each speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.nodes import placed
+from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.errors import InvalidInput
+from musculo.kernels.frames import kinematics_frames, over_frames
+from musculo.kernels.kinematics import MOTION_ROWS
+from musculo.model.body import Vec3
+from musculo.model.model import Model
+from musculo.spatial.pose import Pose
+
+_ORIGIN: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """The motion of all bodies over all frames; ask it for poses, points and Jacobians.
+
+    A frame is named by its body, `ground`, or the path of an offset frame. Everything is expressed in ground. Results
+    carry the frames first, or no frame axis where a single frame was asked for.
+    """
+
+    model: Model
+    compiled: CompiledModel = field(repr=False)
+    single: bool
+    frames: int
+    _R: FloatArray = field(repr=False)  # (frames, nodes, 3, 3)
+    _motion: FloatArray = field(repr=False)  # (frames, nodes, 5, 3): p, w, v, alpha, a
+    _twists: FloatArray = field(repr=False)  # (frames, n_u, 2, 3): w, v at ground's origin
+    _order: int  # 0 poses, 1 velocities, 2 accelerations
+
+    def _shape(self, array: FloatArray) -> FloatArray:
+        return array[0] if self.single else array
+
+    def _need(self, order: int) -> None:
+        if self._order < order:
+            missing = ("", "u", "udot")[order]
+            raise InvalidInput(f"this motion was computed without {missing}; pass it to kinematics(model, q, u, udot)")
+
+    def _node(self, frame: str) -> tuple[int, Pose]:
+        placement = self.model.placement(frame)
+        return self.compiled.body_node[placement.body], self.compiled.body_pose[placement.body] @ placed(placement)
+
+    def _arm(self, frame: str, point: ArrayLike) -> tuple[int, FloatArray]:
+        """Node of a frame and the vector (frames, 3) from the node's origin to a point of the frame, in ground."""
+        node, X = self._node(frame)
+        location = np.asarray(point, dtype=float)
+        if location.shape not in ((3,), (self.frames, 3)):
+            raise InvalidInput(f"a point of {frame!r} has shape {location.shape}; it needs (3,) or ({self.frames}, 3)")
+        return node, np.einsum("fij,...j->fi" if location.ndim == 1 else "fij,fj->fi", self._R[:, node], X.p + location @ X.R.T)
+
+    def batch_pose(self, frame: str) -> tuple[FloatArray, FloatArray]:
+        """R (frames, 3, 3) and p (frames, 3) of a frame, always with the frame axis."""
+        node, X = self._node(frame)
+        R = self._R[:, node]
+        return R @ X.R, self._motion[:, node, 0] + R @ X.p
+
+    def pose(self, frame: str) -> Pose:
+        """X_WF: rotation (frames, 3, 3) and position (frames, 3) of a frame in ground."""
+        R, p = self.batch_pose(frame)
+        return Pose(self._shape(R), self._shape(p))
+
+    def position(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
+        """(frames, 3) position of a point fixed to a frame (given in that frame) [m]."""
+        node, r = self._arm(frame, point)
+        return self._shape(self._motion[:, node, 0] + r)
+
+    def angular_velocity(self, frame: str) -> FloatArray:
+        """(frames, 3) [rad/s]."""
+        self._need(1)
+        return self._shape(self._motion[:, self._node(frame)[0], 1])
+
+    def velocity(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
+        """(frames, 3) velocity of a point fixed to a frame [m/s]."""
+        self._need(1)
+        node, r = self._arm(frame, point)
+        return self._shape(self._motion[:, node, 2] + np.cross(self._motion[:, node, 1], r))
+
+    def angular_acceleration(self, frame: str) -> FloatArray:
+        """(frames, 3) [rad/s^2]."""
+        self._need(2)
+        return self._shape(self._motion[:, self._node(frame)[0], 3])
+
+    def acceleration(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
+        """(frames, 3) acceleration of a point fixed to a frame [m/s^2]."""
+        self._need(2)
+        node, r = self._arm(frame, point)
+        w = self._motion[:, node, 1]
+        return self._shape(
+            self._motion[:, node, 4] + np.cross(self._motion[:, node, 3], r) + np.cross(w, np.cross(w, r))
+        )
+
+    def markers(self, names: Sequence[str] | None = None) -> FloatArray:
+        """(frames, markers, 3) positions, all markers in file order or those named [m]."""
+        return self._stack([self.position(m.frame, m.location) for m in self._markers(names)])
+
+    def marker_velocities(self, names: Sequence[str] | None = None) -> FloatArray:
+        """(frames, markers, 3) velocities [m/s]."""
+        return self._stack([self.velocity(m.frame, m.location) for m in self._markers(names)])
+
+    def _markers(self, names: Sequence[str] | None) -> list:
+        return list(self.model.markers) if names is None else [self.model.marker(name) for name in names]
+
+    def _stack(self, points: list[FloatArray]) -> FloatArray:
+        if not points:
+            return np.zeros((0, 3) if self.single else (self.frames, 0, 3))
+        return np.stack(points, axis=-2)
+
+    def point_jacobian(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
+        """(frames, 3, n_u): velocity of a point of a frame = J u, per speed of the tree."""
+        node, r = self._arm(frame, point)
+        x = self._motion[:, node, 0] + r
+        J = self._twists[:, :, 1] + np.cross(self._twists[:, :, 0], x[:, None])
+        return self._shape(np.swapaxes(J * self.compiled.moved_by[node][:, None], 1, 2))
+
+    def frame_jacobian(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
+        """(frames, 6, n_u): (angular velocity, velocity of the point) = J u, per speed of the tree."""
+        node, _ = self._node(frame)
+        angular = np.swapaxes(self._twists[:, :, 0] * self.compiled.moved_by[node][:, None], 1, 2)
+        linear = self.point_jacobian(frame, point)
+        return self._shape(np.concatenate([angular, linear[None] if self.single else linear], axis=1))
+
+
+def kinematics(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    udot: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Kinematics:
+    """Poses of every body and, where speeds are given, velocities and accelerations.
+
+    Args:
+        model: the model.
+        q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
+        u: speeds, likewise; needed for velocities.
+        udot: their derivatives; needed for accelerations.
+        threads: at most so many; all cores by default.
+    """
+    c = compiled(model)
+    Q, single = frames_of("q", q, model.coordinate_names)
+    order = 0 if u is None else 1 if udot is None else 2
+    if u is None and udot is not None:
+        raise InvalidInput("udot is given without u; pass u as well (zeros if the model is at rest)")
+    U = np.zeros((1, c.n_u)) if u is None else frames_of("u", u, model.speed_names)[0]
+    A = np.zeros_like(U) if udot is None else frames_of("udot", udot, model.speed_names)[0]
+    if u is not None:
+        same_frames(q=Q, u=U, udot=A)
+    frames, nodes = Q.shape[0], c.tree.parent.size
+    motion = np.empty((frames, MOTION_ROWS * nodes))
+    twists = np.empty((frames, 6 * c.n_u))
+    over_frames(kinematics_frames, (c.tree, c.table, Q, U, A, order > 0, motion, twists), frames, threads)
+    rows = motion.reshape(frames, nodes, MOTION_ROWS)
+    return Kinematics(
+        model,
+        c,
+        single,
+        frames,
+        rows[:, :, :9].reshape(frames, nodes, 3, 3),
+        rows[:, :, 9:].reshape(frames, nodes, 5, 3),
+        twists.reshape(frames, c.n_u, 2, 3),
+        order,
+    )

@@ -1,0 +1,51 @@
+"""The one root of everything musculo raises on purpose.
+
+A message says what is wrong, where (file, line or element), what is known, and what to try.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MusculoError(Exception):
+    """Root of all errors that musculo raises about its input; catch this one at the shell."""
+
+
+class InvalidFile(MusculoError):
+    """A file that cannot be read: missing, malformed, hostile, or of an unknown kind."""
+
+
+class InvalidModel(MusculoError):
+    """A model that no mechanics can be done with: missing parents, cycles, impossible masses."""
+
+
+class InvalidInput(MusculoError):
+    """An argument of the wrong shape, type or value."""
+
+
+class Unsupported(MusculoError):
+    """Something the model holds that musculo carries but cannot compute."""
+
+
+class SingularSystem(MusculoError):
+    """A mass or hinge matrix that cannot be inverted; the message names the joint."""
+
+
+class UnknownName(MusculoError):
+    """A name that the model does not have; lists what is known and the nearest guess."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        names = list(known)
+        message = f"no {kind} {name!r}" + (f" in {where}" if where else "")
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        if nearest:
+            message += f"; did you mean {nearest[0]!r}?"
+        elif not names:
+            message += f"; there is no {kind} at all"
+        else:
+            shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
+            message += f"; known: {shown}"
+        super().__init__(message)
+        self.kind, self.name, self.known = kind, name, tuple(names)

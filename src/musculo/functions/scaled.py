@@ -1,0 +1,32 @@
+"""A function times a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from musculo.errors import InvalidInput
+from musculo.functions.base import Function
+from musculo.functions.checks import set_number
+from musculo.functions.elementary import Constant
+from musculo.functions.table import PackedFunction
+
+
+@dataclass(frozen=True)
+class Scaled(Function):
+    """f = scale g (OpenSim's MultiplierFunction); g may be scaled itself, the factors multiply."""
+
+    function: Function = field(default_factory=Constant)
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, Function):
+            raise InvalidInput(f"Scaled: function must be a Function, got {self.function!r}")
+        set_number(self, "scale")
+
+    @property
+    def n_arguments(self) -> int:
+        return self.function.n_arguments
+
+    def packed(self) -> PackedFunction:
+        inner = self.function.packed()
+        return inner._replace(scale=self.scale * inner.scale)

@@ -1,0 +1,111 @@
+"""Constraints from the 40600 layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from musculo.errors import UnknownName
+from musculo.io.osim.context import Context, carried
+from musculo.io.osim.functions import read_named_function
+from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, text, vector
+from musculo.model.constraint import (
+    ConstantDistanceConstraint,
+    Constraint,
+    CoordinateCoupler,
+    PointConstraint,
+    PointOnLineConstraint,
+    UnsupportedConstraint,
+    WeldConstraint,
+)
+
+_ZERO = (0.0, 0.0, 0.0)
+
+
+def read_constraints(context: Context) -> tuple[Constraint, ...]:
+    return tuple(_read_constraint(element, context) for element in objects(context.model, "ConstraintSet"))
+
+
+def _read_constraint(element: Element, context: Context) -> Constraint:
+    common: dict[str, Any] = {"name": element.get("name", ""), "enforced": flag(element, "isEnforced", True)}
+
+    def rest(*tags: str) -> tuple[str, ...]:
+        return carried(element, {"isEnforced", *tags}, context)
+
+    if element.tag == "CoordinateCouplerConstraint":
+        return _read_coupler(element, context, common)
+    if element.tag == "WeldConstraint":
+        return WeldConstraint(
+            **common,
+            first=context.joint_placement(element, "frame1"),
+            second=context.joint_placement(element, "frame2"),
+            carried=rest("socket_frame1", "socket_frame2"),
+        )
+    if element.tag in ("PointConstraint", "ConstantDistanceConstraint"):
+        ends: dict[str, Any] = {
+            "first_body": _base_body(element, "body_1", context),
+            "second_body": _base_body(element, "body_2", context),
+            "first_location": vector(element, "location_body_1", 3, _ZERO),
+            "second_location": vector(element, "location_body_2", 3, _ZERO),
+        }
+        tags = ("socket_body_1", "socket_body_2", "location_body_1", "location_body_2")
+        if element.tag == "PointConstraint":
+            return PointConstraint(**common, **ends, carried=rest(*tags))
+        distance = number(element, "constant_distance", None)
+        return ConstantDistanceConstraint(**common, **ends, distance=distance, carried=rest(*tags, "constant_distance"))
+    if element.tag == "PointOnLineConstraint":
+        return PointOnLineConstraint(
+            **common,
+            line_body=_base_body(element, "line_body", context),
+            follower_body=_base_body(element, "follower_body", context),
+            line_direction=vector(element, "line_direction_vec", 3, None),
+            point_on_line=vector(element, "point_on_line", 3, _ZERO),
+            point_on_follower=vector(element, "point_on_follower", 3, _ZERO),
+            carried=rest(
+                "socket_line_body",
+                "socket_follower_body",
+                "line_direction_vec",
+                "point_on_line",
+                "point_on_follower",
+            ),
+        )
+    context.note(element, "constraints of this kind are carried and not enforced")
+    return UnsupportedConstraint(**common, element=element.tag, carried=rest())
+
+
+def _base_body(element: Element, socket: str, context: Context) -> str:
+    """OpenSim takes these locations in the base body, whatever offset frame the socket names."""
+    path = context.frame_path(element, socket)
+    body = context.placement(path, "").body
+    if path in context.offset_frames:
+        context.note(element, f"its location is taken in body {body!r}, not in the frame {path}, as OpenSim does")
+    return body
+
+
+def _read_coupler(element: Element, context: Context, common: dict[str, Any]) -> CoordinateCoupler:
+    function = read_named_function(element, "coupled_coordinates_function", context)
+    if function is None:
+        raise invalid(element, "couples by no function; fill <coupled_coordinates_function>")
+    dependent = text(element, "dependent_coordinate_name")
+    independents = names(element, "independent_coordinate_names")
+    for name in (dependent, *independents):
+        if name not in context.coordinates:
+            raise invalid(element, str(UnknownName("coordinate", name, context.coordinates)))
+    if function.n_arguments not in (0, len(independents)):
+        raise invalid(
+            element, f"its function takes {function.n_arguments} argument(s), but {len(independents)} are named"
+        )
+    known = {
+        "isEnforced",
+        "coupled_coordinates_function",
+        "independent_coordinate_names",
+        "dependent_coordinate_name",
+        "scale_factor",
+    }
+    return CoordinateCoupler(
+        **common,
+        dependent=dependent,
+        independents=independents,
+        function=function,
+        scale=number(element, "scale_factor", 1.0),
+        carried=carried(element, known, context),
+    )

@@ -1,0 +1,163 @@
+"""What the readers of the parts of one document share: its frames, its coordinates, and the notes they leave."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from musculo.errors import InvalidModel, UnknownName
+from musculo.io.osim.xml import Element, describe, invalid, objects, place, restore_colons, text, to_text, vector
+from musculo.model.body import GROUND, Frame, Placement
+from musculo.model.model import Note
+from musculo.spatial.pose import Pose
+from musculo.spatial.rotation import to_xyz
+
+_ZERO = (0.0, 0.0, 0.0)
+_OFFSET = "PhysicalOffsetFrame"
+# Elements that hold components without being one: they leave no trace in a path.
+_HOLDERS = {"objects", "components", "frames", "coordinates", "connectors"}
+
+
+class Context:
+    """The `<Model>` element in 40600 layout, with its frames by absolute path."""
+
+    def __init__(self, model: Element) -> None:
+        self.model = model
+        self.notes: list[Note] = []
+        self.body_names = [b.get("name", "") for b in objects(model, "BodySet")]
+        self.offset_frames: dict[str, Element] = {}
+        for element in model.iter(_OFFSET):
+            if not any(ancestor.tag == "defaults" for ancestor in element.iterancestors()):
+                self.offset_frames[component_path(element)] = element
+        self.coordinates = {
+            c.get("name", ""): f"/jointset/{j.get('name')}/{c.get('name')}"
+            for j in objects(model, "JointSet")
+            for c in j.iterfind("coordinates/Coordinate")
+        }
+
+    def note(self, element: Element, why: str, what: str = "") -> None:
+        """Leave a note that something is carried or changed."""
+        self.notes.append(Note(what or describe(element), component_path(element), why))
+
+    # --- frames -----------------------------------------------------------------------------------------------------
+    def frame_path(self, owner: Element, socket: str) -> str:
+        """The absolute path of the frame in a socket of `owner`: absolute, relative, or a bare name in the file."""
+        connectee = text(owner, f"socket_{socket}").strip()
+        if not connectee:
+            raise invalid(owner, f"its socket {socket!r} names no frame; add <socket_{socket}> with a body's path")
+        start = component_path(owner)
+        candidates = [posixpath.normpath(posixpath.join(start, connectee))]
+        if connectee.startswith("/"):
+            candidates.append("/" + connectee.split("/", 2)[-1])  # 4.0 previews put the model's name first
+        else:
+            candidates.append(posixpath.normpath(posixpath.join(posixpath.dirname(start), connectee)))
+        last = connectee.rsplit("/", 1)[-1]
+        candidates += ["/ground" if last == GROUND else f"/bodyset/{last}"]
+        for candidate in candidates:
+            if self._is_frame(candidate):
+                return candidate
+        alike = [path for path in self.offset_frames if path.endswith(f"/{last}")]
+        if len(alike) == 1:
+            return alike[0]
+        known = [GROUND, *self.body_names, *self.offset_frames]
+        raise _UnknownFrame(connectee, known, owner, socket)
+
+    def frame_key(self, owner: Element, socket: str) -> str:
+        """The frame as the model names it: a body's name, `ground`, or the absolute path of an offset frame."""
+        return self.key(self.frame_path(owner, socket))
+
+    @staticmethod
+    def key(path: str) -> str:
+        if path == "/ground":
+            return GROUND
+        parts = path.split("/")
+        return parts[2] if len(parts) == 3 and parts[1] == "bodyset" else path
+
+    def _is_frame(self, path: str) -> bool:
+        parts = path.split("/")
+        is_body = len(parts) == 3 and parts[1] == "bodyset" and parts[2] in self.body_names
+        return path == "/ground" or is_body or path in self.offset_frames
+
+    def placement(self, path: str, name: str) -> Placement:
+        """A frame resolved to its body. A single offset keeps its numbers; a chain of them is composed."""
+        chain: list[Element] = []
+        carried = self.frame_carried(self.offset_frames[path]) if path in self.offset_frames else ()
+        while path in self.offset_frames:
+            element = self.offset_frames[path]
+            if element in chain:
+                raise invalid(element, "is placed on itself through other offset frames; place one of them on a body")
+            chain.append(element)
+            path = self.frame_path(element, "parent")
+        body = self.key(path)
+        if not chain:
+            return Placement(body)
+        offsets = [(vector(e, "translation", 3, _ZERO), vector(e, "orientation", 3, _ZERO)) for e in chain]
+        if len(offsets) == 1:
+            return Placement(body, *offsets[0], name, carried)
+        pose = Pose.identity()
+        for translation, orientation in reversed(offsets):
+            pose = pose @ Pose.from_xyz(orientation, translation)
+        p, angles = pose.p.tolist(), to_xyz(pose.R).tolist()
+        return Placement(body, tuple(p), tuple(angles), name, carried)
+
+    def joint_placement(self, owner: Element, socket: str) -> Placement:
+        """The placement of a joint's or weld's frame; a frame that stands elsewhere is named by its absolute path."""
+        path = self.frame_path(owner, socket)
+        own = f"{component_path(owner)}/"
+        name = path[len(own) :] if path.startswith(own) else path
+        return self.placement(path, name if path in self.offset_frames else "")
+
+    def frame_carried(self, element: Element) -> tuple[str, ...]:
+        """What an offset frame holds besides its place: drawings, and components other than frames."""
+        return carried(element, {"socket_parent", "translation", "orientation", "WrapObjectSet"}, self)
+
+    def other_frames(self, used: set[str]) -> tuple[Frame, ...]:
+        """Every offset frame but those in `used` (paths that joints and constraints already hold), by path."""
+        rest = sorted(path for path in self.offset_frames if path not in used)
+        return tuple(Frame(path, self.placement(path, path.rsplit("/", 1)[-1])) for path in rest)
+
+    # --- coordinates ------------------------------------------------------------------------------------------------
+    def coordinate(self, owner: Element, socket: str) -> str:
+        """The name of the coordinate in a socket; empty where the socket is."""
+        connectee = text(owner, f"socket_{socket}").strip()
+        name = connectee.rsplit("/", 1)[-1]
+        if name and name not in self.coordinates:
+            raise InvalidModel(f"{place(owner)}: {UnknownName('coordinate', name, self.coordinates, describe(owner))}")
+        return name
+
+
+class _UnknownFrame(InvalidModel):
+    def __init__(self, connectee: str, known: list[str], owner: Element, socket: str) -> None:
+        body = connectee.rsplit("/", 1)[-1]
+        guess = UnknownName("body or frame", body, known, f"<socket_{socket}> of {describe(owner)}")
+        super().__init__(f"{place(owner)}: {guess}; add the body or correct the name")
+
+
+def component_path(element: Element) -> str:
+    """The absolute path of a component, as OpenSim builds it from names."""
+    parts: list[str] = []
+    node: Any = element
+    while node is not None and node.tag != "Model":
+        if node.tag.endswith("Set"):
+            parts.append(node.tag.lower())
+        elif node.tag not in _HOLDERS:
+            parts.append(node.get("name") or restore_colons(node.tag).lower())
+        node = node.getparent()
+    return "/" + "/".join(reversed(parts))
+
+
+def carried(element: Element, known: set[str], context: Context | None = None) -> tuple[str, ...]:
+    """The children that the readers do not know, as XML; offset frames in them are the model's own and left out."""
+    kept: list[str] = []
+    for child in element:
+        if child.tag in known:
+            continue
+        if child.tag in ("components", "frames"):
+            rest = [c for c in child if c.tag != _OFFSET]
+            for component in rest if context is not None else ():
+                context.note(component, "components of this kind are carried and take no part in the mechanics")  # type: ignore[union-attr]
+            if rest:
+                kept.append(f"<{child.tag}>" + "".join(to_text(c) for c in rest) + f"</{child.tag}>")
+        elif len(child) or child.text or child.attrib:
+            kept.append(to_text(child))
+    return tuple(kept)

@@ -1,0 +1,103 @@
+"""The document being written: sets, frames by path, functions, and the notes about what could not be said exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lxml import etree
+
+from musculo.functions import Function
+from musculo.io.osim.write_functions import Span, function_element
+from musculo.io.osim.xml import NEWEST_VERSION, Element, ensure, exact_all, from_text, put
+from musculo.model.body import GROUND, Placement
+from musculo.model.model import Model, Note
+
+# Where no range is known, a function that must be resampled is sampled over a turn to both sides.
+_DEFAULT_SPAN: Span = (-2.0 * math.pi, 2.0 * math.pi)
+_SETS = (
+    "BodySet",
+    "JointSet",
+    "ControllerSet",
+    "ConstraintSet",
+    "ForceSet",
+    "MarkerSet",
+    "ContactGeometrySet",
+    "ProbeSet",
+    "ComponentSet",
+)
+
+
+class Document:
+    """An `<OpenSimDocument>` in 40600 layout that grows by the parts of a model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.notes: list[Note] = []
+        self.root = etree.Element("OpenSimDocument", Version=str(NEWEST_VERSION))
+        self.element = etree.SubElement(self.root, "Model", name=model.name)
+        self.owners: dict[str, Element] = {"": self.element}
+        self.coordinate_paths = {
+            c.name: f"/jointset/{joint.name}/{c.name}" for joint in model.joints for c in joint.coordinates
+        }
+
+    def start_sets(self) -> None:
+        for tag in _SETS:
+            holder = etree.SubElement(self.element, tag, name=tag.lower())
+            self.owners[f"/{tag.lower()}"] = etree.SubElement(holder, "objects")
+            etree.SubElement(holder, "groups")
+
+    def add(self, set_tag: str, tag: str, name: str) -> Element:
+        """A new member of a set."""
+        element = etree.SubElement(self.owners[f"/{set_tag.lower()}"], tag, name=name)
+        self.owners[f"/{set_tag.lower()}/{name}"] = element
+        return element
+
+    def note(self, what: str, where: str, why: str) -> None:
+        self.notes.append(Note(what, where, why))
+
+    def socket(self, frame: str) -> str:
+        """The path of a frame given as a body's name, `ground` or a path; an error where there is none."""
+        self.model.placement(frame)
+        if frame == GROUND:
+            return "/ground"
+        return frame if frame.startswith("/") else f"/bodyset/{frame}"
+
+    def offset_frame(self, holder: Element, path: str, placement: Placement) -> None:
+        element = etree.SubElement(holder, "PhysicalOffsetFrame", name=path.rsplit("/", 1)[-1])
+        put(element, "socket_parent", self.socket(placement.body))
+        put(element, "translation", exact_all(placement.translation))
+        put(element, "orientation", exact_all(placement.orientation))
+        self.carry(element, placement.carried)
+        self.owners[path] = element
+
+    def carry(self, element: Element, parts: Iterable[str]) -> None:
+        """Put carried XML back; lists of frames and components join those that are there."""
+        for xml in parts:
+            part = from_text(xml)
+            if part.tag in ("frames", "components"):
+                for component in list(part):
+                    ensure(element, part.tag).append(component)
+            else:
+                element.append(part)
+
+    # --- functions --------------------------------------------------------------------------------------------------
+    def function(self, owner: Element, name: str, function: Function, where: str, span: Span | None = None) -> None:
+        """A property `<name><SimmSpline>...`."""
+        etree.SubElement(owner, name).append(self._function(function, where, span))
+
+    def named_function(
+        self, owner: Element, name: str, function: Function, where: str, span: Span | None = None
+    ) -> None:
+        """A property `<SimmSpline name="name">`."""
+        element = self._function(function, where, span)
+        element.set("name", name)
+        owner.append(element)
+
+    def _function(self, function: Function, where: str, span: Span | None) -> Element:
+        known = span is not None and all(math.isfinite(v) for v in span) and span[0] < span[1]
+        return function_element(
+            function,
+            span if known and span is not None else _DEFAULT_SPAN,
+            lambda why: self.note(type(function).__name__, where, why),
+        )

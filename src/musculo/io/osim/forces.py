@@ -1,0 +1,164 @@
+"""Muscles and other forces from the 40600 layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from musculo.functions import Function
+from musculo.io.osim.context import Context, carried
+from musculo.io.osim.functions import is_function, read_function
+from musculo.io.osim.muscle_defaults import MIN_CONTROL, PARAMETERS
+from musculo.io.osim.paths import is_path, read_path
+from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
+from musculo.model.force import Force, Muscle, MuscleCurve, Scalar
+
+_COMMON_NUMBERS = {
+    "max_isometric_force": 1000.0,
+    "optimal_fiber_length": 0.1,
+    "tendon_slack_length": 0.2,
+    "pennation_angle_at_optimal": 0.0,
+    "max_contraction_velocity": 10.0,
+}
+_COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
+_CONTROLS = ("min_control", "max_control")
+_MUSCLE_TAGS = {*_COMMON_NUMBERS, *_COMMON_FLAGS, *_CONTROLS}
+
+
+# Kinds whose equations are known and whose every value is kept; others are noted as carried only.
+_KNOWN_FORCES = {
+    "Blankevoort1991Ligament",
+    "BodyActuator",
+    "BushingForce",
+    "CoordinateActuator",
+    "CoordinateLimitForce",
+    "ActivationCoordinateActuator",
+    "ExpressionBasedBushingForce",
+    "ExpressionBasedCoordinateForce",
+    "ExpressionBasedPathForce",
+    "ExpressionBasedPointToPointForce",
+    "FunctionBasedBushingForce",
+    "HuntCrossleyForce",
+    "Ligament",
+    "PathActuator",
+    "PathSpring",
+    "PointActuator",
+    "PointToPointActuator",
+    "PointToPointSpring",
+    "PrescribedForce",
+    "SmoothSphereHalfSpaceForce",
+    "SpringGeneralizedForce",
+    "TorqueActuator",
+}
+
+
+def is_muscle(tag: str) -> bool:
+    return tag.endswith(("Muscle", "Muscle_Deprecated"))
+
+
+def read_forces(context: Context) -> tuple[Force, ...]:
+    forces: list[Force] = []
+    taken: set[str] = set()
+    for element in objects(context.model, "ForceSet"):
+        name, count = element.get("name", ""), 0
+        while name in taken:
+            name, count = f"{element.get('name')}_{count}", count + 1
+        if name != element.get("name"):
+            context.note(element, f"another force has this name; it is called {name!r}, as in OpenSim")
+            element.set("name", name)
+        taken.add(name)
+        forces.append(_read_force(element, context))
+    return tuple(forces)
+
+
+class _Parts:
+    """The children of a force, sorted by how they are kept."""
+
+    def __init__(self, element: Element, context: Context) -> None:
+        self.path = None
+        self.leaves: dict[str, str] = {}
+        self.functions: list[tuple[str, Function]] = []
+        self.curves: list[MuscleCurve] = []
+        self.carried: list[str] = []
+        for child in element:
+            if child.tag == "appliesForce":
+                continue
+            inner = next(iter(child), None)
+            if is_path(child):
+                self.path = read_path(child, context)
+            elif is_function(child) and child.get("name"):
+                self.functions.append((child.get("name", ""), read_function(child, context)))
+            elif inner is not None and len(child) == 1 and is_function(inner):
+                self.functions.append((child.tag, read_function(inner, context)))
+            elif inner is None and not child.attrib:
+                self.leaves[child.tag] = child.text or ""
+            elif child.tag.endswith("Curve") and all(len(c) == 0 for c in child):
+                self.curves.append(_read_curve(child))
+            else:
+                self.carried.append(to_text(child))
+
+
+def _read_curve(element: Element) -> MuscleCurve:
+    # Empty leaves are optional parameters that are not set.
+    parameters = tuple((c.tag, number(element, c.tag, None)) for c in element if c.text)
+    return MuscleCurve(element.tag, element.get("name") or element.tag, parameters)
+
+
+def _read_force(element: Element, context: Context) -> Force:
+    parts = _Parts(element, context)
+    frames = {f.tag for f in element if f.tag in ("frames", "components")}
+    kept = [xml for xml in parts.carried if not xml.startswith(tuple(f"<{tag}>" for tag in frames))]
+    for tag in frames:  # offset frames are the model's own
+        kept += carried(element, {c.tag for c in element} - {tag}, context)
+    common: dict[str, Any] = {
+        "name": element.get("name", ""),
+        "kind": element.tag,
+        "applies_force": flag(element, "appliesForce", True),
+        "path": parts.path,
+        "functions": tuple(parts.functions),
+        "carried": tuple(kept),
+    }
+    if is_muscle(element.tag):
+        return _read_muscle(element, parts, common)
+    curves = tuple(
+        f'<{c.element} name="{c.name}">' + "".join(f"<{k}>{v!r}</{k}>" for k, v in c.parameters) + f"</{c.element}>"
+        for c in parts.curves
+    )
+    common["carried"] += curves
+    if element.tag not in _KNOWN_FORCES:
+        context.note(element, "forces of this kind are carried and exert no force")
+    return Force(**common, properties=tuple((k, v) for k, v in parts.leaves.items() if v))
+
+
+def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any]) -> Muscle:
+    if common["path"] is None:
+        raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
+    numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}
+    for tag in ("max_isometric_force", "optimal_fiber_length"):
+        if not numbers[tag] > 0.0:
+            raise invalid(element, f"its {tag} is {numbers[tag]:g}; give a number above zero")
+    if numbers["tendon_slack_length"] < 0.0:
+        raise invalid(element, f"its tendon_slack_length is {numbers['tendon_slack_length']:g} m; give zero or more")
+    parameters: dict[str, Scalar] = dict(PARAMETERS.get(element.tag, {}))
+    for tag, word in parts.leaves.items():
+        if tag not in _MUSCLE_TAGS and word:
+            parameters[tag] = _scalar(element, tag, word)
+    flags: dict[str, Any] = {tag: flag(element, tag, False) for tag in _COMMON_FLAGS}
+    return Muscle(
+        **common,
+        **numbers,
+        **flags,
+        min_control=number(element, "min_control", MIN_CONTROL.get(element.tag, 0.0)),
+        max_control=number(element, "max_control", 1.0),
+        parameters=tuple(parameters.items()),
+        curves=tuple(parts.curves),
+    )
+
+
+def _scalar(element: Element, tag: str, word: str) -> Scalar:
+    if word in ("true", "false"):
+        return word == "true"
+    try:
+        float(word)
+    except ValueError:
+        return word
+    return number(element, tag, None)

@@ -1,0 +1,237 @@
+"""Joints and their coordinates from the 40600 layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from musculo.functions import Constant, Function
+from musculo.io.osim.context import Context, carried
+from musculo.io.osim.functions import is_function, read_named_function
+from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, vector
+from musculo.model.body import GROUND, Placement
+from musculo.model.coordinate import Coordinate
+from musculo.model.joints import (
+    Axis,
+    BallJoint,
+    CustomJoint,
+    EllipsoidJoint,
+    FreeJoint,
+    GimbalJoint,
+    Joint,
+    PinJoint,
+    PlanarJoint,
+    ScapulothoracicJoint,
+    SliderJoint,
+    UniversalJoint,
+    UnsupportedJoint,
+    WeldJoint,
+)
+
+_PLAIN: dict[str, tuple[type[Joint], int]] = {
+    "WeldJoint": (WeldJoint, 0),
+    "PinJoint": (PinJoint, 1),
+    "SliderJoint": (SliderJoint, 1),
+    "UniversalJoint": (UniversalJoint, 2),
+    "GimbalJoint": (GimbalJoint, 3),
+    "BallJoint": (BallJoint, 3),
+    "FreeJoint": (FreeJoint, 6),
+    "PlanarJoint": (PlanarJoint, 3),
+    "EllipsoidJoint": (EllipsoidJoint, 3),
+    "ScapulothoracicJoint": (ScapulothoracicJoint, 4),
+}
+_COMMON = {"socket_parent_frame", "socket_child_frame", "coordinates"}
+_AXIS_NAMES = ("rotation1", "rotation2", "rotation3", "translation1", "translation2", "translation3")
+_DEFAULT_AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+# OpenSim calls two axes parallel when the norm of their cross product is below this.
+_PARALLEL = 1e-5
+_COORDINATE_TAGS = {
+    "default_value",
+    "default_speed_value",
+    "range",
+    "clamped",
+    "locked",
+    "prescribed",
+    "prescribed_function",
+    "is_free_to_satisfy_constraints",
+}
+
+
+def read_joints(context: Context) -> tuple[Joint, ...]:
+    joints: list[Joint] = []
+    taken: set[str] = set()
+    for element in objects(context.model, "JointSet"):
+        joint = _read_joint(element, context, taken)
+        taken.update(joint.coordinate_names)
+        joints.append(joint)
+    return tuple(joints)
+
+
+def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
+    common: dict[str, Any] = {
+        "name": element.get("name", ""),
+        "parent": context.joint_placement(element, "parent_frame"),
+        "child": context.joint_placement(element, "child_frame"),
+    }
+    if common["parent"].body == common["child"].body:
+        raise invalid(element, f"joins body {common['parent'].body!r} to itself; correct its parent or child frame")
+    stated = tuple(_read_coordinate(c, context) for c in element.iterfind("coordinates/Coordinate"))
+    reader = _TYPED.get(element.tag)
+    if reader is not None:
+        return reader(element, context, common, stated)
+    if element.tag in _PLAIN:
+        kind, size = _PLAIN[element.tag]
+        coordinates = _complete(element, context, stated, size, taken)
+        extra, tags = _special_fields(element)
+        return kind(**common, coordinates=coordinates, carried=carried(element, _COMMON | tags, context), **extra)
+    context.note(element, "joints of this kind are carried but cannot be computed")
+    return UnsupportedJoint(
+        **common,
+        coordinates=stated,
+        carried=carried(element, _COMMON, context),
+        element=element.tag,
+        reason="OpenSim's own equations are inconsistent"
+        if element.tag == "ConstantCurvatureJoint"
+        else "unknown kind",
+    )
+
+
+def _special_fields(element: Element) -> tuple[dict[str, Any], set[str]]:
+    if element.tag == "EllipsoidJoint":
+        return {"radii": vector(element, "radii_x_y_z", 3, None)}, {"radii_x_y_z"}
+    if element.tag == "ScapulothoracicJoint":
+        fields = {
+            "radii": vector(element, "thoracic_ellipsoid_radii_x_y_z", 3, None),
+            "winging_origin": vector(element, "scapula_winging_axis_origin", 2, (0.0, 0.0)),
+            "winging_direction": number(element, "scapula_winging_axis_direction", 0.0),
+        }
+        tags = {
+            "thoracic_ellipsoid_radii_x_y_z",
+            "scapula_winging_axis_origin",
+            "scapula_winging_axis_direction",
+        }
+        return fields, tags
+    # Euler angles are all that OpenSim 4 has, whatever old files say.
+    return {}, {"use_euler_angles"} if element.tag in ("FreeJoint", "BallJoint", "EllipsoidJoint") else set()
+
+
+def _complete(
+    element: Element, context: Context, stated: tuple[Coordinate, ...], size: int, taken: set[str]
+) -> tuple[Coordinate, ...]:
+    """The coordinates of a joint that needs `size`; OpenSim names missing ones `_coord_0` and so on."""
+    if len(stated) == size:
+        return stated
+    if stated:
+        raise invalid(element, f"needs {size} coordinates and states {len(stated)}; complete its <coordinates>")
+    names_ = [f"_coord_{k}" for k in range(size)]
+    if taken.intersection(names_):
+        names_ = [f"{element.get('name')}_coord_{k}" for k in range(size)]
+    context.note(element, f"the file names no coordinates; they are called {', '.join(names_)}")
+    return tuple(Coordinate(n) for n in names_)
+
+
+def _read_coordinate(element: Element, context: Context) -> Coordinate:
+    low, high = vector(element, "range", 2, (-10.0, 10.0))
+    if low > high:
+        raise invalid(element, f"its range starts at {low:g} and ends at {high:g}; swap the two numbers")
+    return Coordinate(
+        name=element.get("name") or "coordinate",
+        default_value=number(element, "default_value", 0.0),
+        default_speed=number(element, "default_speed_value", 0.0),
+        range=(low, high),
+        clamped=flag(element, "clamped", False),
+        locked=flag(element, "locked", False),
+        prescribed=flag(element, "prescribed", False),
+        prescribed_function=read_named_function(element, "prescribed_function", context),
+        free_to_satisfy_constraints=flag(element, "is_free_to_satisfy_constraints", False),
+        carried=tuple(
+            xml
+            for xml in carried(element, _COORDINATE_TAGS, context)
+            if 'name="prescribed_function"' not in xml.split(">", 1)[0]
+        ),
+    )
+
+
+# --- custom joints --------------------------------------------------------------------------------------------------
+def _read_custom(
+    element: Element, context: Context, common: dict[str, Any], stated: tuple[Coordinate, ...]
+) -> CustomJoint:
+    transform = element.find("SpatialTransform")
+    found = {} if transform is None else {axis.get("name"): axis for axis in transform.iterfind("TransformAxis")}
+    axes = tuple(
+        _read_axis(found.get(name), element, context, default)
+        for name, default in zip(_AXIS_NAMES, _DEFAULT_AXES * 2, strict=True)
+    )
+    for kind, triple in (("rotation", axes[:3]), ("translation", axes[3:])):
+        _refuse_parallel(element, kind, triple)
+    order = list(dict.fromkeys(name for axis in axes for name in axis.coordinates))
+    by_name = {c.name: c for c in stated}
+    for name in order:
+        if name not in by_name:
+            context.note(element, f"coordinate {name!r} drives an axis but is not described; defaults are used")
+            by_name[name] = Coordinate(name)
+    for name in by_name:
+        if name not in order:
+            context.note(element, f"coordinate {name!r} drives no axis of the joint")
+    # OpenSim sorts coordinates by first appearance in the axes, whatever order the file lists them in.
+    sorted_names = [*order, *(n for n in by_name if n not in order)]
+    return CustomJoint(
+        **common,
+        coordinates=tuple(by_name[n] for n in sorted_names),
+        carried=carried(element, _COMMON | {"SpatialTransform"}, context),
+        rotations=axes[:3],
+        translations=axes[3:],
+    )
+
+
+def _read_axis(element: Element | None, joint: Element, context: Context, default: tuple[float, ...]) -> Axis:
+    if element is None:
+        return Axis(default)  # type: ignore[arg-type]
+    direction = vector(element, "axis", 3, default)
+    if not any(direction):
+        raise invalid(element, f"the axis is zero (joint {joint.get('name')!r}); give it a direction")
+    coordinates = names(element, "coordinates")
+    function = _axis_function(element, context)
+    if function is None:
+        return Axis(direction, Constant(0.0), coordinates)  # as in OpenSim: not the coordinate itself
+    wanted = function.n_arguments
+    if wanted not in (0, len(coordinates)):
+        raise invalid(
+            element,
+            f"its {type(function).__name__} takes {wanted} argument(s) and the axis names {len(coordinates)} "
+            f"coordinate(s) (joint {joint.get('name')!r}); name the coordinate or make the function a Constant",
+        )
+    return Axis(direction, function, coordinates)
+
+
+def _axis_function(element: Element, context: Context) -> Function | None:
+    function = read_named_function(element, "function", context)
+    if function is not None:
+        return function
+    for child in element:  # a function without the property's name, as in some files before 4.0
+        if is_function(child):
+            child.set("name", "function")
+            return read_named_function(element, "function", context)
+    return None
+
+
+def _refuse_parallel(element: Element, kind: str, axes: tuple[Axis, ...]) -> None:
+    units = [np.array(axis.direction) / np.linalg.norm(axis.direction) for axis in axes]
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if np.linalg.norm(np.cross(units[i], units[j])) < _PARALLEL:
+            raise invalid(element, f"{kind} axes {i + 1} and {j + 1} are parallel; choose axes that span space")
+
+
+_TYPED: dict[str, Callable[[Element, Context, dict[str, Any], tuple[Coordinate, ...]], Joint]] = {
+    "CustomJoint": _read_custom
+}
+
+
+# --- bodies that no joint holds ---------------------------------------------------------------------------------------
+def free_joint(body: str) -> FreeJoint:
+    """The joint that OpenSim gives a body which nothing connects to ground, with the names it gives."""
+    name = f"free_{body}"
+    coordinates = tuple(Coordinate(f"{name}_coord_{k}") for k in range(6))
+    return FreeJoint(name, Placement(GROUND), Placement(body), coordinates)

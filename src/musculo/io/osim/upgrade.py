@@ -1,0 +1,227 @@
+"""Brings a document of any version to the layout of OpenSim 4.6 (40600), at the level of its XML.
+
+The steps are those of OpenSim's own upgrade (RegisterTypes, Model, Body, Joint, Force, Constraint, Controller), so that
+an old file means here what it means there. OpenSim prints some numbers with six digits on the way;
+`opensim_rounding` repeats that, and otherwise the file's own digits are kept.
+"""
+
+from __future__ import annotations
+
+from musculo.io.osim.defaults import resolve_defaults
+from musculo.io.osim.upgrade_geometry import upgrade_geometry
+from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
+from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, place, put, text
+from musculo.model.model import Note
+
+_RENAMED = {
+    "ActuatorSet": "ForceSet",
+    "MuscleWrap": "PathWrap",
+    "MuscleWrapSet": "PathWrapSet",
+    "MusclePoint": "PathPoint",
+    "MusclePointSet": "PathPointSet",
+    "MuscleViaPoint": "ConditionalPathPoint",
+    "MovingMusclePoint": "MovingPathPoint",
+    "NaturalCubicSpline": "SimmSpline",
+    "natCubicSpline": "SimmSpline",
+    "GeneralizedForce": "CoordinateActuator",
+    "Schutte1993Muscle": "Schutte1993Muscle_Deprecated",
+    "Delp1990Muscle": "Delp1990Muscle_Deprecated",
+}
+# These words are common elsewhere; they are actuators only as members of the set of forces.
+_RENAMED_FORCES = {"Force": "PointActuator", "Torque": "TorqueActuator"}
+
+# Old properties that name a body, and the socket each became: (set, old tag, socket).
+_BODY_SOCKETS = {
+    "MarkerSet": (("body", "parent_frame"),),
+    "ContactGeometrySet": (("body_name", "frame"),),
+    "ConstraintSet": tuple(
+        (tag, tag) for tag in ("body_1", "body_2", "line_body", "follower_body", "rolling_body", "surface_body")
+    ),
+}
+_POINT_COORDINATES = ("coordinate", "x_coordinate", "y_coordinate", "z_coordinate")
+
+
+def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> list[Note]:
+    """Change the `<Model>` element in place to the 40600 layout; the notes tell what was dropped on the way."""
+    notes = _drop_repeated(model)
+    _rename(model)
+    resolve_defaults(model)
+    _connectors_to_sockets(model)
+    _split_ground(model)
+    split_inertia(model, version, opensim_rounding)
+    upgrade_joints(model, version, opensim_rounding)
+    upgrade_frames(model, version, opensim_rounding)
+    upgrade_geometry(model)
+    _upgrade_forces(model, version)
+    _upgrade_paths(model)
+    _upgrade_body_sockets(model)
+    _upgrade_flags(model)
+    _upgrade_controllers(model)
+    return notes
+
+
+def body_path(model: Element, name: str) -> str:
+    """The socket path of a body; a name that is no body stays bare, and the reader says so where it is used."""
+    if name in ("ground", "/ground"):
+        return "/ground"
+    known = {body.get("name") for body in objects(model, "BodySet")}
+    return f"/bodyset/{name}" if name in known else name
+
+
+def _drop_repeated(model: Element) -> list[Note]:
+    """A property stated twice in one object: the first counts, as in OpenSim."""
+    notes = []
+    for owner in list(model.iter()):
+        seen: set[str] = set()
+        for child in list(owner):
+            if len(child) or child.attrib or not child.tag[:1].islower():
+                continue
+            if child.tag in seen:
+                notes.append(Note(describe(child), place(child), "stated twice; the first statement counts"))
+                drop(child)
+            seen.add(child.tag)
+    return notes
+
+
+def _rename(model: Element) -> None:
+    for element in model.iter():
+        element.tag = _RENAMED.get(element.tag, element.tag)
+    for holder in (model.find("ForceSet/objects"), model.find("defaults")):
+        for force in () if holder is None else holder:
+            force.tag = _RENAMED_FORCES.get(force.tag, force.tag)
+
+
+def _connectors_to_sockets(model: Element) -> None:
+    """`<connectors><Connector_X_ name="s"><connectee_name>` and `<connector_s_connectee_name>` become `<socket_s>`."""
+    for block in [*model.iter("connectors"), *model.iter("sockets")]:
+        owner = block.getparent()
+        for connector in block:
+            connectee = text(connector, "connectee_name") or text(connector, "connectee_names")
+            put(owner, f"socket_{connector.get('name')}", connectee)
+        drop(block)
+    for element in model.iter():
+        for before in ("connector_", "socket_"):
+            for after in ("_connectee_name", "_connectee_names"):
+                if element.tag.startswith(before) and element.tag.endswith(after):
+                    element.tag = "socket_" + element.tag[len(before) : -len(after)]
+
+
+def _split_ground(model: Element) -> None:
+    """Before 4.0 ground was a member of the set of bodies; only its geometry and wrap objects survive."""
+    old = next((b for b in objects(model, "BodySet") if b.get("name") == "ground"), None)
+    if old is None:
+        return
+    drop(old)
+    ground = ensure(model, "Ground", name="ground")
+    for tag in ("VisibleObject", "WrapObjectSet", "attached_geometry", "FrameGeometry", "components"):
+        part = old.find(tag)
+        if part is not None and ground.find(tag) is None:
+            ground.append(part)
+
+
+# --- forces and paths -----------------------------------------------------------------------------------------------
+def _upgrade_forces(model: Element, version: int) -> None:
+    for holder in (model.find("ForceSet/objects"), model.find("defaults")):
+        for force in () if holder is None else holder:
+            if "Muscle" in force.tag:
+                _upgrade_muscle(force, version)
+            if force.tag == "PrescribedForce" and force.find("body") is not None and force.find("socket_frame") is None:
+                body = force.find("body")
+                body.tag, body.text = "socket_frame", body_path(model, body.text or "")
+
+
+def _upgrade_muscle(muscle: Element, version: int) -> None:
+    pennation = muscle.find("pennation_angle")
+    if pennation is not None and muscle.find("pennation_angle_at_optimal") is None:
+        pennation.tag = "pennation_angle_at_optimal"
+    # Old writers stated the limits of every muscle; OpenSim takes 0 and 1 for "not stated": the class default holds.
+    if version < 30513:
+        for tag, unstated in (("min_control", 0.0), ("max_control", 1.0)):
+            stated = muscle.find(tag)
+            if stated is not None and stated.text and _equals(stated.text, unstated):
+                drop(stated)
+    if muscle.find("GeometryPath") is None and muscle.find("PathPointSet") is not None:
+        path = ensure(muscle, "GeometryPath", name="path")
+        for tag in ("PathPointSet", "PathWrapSet"):
+            part = muscle.find(tag)
+            if part is not None:
+                path.append(part)
+
+
+def _equals(content: str, value: float) -> bool:
+    try:
+        return float(content) == value
+    except ValueError:
+        return False  # the reader complains about the word where it uses it
+
+
+def _upgrade_paths(model: Element) -> None:
+    coordinates = {c.get("name"): f"/jointset/{j.get('name')}/{c.get('name')}" for j, c in _joint_coordinates(model)}
+    for path in model.iter("GeometryPath"):
+        path.set("name", "path")
+        for point in path.iter("PathPoint", "ConditionalPathPoint", "MovingPathPoint"):
+            _upgrade_path_point(model, point, coordinates)
+
+
+def _joint_coordinates(model: Element) -> list[tuple[Element, Element]]:
+    return [(j, c) for j in objects(model, "JointSet") for c in j.iterfind("coordinates/Coordinate")]
+
+
+def _upgrade_path_point(model: Element, point: Element, coordinates: dict[str, str]) -> None:
+    body = point.find("body")
+    if body is not None and point.find("socket_parent_frame") is None:
+        body.tag, body.text = "socket_parent_frame", body_path(model, body.text or "")
+    plural = point.find("coordinates")
+    if plural is not None:  # up to 2.0.1
+        plural.tag = "coordinate"
+    for old, new in (("XAttachment", "x_location"), ("YAttachment", "y_location"), ("ZAttachment", "z_location")):
+        attachment = point.find(old)
+        if attachment is not None:
+            attachment.tag = new
+    for tag in _POINT_COORDINATES:
+        named = point.find(tag)
+        if named is not None and point.find(f"socket_{tag}") is None:
+            named.tag, named.text = f"socket_{tag}", coordinates.get(named.text or "", named.text)
+
+
+# --- the rest -------------------------------------------------------------------------------------------------------
+def _upgrade_body_sockets(model: Element) -> None:
+    for set_tag, pairs in _BODY_SOCKETS.items():
+        for member in objects(model, set_tag):
+            for tag, socket in pairs:
+                body = member.find(tag)
+                if body is not None and member.find(f"socket_{socket}") is None:
+                    body.tag, body.text = f"socket_{socket}", body_path(model, body.text or "")
+
+
+def _upgrade_flags(model: Element) -> None:
+    """`isDisabled` became its opposite, under a name that depends on the kind of object."""
+    names = {
+        "ForceSet": "appliesForce",
+        "ConstraintSet": "isEnforced",
+        "ControllerSet": "enabled",
+        "ProbeSet": "enabled",
+    }
+    for set_tag, new in names.items():
+        for member in objects(model, set_tag):
+            old = member.find("isDisabled")
+            if old is not None:
+                if member.find(new) is None:
+                    put(member, new, "false" if flag(member, "isDisabled", False) else "true")
+                drop(old)
+
+
+def _upgrade_controllers(model: Element) -> None:
+    """Up to 4.5 a controller listed the names of its actuators; ALL stands for every actuator, as in OpenSim."""
+    forces = list(objects(model, "ForceSet"))
+    known = {force.get("name") for force in forces}
+    for controller in objects(model, "ControllerSet"):
+        old = controller.find("actuator_list")
+        if old is None:
+            continue
+        listed = (old.text or "").split()
+        drop(old)
+        if listed == ["ALL"]:
+            listed = [f.get("name") for f in forces if f.tag.endswith("Actuator") or "Muscle" in f.tag]
+        if listed and controller.find("socket_actuators") is None:
+            put(controller, "socket_actuators", " ".join(f"/forceset/{n}" if n in known else n for n in listed))

@@ -1,0 +1,97 @@
+"""Muscles, forces and their paths as elements of the 40600 layout."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from musculo.io.osim.document import Document
+from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
+from musculo.model.force import Force, Muscle, Scalar
+from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+
+_NUMBERS = (
+    "max_isometric_force",
+    "optimal_fiber_length",
+    "tendon_slack_length",
+    "pennation_angle_at_optimal",
+    "max_contraction_velocity",
+    "min_control",
+    "max_control",
+)
+_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
+
+
+def write_force(force: Force, document: Document) -> None:
+    element = document.add("ForceSet", force.kind, force.name)
+    put(element, "appliesForce", "true" if force.applies_force else "false")
+    if force.path is not None:
+        _write_path(element, force.path, document)
+    for key, content in force.properties:
+        put(element, key, content)
+    if isinstance(force, Muscle):
+        _write_muscle(element, force)
+    for name, function in force.functions:
+        document.function(element, name, function, f"{name} of {force.kind} {force.name!r}")
+    document.carry(element, force.carried)
+
+
+def _write_muscle(element: Element, muscle: Muscle) -> None:
+    for name in _NUMBERS:
+        put(element, name, exact(getattr(muscle, name)))
+    for name in _FLAGS:
+        put(element, name, _text(getattr(muscle, name)))
+    for key, value in muscle.parameters:
+        put(element, key, _text(value))
+    for curve in muscle.curves:
+        holder = etree.SubElement(element, curve.element, name=curve.name or curve.element)
+        for key, number in curve.parameters:
+            put(holder, key, exact(number))
+
+
+def _text(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return exact(value) if isinstance(value, float | int) else value
+
+
+def _write_path(element: Element, path: Path, document: Document) -> None:
+    if isinstance(path, UnsupportedPath):
+        document.carry(element, path.carried)
+        return
+    holder = etree.SubElement(element, "GeometryPath", name=path.name or "path")
+    document.carry(holder, path.carried)
+    points = ensure(etree.SubElement(holder, "PathPointSet"), "objects")
+    for point in path.points:
+        _write_point(points, point, document)
+    wraps = ensure(etree.SubElement(holder, "PathWrapSet"), "objects")
+    for wrap in path.wraps:
+        leaf = etree.SubElement(wraps, "PathWrap", name=wrap.name)
+        put(leaf, "wrap_object", wrap.wrap_object)
+        put(leaf, "method", wrap.method)
+        put(leaf, "range", f"{wrap.range[0]} {wrap.range[1]}")
+        document.carry(leaf, wrap.carried)
+
+
+def _write_point(holder: Element, point: PathPoint, document: Document) -> None:
+    element = etree.SubElement(holder, type(point).__name__, name=point.name)
+    put(element, "socket_parent_frame", document.socket(point.frame))
+    if isinstance(point, MovingPathPoint):
+        for axis in "xyz":
+            name = getattr(point, f"{axis}_coordinate")
+            if name:
+                put(element, f"socket_{axis}_coordinate", _coordinate(name, document))
+            where = f"{axis} of path point {point.name!r}"
+            span = document.model.coordinate(name).range if name else None
+            document.function(element, f"{axis}_location", getattr(point, axis), where, span)
+    else:
+        put(element, "location", exact_all(point.location))
+    if isinstance(point, ConditionalPathPoint):
+        if point.coordinate:
+            put(element, "socket_coordinate", _coordinate(point.coordinate, document))
+        put(element, "range", exact_all(point.range))
+    document.carry(element, point.carried)
+
+
+def _coordinate(name: str, document: Document) -> str:
+    document.model.coordinate(name)  # says so where there is none
+    return document.coordinate_paths[name]

@@ -1,0 +1,1 @@
+"""What the subject is: frozen bodies, joints, couplings, muscles, markers."""

@@ -1,0 +1,74 @@
+"""What ties coordinates or bodies together beyond the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from musculo.functions.base import Function
+from musculo.model.body import Placement, Vec3
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Common part. `enforced` is the file's flag; `carried` XML that is written back as it came."""
+
+    name: str
+    enforced: bool = True
+    carried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CoordinateCoupler(Constraint):
+    """dependent = scale * function(independents), on coordinate values."""
+
+    dependent: str = ""
+    independents: tuple[str, ...] = ()
+    function: Function | None = None
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class WeldConstraint(Constraint):
+    """Two frames coincide (6 equations)."""
+
+    first: Placement = Placement("ground")
+    second: Placement = Placement("ground")
+
+
+@dataclass(frozen=True)
+class PointConstraint(Constraint):
+    """Two points coincide (3 equations); locations in the base bodies."""
+
+    first_body: str = "ground"
+    second_body: str = "ground"
+    first_location: Vec3 = (0.0, 0.0, 0.0)
+    second_location: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PointOnLineConstraint(Constraint):
+    """A point of the follower stays on a line of the other body (2 equations)."""
+
+    line_body: str = "ground"
+    follower_body: str = "ground"
+    line_direction: Vec3 = (1.0, 0.0, 0.0)
+    point_on_line: Vec3 = (0.0, 0.0, 0.0)
+    point_on_follower: Vec3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ConstantDistanceConstraint(Constraint):
+    """Two points stay at `distance` (1 equation)."""
+
+    first_body: str = "ground"
+    second_body: str = "ground"
+    first_location: Vec3 = (0.0, 0.0, 0.0)
+    second_location: Vec3 = (0.0, 0.0, 0.0)
+    distance: float = 0.0
+
+
+@dataclass(frozen=True)
+class UnsupportedConstraint(Constraint):
+    """A constraint that is carried only; `element` is its kind."""
+
+    element: str = ""

@@ -1,0 +1,27 @@
+"""Free rotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from musculo.model.joints.base import BallMotion, Joint, Motion
+
+
+@dataclass(frozen=True)
+class BallJoint(Joint):
+    """Body-fixed xyz angles with speeds w_FM in F (Seth2010 eq. 8-10, parent frame).
+
+    With `quaternion` the coordinates are four (w, x, y, z) and nothing is singular; the speeds stay three.
+    """
+
+    quaternion: bool = False
+
+    kind: ClassVar[str] = "BallJoint"
+
+    def motions(self) -> tuple[Motion, ...]:
+        return (BallMotion(self.coordinate_names, self.quaternion),)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}_w{axis}" for axis in "xyz") if self.quaternion else self.coordinate_names

@@ -1,0 +1,232 @@
+"""The subject: a frozen value that holds everything a model file says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from musculo.errors import InvalidModel, UnknownName
+from musculo.model.body import GROUND, Body, Frame, Marker, Placement, Vec3
+from musculo.model.constraint import Constraint, CoordinateCoupler
+from musculo.model.contact import ContactGeometry
+from musculo.model.coordinate import Coordinate
+from musculo.model.force import Force, Muscle
+from musculo.model.joints.base import Joint
+from musculo.model.wrap import WrapObject
+
+STANDARD_GRAVITY: Vec3 = (0.0, -9.80665, 0.0)  # OpenSim's default [m/s^2]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something of the file that the mechanics does not use: what it is, where it stands, why it is left out."""
+
+    what: str
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.where}): {self.why}"
+
+
+@dataclass(frozen=True)
+class Carried:
+    """XML of a part of the file that has no mechanics yet, kept so that writing loses nothing.
+
+    `owner` is the element it stands in, for instance `ControllerSet`; empty for the model itself.
+    """
+
+    owner: str
+    xml: str
+
+
+# Identity is equality: two models with the same data are different subjects to a cache, and comparing them field by
+# field at each call would cost more than the mechanics.
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Bodies, joints and what is attached to them, in file order. Build one in Python, or with `read_osim`."""
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    constraints: tuple[Constraint, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    wrap_objects: tuple[WrapObject, ...] = ()
+    forces: tuple[Force, ...] = ()
+    contact_geometries: tuple[ContactGeometry, ...] = ()
+    gravity: Vec3 = STANDARD_GRAVITY
+    ground_carried: tuple[str, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    notes: tuple[Note, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for kind, names in (
+            ("body", self.body_names),
+            ("joint", self.joint_names),
+            ("coordinate", self.coordinate_names),
+            ("marker", self.marker_names),
+        ):
+            _refuse_duplicates(kind, names, self._where)
+        known = {GROUND, *self.body_names}
+        for joint in self.joints:
+            for side, placement in (("parent", joint.parent), ("child", joint.child)):
+                if placement.body not in known:
+                    raise UnknownName("body", placement.body, sorted(known), f"{side} of joint {joint.name!r}")
+
+    # --- names, in file order ---------------------------------------------------------------------------------------
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        return tuple(b.name for b in self.bodies)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(j.name for j in self.joints)
+
+    @cached_property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        return tuple(c for j in self.joints for c in j.coordinates)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """All coordinates of the tree: the columns of `q`."""
+        return tuple(c.name for c in self.coordinates)
+
+    @cached_property
+    def speed_names(self) -> tuple[str, ...]:
+        """All speeds of the tree: the columns of `u`, `udot` and generalised forces."""
+        return tuple(name for j in self.joints for name in j.speed_names)
+
+    @cached_property
+    def independent_coordinate_names(self) -> tuple[str, ...]:
+        """Coordinates that are free: not locked, prescribed, or the dependent one of an enforced coupler."""
+        driven = {c.dependent for c in self.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
+        driven |= {
+            c.name for c in self.coordinates if c.locked or (c.prescribed and c.prescribed_function is not None)
+        }
+        return tuple(name for name in self.coordinate_names if name not in driven)
+
+    @cached_property
+    def marker_names(self) -> tuple[str, ...]:
+        return tuple(m.name for m in self.markers)
+
+    @cached_property
+    def muscles(self) -> tuple[Muscle, ...]:
+        return tuple(f for f in self.forces if isinstance(f, Muscle))
+
+    @cached_property
+    def muscle_names(self) -> tuple[str, ...]:
+        return tuple(m.name for m in self.muscles)
+
+    @property
+    def _where(self) -> str:
+        return self.source or f"model {self.name!r}"
+
+    # --- look-up ----------------------------------------------------------------------------------------------------
+    def body(self, name: str) -> Body:
+        return _find("body", name, self.bodies, self._where)
+
+    def joint(self, name: str) -> Joint:
+        return _find("joint", name, self.joints, self._where)
+
+    def coordinate(self, name: str) -> Coordinate:
+        return _find("coordinate", name, self.coordinates, self._where)
+
+    def marker(self, name: str) -> Marker:
+        return _find("marker", name, self.markers, self._where)
+
+    def muscle(self, name: str) -> Muscle:
+        return _find("muscle", name, self.muscles, self._where)
+
+    def coordinate_index(self, name: str) -> int:
+        """Column of a coordinate in `q`."""
+        try:
+            return self.coordinate_names.index(name)
+        except ValueError:
+            raise UnknownName("coordinate", name, self.coordinate_names, self._where) from None
+
+    def speed_index(self, name: str) -> int:
+        """Column of a speed in `u`, `udot` and generalised forces."""
+        try:
+            return self.speed_names.index(name)
+        except ValueError:
+            raise UnknownName("speed", name, self.speed_names, self._where) from None
+
+    @cached_property
+    def _placements(self) -> Mapping[str, Placement]:
+        places = {name: Placement(name) for name in (GROUND, *self.body_names)}
+        places |= {f"/bodyset/{name}": Placement(name) for name in self.body_names} | {"/ground": Placement(GROUND)}
+        places |= {f.path: f.placement for f in self.frames}
+        for joint in self.joints:
+            for placement in (joint.parent, joint.child):
+                if placement.name:
+                    places[f"/jointset/{joint.name}/{placement.name}"] = placement
+        return MappingProxyType(places)
+
+    def placement(self, frame: str) -> Placement:
+        """The body and pose of a frame given as a body name, `ground`, or the path of an offset frame."""
+        try:
+            return self._placements[frame]
+        except KeyError:
+            raise UnknownName("frame", frame, self._placements, self._where) from None
+
+    # --- change -----------------------------------------------------------------------------------------------------
+    def replace(self, **changes: Any) -> Model:
+        """A copy with some fields changed; the fields are those of the constructor."""
+        return replace(self, **changes)
+
+    def with_body(self, body: Body) -> Model:
+        """A copy with the body of that name replaced, or the body added."""
+        return replace(self, bodies=_put(self.bodies, body))
+
+    def with_joint(self, joint: Joint) -> Model:
+        """A copy with the joint of that name replaced, or the joint added."""
+        return replace(self, joints=_put(self.joints, joint))
+
+    def with_coordinate(self, name: str, **changes: Any) -> Model:
+        """A copy with fields of one coordinate changed, for instance `with_coordinate("knee", locked=True)`."""
+        self.coordinate(name)
+        joints = tuple(
+            replace(j, coordinates=tuple(replace(c, **changes) if c.name == name else c for c in j.coordinates))
+            for j in self.joints
+        )
+        return replace(self, joints=joints)
+
+    @cached_property
+    def hash(self) -> str:
+        """A fingerprint of everything the model says, for the provenance of results."""
+        fields = {k: v for k, v in vars(self).items() if k in self.__dataclass_fields__ and k != "source"}
+        return hashlib.sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, "
+            f"{len(self.coordinates)} coordinates, {len(self.muscles)} muscles, {len(self.markers)} markers)"
+        )
+
+
+def _refuse_duplicates(kind: str, names: Iterable[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidModel(f"two {kind} entries are named {name!r} in {where}; rename one of them")
+        seen.add(name)
+
+
+def _find(kind: str, name: str, items: Iterable[Any], where: str) -> Any:
+    items = tuple(items)
+    for item in items:
+        if item.name == name:
+            return item
+    raise UnknownName(kind, name, [item.name for item in items], where)
+
+
+def _put(items: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
+    if any(item.name == new.name for item in items):
+        return tuple(new if item.name == new.name else item for item in items)
+    return (*items, new)

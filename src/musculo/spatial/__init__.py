@@ -1,0 +1,1 @@
+"""Rotations, poses and inertias as plain arrays; knows no model."""

@@ -1,0 +1,71 @@
+"""Rotation matrices, body-fixed xyz angles and quaternions (w, x, y, z)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def axis_rotation(axis: ArrayLike, angle: float) -> FloatArray:
+    """R(e, angle), right-handed about the unit vector of `axis` (Rodrigues)."""
+    e = np.asarray(axis, dtype=float)
+    e = e / np.linalg.norm(e)
+    K = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
+    return np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * (K @ K)
+
+
+def from_xyz(angles: ArrayLike) -> FloatArray:
+    """R(x, a) R(y, b) R(z, c): body-fixed x, y, z angles (..., 3) [rad] -> (..., 3, 3)."""
+    a, b, c = np.moveaxis(np.asarray(angles, dtype=float), -1, 0)
+    sa, ca, sb, cb, sc, cc = np.sin(a), np.cos(a), np.sin(b), np.cos(b), np.sin(c), np.cos(c)
+    rows = [
+        [cb * cc, -cb * sc, sb],
+        [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb],
+        [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def to_xyz(R: ArrayLike) -> FloatArray:
+    """Body-fixed x, y, z angles (..., 3) of rotation matrices; the second in [-pi/2, pi/2].
+
+    At a second angle of +-90 degrees only the sum or difference of the others is known; the third is then zero.
+    """
+    R = np.asarray(R, dtype=float)
+    sb = np.clip(R[..., 0, 2], -1.0, 1.0)
+    cb = np.hypot(R[..., 0, 0], R[..., 0, 1])
+    locked = cb < 1e-12
+    a = np.where(locked, np.arctan2(R[..., 2, 1], R[..., 1, 1]), np.arctan2(-R[..., 1, 2], R[..., 2, 2]))
+    c = np.where(locked, 0.0, np.arctan2(-R[..., 0, 1], R[..., 0, 0]))
+    return np.stack([a, np.arctan2(sb, cb), c], -1)
+
+
+def from_quaternion(quaternion: ArrayLike) -> FloatArray:
+    """Rotation matrices (..., 3, 3) of quaternions (..., 4) in order w, x, y, z; normalised first."""
+    q = np.asarray(quaternion, dtype=float)
+    w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def quaternion_from_xyz(angles: ArrayLike) -> FloatArray:
+    """Unit quaternions (..., 4) in order w, x, y, z of body-fixed x, y, z angles (..., 3)."""
+    a, b, c = np.moveaxis(np.asarray(angles, dtype=float) / 2, -1, 0)
+    sa, ca, sb, cb, sc, cc = np.sin(a), np.cos(a), np.sin(b), np.cos(b), np.sin(c), np.cos(c)
+    return np.stack(
+        [
+            ca * cb * cc - sa * sb * sc,
+            sa * cb * cc + ca * sb * sc,
+            ca * sb * cc - sa * cb * sc,
+            ca * cb * sc + sa * sb * cc,
+        ],
+        -1,
+    )
