@@ -292,7 +292,7 @@ def aba(tree, table, q, u, tau, udot, prescribed, external, loaded, W, A, lane):
         W: workspace. A: articulated workspace (ARTICULATED_ROWS n + SLOT_ROWS slots, lanes).
     """
     n = tree.parent.size
-    rest_at_ground(tree, W, lane)
+    rest_at_ground(tree, loaded, W, lane)
     for i in range(1, n):
         _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lane)
     for i in range(n - 1, 0, -1):

@@ -44,15 +44,16 @@ from musculo.kernels.vector import (
 
 
 @inline
-def rest_at_ground(tree, W, lane):
-    """Ground does not move; its acceleration upwards stands for gravity."""
+def rest_at_ground(tree, loaded, W, lane):
+    """Ground does not move; its acceleration upwards stands for gravity. Its pose is needed for external loads."""
     zero = like(W[0, lane], 0.0)
     store3(W, OMEGA, lane, (zero, zero, zero))
     store3(W, ALPHA, lane, (zero, zero, zero))
     store3(W, ACCEL, lane, (zero - tree.gravity[0], zero - tree.gravity[1], zero - tree.gravity[2]))
-    one = like(zero, 1.0)
-    store_rotation(W, WORLD, lane, (one, zero, zero, zero, one, zero, zero, zero, one))
-    store3(W, WORLD + 9, lane, (zero, zero, zero))
+    if loaded:
+        one = like(zero, 1.0)
+        store_rotation(W, WORLD, lane, (one, zero, zero, zero, one, zero, zero, zero, one))
+        store3(W, WORLD + 9, lane, (zero, zero, zero))
 
 
 @inline
@@ -100,7 +101,7 @@ def rnea(tree, table, q, u, udot, external, loaded, W, tau, lane):
         W: workspace (rows, lanes). tau: (speeds, lanes), written.
     """
     n = tree.parent.size
-    rest_at_ground(tree, W, lane)
+    rest_at_ground(tree, loaded, W, lane)
     for i in range(1, n):
         place(tree, table, i, q, u, True, W, lane)
         b = i * NODE_ROWS

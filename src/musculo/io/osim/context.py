@@ -146,7 +146,7 @@ def component_path(element: Element) -> str:
     return "/" + "/".join(reversed(parts))
 
 
-def carried(element: Element, known: set[str], context: Context | None = None) -> tuple[str, ...]:
+def carried(element: Element, known: set[str], context: Context) -> tuple[str, ...]:
     """The children that the readers do not know, as XML; offset frames in them are the model's own and left out."""
     kept: list[str] = []
     for child in element:
@@ -154,8 +154,8 @@ def carried(element: Element, known: set[str], context: Context | None = None) -
             continue
         if child.tag in ("components", "frames"):
             rest = [c for c in child if c.tag != _OFFSET]
-            for component in rest if context is not None else ():
-                context.note(component, "components of this kind are carried and take no part in the mechanics")  # type: ignore[union-attr]
+            for component in rest:
+                context.note(component, "components of this kind are carried and take no part in the mechanics")
             if rest:
                 kept.append(f"<{child.tag}>" + "".join(to_text(c) for c in rest) + f"</{child.tag}>")
         elif len(child) or child.text or child.attrib:

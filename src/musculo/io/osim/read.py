@@ -29,6 +29,7 @@ from musculo.io.osim.xml import (
     to_text,
     vector,
 )
+from musculo.model.body import GROUND
 from musculo.model.force import Force
 from musculo.model.joints import Joint
 from musculo.model.model import STANDARD_GRAVITY, Carried, Model, Note
@@ -131,6 +132,8 @@ def _refuse_duplicate_names(model: Element) -> None:
             name = element.get("name", "")
             if not name:
                 raise invalid(element, f"one of the {kind} has no name; give it one")
+            if name == GROUND and kind == "bodies":
+                raise invalid(element, "a second body is called ground; rename it")
             if name in seen:
                 raise invalid(element, f"two {kind} have this name (the first at {place(seen[name])}); rename one")
             seen[name] = element

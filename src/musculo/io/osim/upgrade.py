@@ -7,10 +7,11 @@ an old file means here what it means there. OpenSim prints some numbers with six
 
 from __future__ import annotations
 
+from musculo.io.osim.context import component_path
 from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
-from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, place, put, text
+from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, text
 from musculo.model.model import Note
 
 _RENAMED = {
@@ -77,7 +78,7 @@ def _drop_repeated(model: Element) -> list[Note]:
             if len(child) or child.attrib or not child.tag[:1].islower():
                 continue
             if child.tag in seen:
-                notes.append(Note(describe(child), place(child), "stated twice; the first statement counts"))
+                notes.append(Note(describe(child), component_path(owner), "stated twice; the first statement counts"))
                 drop(child)
             seen.add(child.tag)
     return notes
@@ -125,9 +126,10 @@ def _upgrade_forces(model: Element, version: int) -> None:
         for force in () if holder is None else holder:
             if "Muscle" in force.tag:
                 _upgrade_muscle(force, version)
-            if force.tag == "PrescribedForce" and force.find("body") is not None and force.find("socket_frame") is None:
-                body = force.find("body")
-                body.tag, body.text = "socket_frame", body_path(model, body.text or "")
+            socket = {"PrescribedForce": "socket_frame", "BodyActuator": "socket_body"}.get(force.tag)
+            body = force.find("body")
+            if socket is not None and body is not None and force.find(socket) is None:
+                body.tag, body.text = socket, body_path(model, body.text or "")
 
 
 def _upgrade_muscle(muscle: Element, version: int) -> None:

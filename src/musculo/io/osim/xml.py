@@ -258,11 +258,9 @@ def exact(value: float) -> str:
     """A number that reads back to the same bits; infinities as OpenSim spells them."""
     if math.isinf(value):
         return "Inf" if value > 0 else "-Inf"
-    return (
-        repr(int(value))
-        if value == int(value) and abs(value) < 1e15 and math.copysign(1, value) > 0
-        else repr(float(value))
-    )
+    # Whole numbers without a point, as people write them; minus zero and large ones as floats.
+    plain = value == int(value) and abs(value) < 1e15 and math.copysign(1.0, value) > 0.0
+    return str(int(value)) if plain else repr(float(value))
 
 
 def exact_all(values: Any) -> str:

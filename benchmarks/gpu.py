@@ -1,0 +1,123 @@
+"""Frames a second of inverse dynamics on a CUDA device, in float64, resident and with transfers.
+
+    python benchmarks/gpu.py                       37-dof tree; Rajagopal's model too where its file is found
+    python benchmarks/gpu.py --export FILE.npz     write the compiled models, so that a bare machine needs no reader
+    python benchmarks/gpu.py --from FILE.npz       run on what was written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+
+def cases() -> dict[str, tuple]:
+    """Compiled models and a random motion of each: name -> (tree, table, q, u, udot)."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from trees import data_folder, humanoid, random_motion
+
+    from musculo import read_osim
+    from musculo.compile.compiled import compiled
+
+    models = {"37-dof tree": humanoid()}
+    folder = data_folder()
+    if folder is not None:
+        models["Rajagopal"] = read_osim(folder / "rajagopal_walk" / "subject_walk_scaled.osim")
+    found = {}
+    for name, model in models.items():
+        c = compiled(model)
+        found[name] = (c.tree, c.table, *random_motion(model, 4096))
+    return found
+
+
+def export(path: str) -> None:
+    """Write the cases as plain arrays."""
+    arrays = {}
+    for name, (tree, table, q, u, udot) in cases().items():
+        for group, named in (("tree", tree), ("table", table)):
+            arrays |= {f"{name}|{group}|{field}": value for field, value in named._asdict().items()}
+        arrays |= {f"{name}|motion|{key}": value for key, value in (("q", q), ("u", u), ("udot", udot))}
+    np.savez_compressed(path, **arrays)
+
+
+def load(path: str) -> dict[str, tuple]:
+    """Read what `export` wrote."""
+    from collections import namedtuple
+
+    from musculo.kernels.tree import Tree
+
+    parts: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+    with np.load(path) as file:
+        for key in file.files:
+            name, group, field = key.split("|")
+            parts.setdefault(name, {}).setdefault(group, {})[field] = file[key]
+    found = {}
+    for name, groups in parts.items():
+        table = namedtuple("FunctionTable", groups["table"])(**groups["table"])
+        motion = groups["motion"]
+        found[name] = (Tree(**groups["tree"]), table, motion["q"], motion["u"], motion["udot"])
+    return found
+
+
+def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
+    """Print the rate of one model and how far its numbers are from the CPU's."""
+    from numba import cuda
+
+    from musculo.kernels.cuda import rnea_launcher, rnea_on_gpu, to_device
+    from musculo.kernels.frames import over_frames, rnea_frames, work_rows
+
+    nothing = np.zeros((0, 6))
+    cpu = np.empty_like(u)
+    over_frames(rnea_frames, (tree, table, q, u, udot, nothing, False, cpu, nothing), len(q), None)
+    start = time.perf_counter()
+    gpu = rnea_on_gpu(tree, table, q, u, udot, nothing, False)
+    print(f"{name}: first call {time.perf_counter() - start:.1f} s, compile included")
+    print(f"{name}: GPU against CPU {abs(gpu - cpu).max() / abs(cpu).max():.1e} relative")
+    repeat = -(-lanes // len(q))
+    Q, U, A = (np.tile(x, (repeat, 1))[:lanes] for x in (q, u, udot))
+    start = time.perf_counter()
+    rnea_on_gpu(tree, table, Q, U, A, nothing, False)
+    elapsed = time.perf_counter() - start
+    print(f"{name}: with transfers and turning {lanes / elapsed / 1e6:.1f} million frames a second")
+    tree_d, table_d = to_device(tree), to_device(table)
+    arrays = [cuda.to_device(np.ascontiguousarray(x.T)) for x in (Q, U, A)]
+    W, tau = cuda.device_array((work_rows.py_func(tree), lanes)), cuda.device_array((u.shape[1], lanes))
+    empty = cuda.device_array((1, 1))
+    launch = rnea_launcher()
+    for threads in (64, 128, 256):
+        times = []
+        for _ in range(12):
+            begin, end = cuda.event(), cuda.event()
+            begin.record()
+            launch[(lanes + threads - 1) // threads, threads](tree_d, table_d, *arrays, empty, False, W, tau)
+            end.record()
+            end.synchronize()
+            times.append(cuda.event_elapsed_time(begin, end) / 1e3)
+        spread = (max(times[2:]) - min(times[2:])) / np.median(times[2:])
+        print(
+            f"{name}: resident, {threads} threads a block: {lanes / np.median(times[2:]) / 1e6:.0f} million frames a "
+            f"second (spread {spread:.0%})"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--export")
+    parser.add_argument("--from", dest="source")
+    parser.add_argument("--lanes", type=int, default=1 << 18)
+    options = parser.parse_args()
+    if options.export:
+        export(options.export)
+        return
+    for name, case in (load(options.source) if options.source else cases()).items():
+        measure(name, *case, lanes=options.lanes)
+
+
+if __name__ == "__main__":
+    main()

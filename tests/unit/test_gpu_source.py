@@ -1,0 +1,51 @@
+"""The GPU runs the kernels' own source: shown without a device by Numba's CUDA simulator, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Both run the same operations; the CPU fuses products and sums, the simulator does not.
+ROUNDING = 1e-13
+
+SCRIPT = """
+import numpy as np
+from musculo import (Body, Coordinate, ExternalLoad, Model, Placement, inverse_dynamics)
+from musculo.model.joints import BallJoint, CustomJoint, EllipsoidJoint, PinJoint, SliderJoint
+
+def coordinates(*names):
+    return tuple(Coordinate(name) for name in names)
+
+bodies = tuple(Body(f"b{i}", 1.0 + i, (0.1, -0.2, 0.05 * i), (0.3, 0.4, 0.5, 0.01, 0.02, 0.03)) for i in range(5))
+x = np.linspace(-1.5, 1.5, 9)
+joints = (
+    SliderJoint("slide", Placement("ground"), Placement("b0"), coordinates("s")),
+    BallJoint("ball", Placement("b0", (0.1, 0.2, 0.3), (0.1, 0.2, 0.3)), Placement("b1"), coordinates("x", "y", "z")),
+    CustomJoint.from_samples("knee", "b1", "b2", {"rz": x, "tx": 0.1 * np.sin(x), "ty": 0.2 * x**2}, "rz"),
+    EllipsoidJoint("scapula", Placement("b3"), Placement("b2"), coordinates("e", "f", "g"), radii=(0.1, 0.2, 0.3)),
+    PinJoint("pin", Placement("b3"), Placement("b4"), coordinates("p")),
+)
+model = Model("mixed", bodies, joints)
+rng = np.random.default_rng(0)
+q, u, udot = rng.uniform(-1, 1, size=(3, 5, len(model.coordinate_names)))
+load = [ExternalLoad("b4", force=(1.0, 2.0, 3.0), point=(0.1, 0.0, 0.2), point_in="b4", moment=(0.3, 0.1, 0.2))]
+for external in ([], load):
+    cpu = inverse_dynamics(model, q, u, udot, external)
+    gpu = inverse_dynamics(model, q, u, udot, external, device="gpu")
+    print(abs(gpu - cpu).max() / abs(cpu).max())
+"""
+
+
+def test_simulated_gpu_agrees_with_cpu():
+    """Prismatic, ball, spline and reversed ellipsoid nodes, with and without external loads."""
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
+    if "No module named 'numba.cuda" in done.stderr:
+        pytest.skip("this Numba has no CUDA simulator")
+    assert done.returncode == 0, done.stderr[-2000:]
+    errors = [float(line) for line in done.stdout.split()]
+    assert len(errors) == 2
+    assert max(errors) < ROUNDING

@@ -1,0 +1,426 @@
+"""What a 4.6 document says is what the model holds, and it is written back without loss."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from musculo.errors import InvalidModel
+from musculo.functions import (
+    Constant,
+    FourierSeries,
+    GCVSpline,
+    Linear,
+    MultivariatePolynomial,
+    NaturalCubicSpline,
+    PiecewiseConstant,
+    PiecewiseLinear,
+    Polynomial,
+    SampledSpline,
+    Scaled,
+    SimmSpline,
+    Sine,
+    Step,
+    UnsupportedFunction,
+)
+from musculo.io import read_osim, write_osim
+from musculo.model.body import Body, Placement
+from musculo.model.coordinate import Coordinate
+from musculo.model.force import Muscle
+from musculo.model.joints import (
+    Axis,
+    BallJoint,
+    CustomJoint,
+    CylindricalJoint,
+    FreeJoint,
+    PinJoint,
+    ScrewJoint,
+    UnsupportedJoint,
+    WeldJoint,
+)
+from musculo.model.model import Model
+from musculo.model.path import Path, PathPoint, UnsupportedPath
+from musculo.model.tree import TreeEdge, tree_order
+from musculo.model.wrap import WrapCylinder
+from musculo.spatial.pose import Pose
+
+BODIES = "".join(f'<Body name="{n}"><mass>1</mass><inertia>1 1 1 0 0 0</inertia></Body>' for n in "abc")
+
+
+def joint(kind: str, name: str, parent: str, child: str, coordinates: str = "", rest: str = "") -> str:
+    inner = "".join(f'<Coordinate name="{c}"/>' for c in coordinates.split())
+    return (
+        f'<{kind} name="{name}"><socket_parent_frame>{parent}</socket_parent_frame><socket_child_frame>{child}'
+        f"</socket_child_frame><coordinates>{inner}</coordinates>{rest}</{kind}>"
+    )
+
+
+CHAIN = (
+    joint("PinJoint", "ga", "/ground", "/bodyset/a", "qa")
+    + joint("WeldJoint", "ab", "/bodyset/a", "/bodyset/b")
+    + joint("SliderJoint", "bc", "/bodyset/b", "/bodyset/c", "qc")
+)
+
+
+def document(joints: str = CHAIN, rest: str = "", bodies: str = BODIES) -> str:
+    return (
+        f'<OpenSimDocument Version="40600"><Model name="m"><BodySet><objects>{bodies}</objects></BodySet>'
+        f"<JointSet><objects>{joints}</objects></JointSet>{rest}</Model></OpenSimDocument>"
+    )
+
+
+@pytest.fixture
+def read(tmp_path):
+    def from_text(content: str):
+        (tmp_path / "m.osim").write_text(content)
+        return read_osim(tmp_path / "m.osim")
+
+    return from_text
+
+
+@pytest.fixture
+def rewrite(tmp_path):
+    """A model after write and read, with the notes of the writer."""
+
+    def again(model: Model):
+        notes = write_osim(model, tmp_path / "again.osim")
+        return read_osim(tmp_path / "again.osim"), notes
+
+    return again
+
+
+def assert_same(first: Model, second: Model) -> None:
+    for field in fields(first):
+        if field.name not in ("source", "notes"):
+            assert getattr(first, field.name) == getattr(second, field.name), field.name
+
+
+# --- frames ----------------------------------------------------------------------------------------------------------
+def offset(name: str, parent: str, translation: str = "0 0 0", orientation: str = "0 0 0", rest: str = "") -> str:
+    return (
+        f'<PhysicalOffsetFrame name="{name}"><socket_parent>{parent}</socket_parent><translation>{translation}'
+        f"</translation><orientation>{orientation}</orientation>{rest}</PhysicalOffsetFrame>"
+    )
+
+
+def test_single_offset_keeps_its_numbers_and_chains_are_composed(read, rewrite):
+    frames = (
+        "<frames>"
+        + offset("p1", "/ground", "0.1 0.2 0.3", "0.4 0.5 0.6")
+        + offset("p2", "../p1", "1 0 0", "0 0.3 0")
+        + offset("c1", "/bodyset/a", "0 0.25 0", "0 0 7")
+        + "</frames>"
+    )
+    model = read(
+        document(joint("PinJoint", "ga", "p2", "c1", "qa", frames), bodies=BODIES[: BODIES.index('<Body name="b"')])
+    )
+    j = model.joint("ga")
+    assert j.child == Placement("a", (0, 0.25, 0), (0, 0, 7), "c1")
+    expected = Pose.from_xyz((0.4, 0.5, 0.6), (0.1, 0.2, 0.3)) @ Pose.from_xyz((0, 0.3, 0), (1, 0, 0))
+    found = Pose.from_xyz(j.parent.orientation, j.parent.translation)
+    # One product of rotations and its angles: rounding only.
+    np.testing.assert_allclose(found.R, expected.R, atol=1e-15)
+    np.testing.assert_allclose(found.p, expected.p, atol=1e-15)
+    assert (j.parent.body, j.parent.name) == ("ground", "p2")
+    assert [f.path for f in model.frames] == ["/jointset/ga/p1"]
+    assert_same(model, rewrite(model)[0])
+
+
+def test_frames_elsewhere_are_frames_of_the_model(read, rewrite):
+    wrap = '<WrapObjectSet><objects><WrapSphere name="s"/></objects></WrapObjectSet>'
+    deep = f"<components>{offset('deep', '..', '0 1 0')}</components>"
+    bodies = BODIES.replace(
+        "<mass>1</mass>", f"<components>{offset('f', '..', '1 0 0', rest=deep)}</components><mass>1</mass>", 1
+    )
+    rest = (
+        f"<components>{offset('top', '/bodyset/b', '2 0 0', rest=wrap)}</components>"
+        '<MarkerSet><objects><Marker name="k"><socket_parent_frame>/bodyset/a/f/deep</socket_parent_frame></Marker>'
+        "</objects></MarkerSet>"
+    )
+    moved = CHAIN.replace("<socket_parent_frame>/bodyset/b<", "<socket_parent_frame>/top<")
+    model = read(document(moved, rest, bodies))
+    assert [f.path for f in model.frames] == ["/bodyset/a/f", "/bodyset/a/f/deep", "/top"]
+    assert model.placement("/bodyset/a/f/deep").translation == (1, 1, 0)
+    assert model.marker("k").frame == "/bodyset/a/f/deep"
+    assert model.joint("bc").parent == Placement("b", (2, 0, 0), (0, 0, 0), "/top")
+    assert model.wrap_objects[0].frame == "/top"
+    assert_same(model, rewrite(model)[0])
+
+
+# --- joints ----------------------------------------------------------------------------------------------------------
+def test_custom_coordinates_are_sorted_by_first_appearance(read):
+    def axis(name, coordinate, direction):
+        return (
+            f'<TransformAxis name="{name}"><coordinates>{coordinate}</coordinates><axis>{direction}</axis>'
+            '<LinearFunction name="function"><coefficients>1 0</coefficients></LinearFunction></TransformAxis>'
+        )
+
+    transform = (
+        "<SpatialTransform>"
+        + axis("translation1", "second", "1 0 0")
+        + axis("rotation3", "first", "0 0 1")
+        + "</SpatialTransform>"
+    )
+    joints = joint("CustomJoint", "ga", "/ground", "/bodyset/a", "second first", transform)
+    joints += joint("WeldJoint", "ab", "/bodyset/a", "/bodyset/b") + joint(
+        "WeldJoint", "ac", "/bodyset/a", "/bodyset/c"
+    )
+    assert read(document(joints)).coordinate_names == ("first", "second")
+
+
+def test_free_bodies_get_the_joints_of_opensim(read):
+    model = read(document(joint("PinJoint", "ab", "/bodyset/a", "/bodyset/b")))
+    assert model.joint_names == ("ab", "free_c", "free_a")  # the lone body first, as OpenSim does
+    assert model.joint("ab").coordinate_names == ("_coord_0",)
+    assert model.joint("free_a").coordinate_names == tuple(f"free_a_coord_{k}" for k in range(6))
+    assert [n.what for n in model.notes if "freely" in n.why] == ["body 'c'", "body 'a'"]
+
+
+def test_unknown_joint_is_carried(read, rewrite):
+    joints = CHAIN.replace("SliderJoint", "ConstantCurvatureJoint").replace(
+        "</ConstantCurvatureJoint>", "<length>0.5</length></ConstantCurvatureJoint>"
+    )
+    model = read(document(joints))
+    j = model.joint("bc")
+    assert isinstance(j, UnsupportedJoint)
+    assert (j.element, j.carried) == ("ConstantCurvatureJoint", ("<length>0.5</length>",))
+    assert any("'bc'" in n.what for n in model.notes)
+    assert_same(model, rewrite(model)[0])
+
+
+def test_mass_without_inertia(read):
+    bodies = BODIES.replace("<mass>1</mass>", "<mass>0</mass>", 1)
+    model = read(document(bodies=bodies))
+    assert model.body("a").inertia == (0, 0, 0, 0, 0, 0)
+    assert any("no mass" in n.why for n in model.notes)
+
+
+# --- forces and what is carried --------------------------------------------------------------------------------------
+PATH = (
+    '<GeometryPath name="path"><PathPointSet><objects><PathPoint name="p"><socket_parent_frame>/bodyset/a'
+    "</socket_parent_frame><location>1 2 3</location></PathPoint></objects></PathPointSet></GeometryPath>"
+)
+
+
+def test_muscle_with_class_defaults_and_curves(read, rewrite):
+    forces = (
+        f'<ForceSet><objects><Millard2012EquilibriumMuscle name="m1">{PATH}<fiber_damping>0.02</fiber_damping>'
+        '<TendonForceLengthCurve name="t"><strain_at_one_norm_force>0.05</strain_at_one_norm_force><curviness/>'
+        "</TendonForceLengthCurve></Millard2012EquilibriumMuscle>"
+        f'<DeGrooteFregly2016Muscle name="m2">{PATH}<ignore_passive_fiber_force>true</ignore_passive_fiber_force>'
+        "</DeGrooteFregly2016Muscle></objects></ForceSet>"
+    )
+    model = read(document(rest=forces))
+    millard, degroote = model.muscles
+    assert (millard.min_control, degroote.min_control) == (0.01, 0.0)
+    assert millard.parameter("fiber_damping", 0.0) == 0.02
+    assert millard.parameter("deactivation_time_constant", 0.0) == 0.04
+    assert millard.curve("TendonForceLengthCurve").parameter("strain_at_one_norm_force", 0.0) == 0.05
+    assert millard.curve("TendonForceLengthCurve").parameter("curviness", 0.5) == 0.5
+    assert degroote.parameter("ignore_passive_fiber_force", False) is True
+    assert degroote.parameter("tendon_compliance_dynamics_mode", "") == "explicit"
+    assert_same(model, rewrite(model)[0])
+
+
+def test_everything_unknown_is_carried_and_noted(read, rewrite):
+    rest = (
+        "<credits>somebody</credits>"
+        '<ForceSet><objects><StrangeForce name="s"><a>1</a><b><c>2</c></b></StrangeForce>'
+        '<HuntCrossleyForce name="h"><HuntCrossleyForce::ContactParametersSet name="contact_parameters"><objects/>'
+        "</HuntCrossleyForce::ContactParametersSet></HuntCrossleyForce>"
+        '<Thelen2003Muscle name="f"><FunctionBasedPath name="path"><coordinate_paths>/jointset/ga/qa'
+        "</coordinate_paths></FunctionBasedPath></Thelen2003Muscle></objects>"
+        '<groups><ObjectGroup name="g"><members>s</members></ObjectGroup></groups></ForceSet>'
+        '<ConstraintSet><objects><StrangeConstraint name="sc"/></objects></ConstraintSet>'
+        '<ControllerSet><objects><StrangeController name="ctl"/></objects></ControllerSet>'
+        '<ProbeSet><objects><StrangeProbe name="prb"/></objects></ProbeSet>'
+        '<components><Station name="st"/></components>'
+    )
+    expression = (
+        '<TransformAxis name="rotation1"><coordinates>q</coordinates><axis>1 0 0</axis><ExpressionBasedFunction '
+        'name="function"><expression>x</expression></ExpressionBasedFunction></TransformAxis>'
+    )
+    joints = CHAIN.replace(
+        joint("SliderJoint", "bc", "/bodyset/b", "/bodyset/c", "qc"),
+        joint(
+            "CustomJoint", "bc", "/bodyset/b", "/bodyset/c", "q", f"<SpatialTransform>{expression}</SpatialTransform>"
+        ),
+    )
+    model = read(document(joints, rest))
+    noted = " ".join(n.what for n in model.notes)
+    for name in ("'s'", "FunctionBasedPath", "'sc'", "'ctl'", "'prb'", "'st'", "ExpressionBasedFunction"):
+        assert name in noted
+    assert isinstance(model.joint("bc").rotations[0].function, UnsupportedFunction)
+    assert isinstance(model.muscle("f").path, UnsupportedPath)
+    assert model.forces[0].text("a") == "1"
+    assert model.forces[0].carried == ("<b><c>2</c></b>",)
+    again, notes = rewrite(model)
+    assert notes == ()
+    assert_same(model, again)
+    assert [str(n) for n in again.notes] == [str(n) for n in model.notes]
+
+
+def test_repeated_knots_of_a_muscle_curve_are_carried(read):
+    curve = '<SimmSpline name="passive_force_length_curve"><x>0 1 1 2</x><y>0 0 0 1</y></SimmSpline>'
+    forces = f'<ForceSet><objects><Delp1990Muscle name="d">{PATH}{curve}</Delp1990Muscle></objects></ForceSet>'
+    model = read(document(rest=forces))
+    ((name, function),) = model.muscle("d").functions
+    assert name == "passive_force_length_curve"
+    assert isinstance(function, UnsupportedFunction)
+    assert any("increase strictly" in n.why for n in model.notes)
+
+
+# --- models made in Python -------------------------------------------------------------------------------------------
+def one_axis(function, coordinates=("q",)) -> Model:
+    names = tuple(Coordinate(n, range=(-1.5, 1.5)) for n in coordinates)
+    j = CustomJoint(
+        "j", Placement("ground"), Placement("a"), names, rotations=(Axis((1.0, 0, 0), function, tuple(coordinates)),)
+    )
+    return Model("m", (Body("a", 1.0),), (j,))
+
+
+EXACT = [
+    Linear(0.1, 1 / 3),
+    Polynomial((1.0, 2.0, 1 / 3)),
+    Sine(1.0, 2.0, 0.3, 0.4),
+    Step(0.0, 1.0, 2.0, 3.0),
+    PiecewiseLinear((0.0, 1.0, 2.0), (0.0, 1.0, 0.1)),
+    PiecewiseConstant((0.0, 1.0, 2.0), (0.0, 1.0, 0.1)),
+    SimmSpline((0.0, 1.0, 2.0, 3.0), (0.0, 1 / 3, 0.1, 0.2)),
+    GCVSpline((0.0, 1.0, 2.0, 3.0, 4.0, 5.0), (0.0, 1 / 3, 0.1, 0.2, 0.5, 0.6)),
+    Scaled(SimmSpline((0.0, 1.0), (0.0, 1 / 3)), 2.5),
+]
+
+
+@pytest.mark.parametrize("function", EXACT, ids=lambda f: type(f).__name__)
+def test_functions_of_opensim_come_back_exactly(function, rewrite):
+    model, notes = rewrite(one_axis(function))
+    assert model.joint("j").rotations[0].function == function
+    assert notes == ()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_functions_of_several_coordinates_come_back_exactly(order, rewrite):
+    count = {1: 3, 2: 6}[order]
+    function = MultivariatePolynomial(2, order, tuple(1 / (k + 3) for k in range(count)))
+    model, notes = rewrite(one_axis(function, ("q", "p")))
+    assert model.joint("j").rotations[0].function == function
+    assert notes == ()
+
+
+X = np.linspace(-1.5, 1.5, 12)
+REPLACED = [
+    (NaturalCubicSpline(tuple(X), tuple(np.sin(X))), 1e-14, 0),
+    (NaturalCubicSpline((0.0, 1.0, 3.0), (0.0, 1.0, 0.5)), 1e-14, 0),
+    (FourierSeries(0.3, (0.1,), (0.2,), 2.0), 1e-15, 0),
+    (SampledSpline((-1.0, 0.0, 2.0), (1.0, 0.0, 3.0)), 1e-14, 0),
+    (SampledSpline.through(X, np.sin(2 * X)), 1e-8, 1),
+    (FourierSeries(0.3, (0.1, 0.05), (0.2, 0.0), 2.0), 1e-8, 1),
+]
+
+
+@pytest.mark.parametrize(("function", "tolerance", "n_notes"), REPLACED, ids=lambda v: type(v).__name__)
+def test_functions_that_opensim_lacks_are_replaced(function, tolerance, n_notes, rewrite):
+    model, notes = rewrite(one_axis(function))
+    inside = np.linspace(-1.4, 1.4, 301)
+    np.testing.assert_allclose(model.joint("j").rotations[0].function(inside), function(inside), atol=tolerance)
+    assert len(notes) == n_notes
+    assert all("differ by at most" in n.why and "'j'" in n.where for n in notes)
+
+
+def test_screw_and_cylinder_are_written_as_custom_joints(rewrite):
+    joints = (
+        ScrewJoint("s", Placement("ground"), Placement("a", (1.0, 0, 0)), (Coordinate("q"),), pitch=0.25),
+        CylindricalJoint("c", Placement("a"), Placement("b"), (Coordinate("rz"), Coordinate("tz"))),
+    )
+    model, notes = rewrite(Model("m", (Body("a", 1.0), Body("b", 1.0)), joints))
+    screw, cylinder = model.joints
+    assert isinstance(screw, CustomJoint)
+    assert isinstance(cylinder, CustomJoint)
+    assert screw.rotations[0] == Axis((0, 0, 1), Linear(1, 0), ("q",))
+    assert screw.translations[0] == Axis((0, 0, 1), Linear(0.25, 0), ("q",))
+    assert screw.child == Placement("a", (1, 0, 0), (0, 0, 0), "a_offset")
+    assert cylinder.coordinate_names == ("rz", "tz")
+    assert notes == ()
+
+
+def test_quaternions_are_written_as_angles(rewrite):
+    half = np.sqrt(0.5)
+    quaternion = tuple(Coordinate(n, v) for n, v in zip("wxyz", (half, half, 0.0, 0.0), strict=True))
+    free = FreeJoint(
+        "f",
+        Placement("ground"),
+        Placement("a"),
+        (*quaternion, *(Coordinate(n) for n in ("tx", "ty", "tz"))),
+        quaternion=True,
+    )
+    ball = BallJoint(
+        "b",
+        Placement("a"),
+        Placement("b"),
+        tuple(Coordinate(f"b{n}", float(n == "w")) for n in "wxyz"),
+        quaternion=True,
+    )
+    model, notes = rewrite(Model("m", (Body("a", 1.0), Body("b", 1.0)), (free, ball)))
+    assert model.joint("f").coordinate_names == ("f_rx", "f_ry", "f_rz", "tx", "ty", "tz")
+    assert model.coordinate("f_rx").default_value == pytest.approx(np.pi / 2)
+    assert model.joint("b").coordinate_names == ("b_rx", "b_ry", "b_rz")
+    assert len(notes) == 2
+
+
+def test_muscle_made_in_python(rewrite):
+    path = Path((PathPoint("p1", "ground", (0.1, 0, 0)), PathPoint("p2", "a", (0, 1 / 3, 0))))
+    muscle = Muscle("mus", "Thelen2003Muscle", path=path, max_isometric_force=1 / 3, parameters=(("Af", 0.3),))
+    wrap = WrapCylinder("cyl", "a", radius=0.1, length=0.2, quadrant="-x")
+    first = Model(
+        "m",
+        (Body("a", 1.0),),
+        (PinJoint("j", Placement("ground"), Placement("a"), (Coordinate("q"),)),),
+        forces=(muscle,),
+        wrap_objects=(wrap,),
+    )
+    model, notes = rewrite(first)
+    assert model.muscle("mus").path == path
+    assert model.muscle("mus").max_isometric_force == 1 / 3
+    assert model.muscle("mus").parameter("Af", 0.0) == 0.3
+    assert model.wrap_objects == (wrap,)
+    assert notes == ()
+
+
+# --- the tree --------------------------------------------------------------------------------------------------------
+def weld(name: str, parent: str, child: str) -> WeldJoint:
+    return WeldJoint(name, Placement(parent), Placement(child))
+
+
+def test_tree_order_goes_outward_and_reverses_where_it_must():
+    joints = (weld("bc", "b", "c"), weld("ag", "a", "ground"), weld("ab", "a", "b"))
+    assert tree_order(joints, "abc") == (TreeEdge(1, True), TreeEdge(2, False), TreeEdge(0, False))
+
+
+def test_body_with_two_parents_is_a_tree_if_one_of_them_hangs_on_it():
+    joints = (weld("ga", "ground", "a"), weld("ab", "a", "b"), weld("cb", "c", "b"))
+    assert tree_order(joints, "abc") == (TreeEdge(0, False), TreeEdge(1, False), TreeEdge(2, True))
+
+
+@pytest.mark.parametrize(
+    ("joints", "words"),
+    [
+        ((weld("ga", "ground", "a"), weld("gb", "ground", "b"), weld("ab", "a", "b")), "'ab' closes a loop"),
+        ((weld("ab", "a", "b"), weld("ba", "b", "a")), "cycle"),
+        ((weld("ga", "ground", "a"),), "no joint connects 'b' to ground"),
+    ],
+    ids=["loop", "cycle", "lone"],
+)
+def test_what_is_no_tree_is_refused(joints, words):
+    with pytest.raises(InvalidModel, match=words):
+        tree_order(joints, "ab")
+
+
+def test_constant_axes_without_coordinate_stay(rewrite):
+    j = CustomJoint(
+        "j", Placement("ground"), Placement("a"), (), rotations=(Axis((0, 0, 1.0), Constant(0.5)),), translations=()
+    )
+    model, _ = rewrite(Model("m", (Body("a", 1.0),), (j,)))
+    assert model.joint("j").rotations[0] == Axis((0, 0, 1), Constant(0.5))
