@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from musculo.compile.nodes import Node, NodeChain, placed, unit
-from musculo.errors import InvalidModel
+from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
 from musculo.kernels.tree import WELD, FloatArray, IntArray, Tree
@@ -55,6 +55,29 @@ class CompiledModel:
             first = tree.u_first[i]
             moved[i, tree.u_rows[first : first + tree.n_u[i]]] = 1.0
         return moved
+
+    @cached_property
+    def _quaternions(self) -> list[tuple[str, list[int]]]:
+        """(joint, columns of q) of every quaternion."""
+        tree = self.tree
+        return [
+            (self.node_joint[i], [int(k) for k in tree.q_rows[tree.q_first[i] : tree.q_first[i] + 4]])
+            for i in np.flatnonzero(tree.quaternion)
+        ]
+
+    def check_coordinates(self, q: FloatArray) -> None:
+        """Refuse q (frames, n) whose quaternions have no direction: they are no rotation.
+
+        Raises:
+            InvalidInput: naming the joint and the frame.
+        """
+        for joint, columns in self._quaternions:
+            empty = np.flatnonzero(~q[:, columns].any(axis=1))
+            if empty.size:
+                raise InvalidInput(
+                    f"q holds a quaternion of zero length for joint {joint!r} at frame {empty[0]}; "
+                    "a body that is not turned has (1, 0, 0, 0)"
+                )
 
 
 def compile_model(model: Model, merged: bool = True) -> CompiledModel:

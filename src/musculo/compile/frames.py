@@ -19,7 +19,10 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
         InvalidInput: the shape does not fit the names of the columns, or an entry is not a finite number.
     """
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise InvalidInput(f"{name} holds complex numbers; pass real ones (kernels take complex lanes, see `kernels`)")
+        array = np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} is not an array of numbers: {error}") from None
     single = array.ndim == 1

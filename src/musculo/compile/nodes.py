@@ -83,6 +83,22 @@ def _plain(function: Function) -> tuple[float, float] | None:
     return None
 
 
+def _misfit(joint: Joint) -> InvalidModel:
+    return InvalidModel(
+        f"joint {joint.name!r} has {len(joint.coordinates)} coordinates "
+        f"({', '.join(joint.coordinate_names) or 'none'}), which is not what a {joint.kind} has; "
+        "give it one coordinate for each motion of its kind"
+    )
+
+
+def _motions_of(joint: Joint) -> tuple[Motion, ...]:
+    """The joint's motions; a joint given more or fewer coordinates than its kind has cannot say them."""
+    try:
+        return joint.motions()
+    except ValueError:
+        raise _misfit(joint) from None
+
+
 class NodeChain:
     """The nodes of one joint, from its inboard to its outboard frame; `after` is what follows the last node."""
 
@@ -91,9 +107,13 @@ class NodeChain:
         self.backwards = backwards
         self.nodes: list[Node] = []
         self.after = X_start
-        motions = joint.motions()
+        motions = _motions_of(joint)
         for motion in reversed(motions) if backwards else motions:
             self._append(motion, idle=self._idle(motions))
+        granted = {name for node in self.nodes for name in node.coordinates}
+        spare = [name for name in joint.coordinate_names if name not in granted]
+        if spare:
+            raise _misfit(joint)
 
     def _idle(self, motions: Sequence[Motion]) -> tuple[str, ...]:
         """Coordinates of the joint that drive nothing; they still are speeds of the tree."""

@@ -37,7 +37,10 @@ class ExternalLoad:
 
 
 def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"external load: {name} is not three numbers a frame: {error}") from None
     if array.shape not in ((3,), (frames, 3)):
         raise InvalidInput(f"external load: {name} has shape {array.shape}; it needs (3,) or ({frames}, 3)")
     if not np.isfinite(array).all():

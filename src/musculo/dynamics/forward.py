@@ -59,6 +59,7 @@ def forward_dynamics(
     U, _ = frames_of("u", u, model.speed_names)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
+    c.check_coordinates(Q)
     e.check(Q, time)
     motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time) if e.rules else None
     if motion is not None:
@@ -106,7 +107,10 @@ def _articulated(
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > _SINGULAR) & solved
     if weak.any():
-        frame, slot = np.argwhere(weak)[0]
+        frame, _ = np.argwhere(weak)[0]
+        # Elimination runs tip to base; the first pivot that fails spoils those inboard of it, so the outermost is to blame.
+        slots, node_of = np.flatnonzero(weak[frame]), np.repeat(np.arange(c.tree.n_u.size), c.tree.n_u)
+        slot = slots[node_of[slots] == node_of[slots].max()][0]
         raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame))
     return udot
 

@@ -69,12 +69,14 @@ def _motion(
     U, _ = frames_of("u", u, model.speed_names)
     A, _ = frames_of("udot", udot, model.speed_names)
     same_frames(q=Q, u=U, udot=A)
+    compiled(model).check_coordinates(Q)
     return Q, U, A, single
 
 
 def bias_forces(model: Model, q: ArrayLike, u: ArrayLike, threads: int | None = None) -> FloatArray:
     """C(q, u) + g(q): what inverse dynamics gives at zero udot, (frames, n_u) or (n_u,)."""
-    return inverse_dynamics(model, q, u, np.zeros_like(np.asarray(u, dtype=float)), threads=threads)
+    U, single = frames_of("u", u, model.speed_names)
+    return inverse_dynamics(model, q, u, np.zeros_like(U[0] if single else U), threads=threads)
 
 
 def gravity_forces(model: Model, q: ArrayLike, threads: int | None = None) -> FloatArray:
@@ -95,6 +97,7 @@ def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None) -> Float
     """
     c = compiled(model)
     Q, single = frames_of("q", q, model.coordinate_names)
+    c.check_coordinates(Q)
     mass = np.empty((len(Q), c.n_u * c.n_u))
     over_frames(crba_frames, (c.tree, c.table, Q, mass), len(Q), threads)
     M = mass.reshape(len(Q), c.n_u, c.n_u)

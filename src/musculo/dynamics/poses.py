@@ -53,7 +53,12 @@ class Kinematics:
     def _arm(self, frame: str, point: ArrayLike) -> tuple[int, FloatArray]:
         """Node of a frame and the vector (frames, 3) from the node's origin to a point of the frame, in ground."""
         node, X = self._node(frame)
-        location = np.asarray(point, dtype=float)
+        try:
+            location = np.asarray(point, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"a point of {frame!r} is not three numbers: {error}") from None
+        if not np.isfinite(location).all():
+            raise InvalidInput(f"a point of {frame!r} holds a number that is not finite; fill such frames first")
         if location.shape not in ((3,), (self.frames, 3)):
             raise InvalidInput(f"a point of {frame!r} has shape {location.shape}; it needs (3,) or ({self.frames}, 3)")
         return node, np.einsum("fij,...j->fi" if location.ndim == 1 else "fij,fj->fi", self._R[:, node], X.p + location @ X.R.T)
@@ -148,6 +153,7 @@ def kinematics(
     """
     c = compiled(model)
     Q, single = frames_of("q", q, model.coordinate_names)
+    c.check_coordinates(Q)
     order = 0 if u is None else 1 if udot is None else 2
     if u is None and udot is not None:
         raise InvalidInput("udot is given without u; pass u as well (zeros if the model is at rest)")

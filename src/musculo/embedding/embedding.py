@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.rates import (
     TurningJoint,
-    angle_rates,
     angle_rates_inverse,
     angle_rates_inverse_dot,
+    joint_rates,
     quaternion_rates,
     turning_joints,
 )
@@ -111,7 +111,7 @@ class Embedding:
         rates = U.copy()
         for joint in self._partial:
             at = list(joint.u)
-            rates[:, at] = np.einsum("fij,fj->fi", angle_rates(Q[:, list(joint.q)]), U[:, at])
+            rates[:, at] = np.einsum("fij,fj->fi", joint_rates(joint, Q), U[:, at])
         zu = rates[:, [self.model.speed_index(name) for name in self.speed_names]]
         return zu[0] if single else zu
 
@@ -204,7 +204,7 @@ class Embedding:
             at = list(joint.q)
             speeds = [self.speed_names.index(self.model.speed_names[k]) for k in joint.u]
             w = zu[:, speeds]
-            N = quaternion_rates(q[:, at]) if len(at) == 4 else angle_rates(q[:, at])
+            N = joint_rates(joint, q)
             E[np.ix_(range(frames), at, speeds)] = N
             rate = np.einsum("fij,fj->fi", N, w)
             if len(at) == 4:
@@ -232,25 +232,41 @@ class Embedding:
         J = self.motion(self.independent(Q), rest, time=time).J
         return J[0] if single else J
 
-    def pull_back(self, q: ArrayLike, tau: ArrayLike) -> FloatArray:
+    def pull_back(self, q: ArrayLike, tau: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """tau_z = J^T tau: generalised forces of the tree, felt by the independent coordinates."""
         T, single = frames_of("tau", tau, self.model.speed_names)
-        J = self.jacobian(np.atleast_2d(np.asarray(q, dtype=float)))
+        J = self.jacobian(frames_of("q", q, self.model.coordinate_names)[0], time)
         same_frames(q=J, tau=T)
         forces = np.einsum("fij,fi->fj", J, T)
         return forces[0] if single else forces
 
-    def pull_back_mass(self, q: ArrayLike, M: ArrayLike) -> FloatArray:
+    def pull_back_mass(self, q: ArrayLike, M: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """M_z = J^T M J for mass matrices (frames, n_u, n_u) or (n_u, n_u)."""
-        J = self.jacobian(q)
+        J = self.jacobian(q, time)
         return np.swapaxes(J, -1, -2) @ np.asarray(M, dtype=float) @ J
 
 
 def _times(time: ArrayLike, frames: int) -> FloatArray:
-    times = np.asarray(time, dtype=float)
+    try:
+        times = np.asarray(time, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"time is not a number or an array of numbers: {error}") from None
+    if not np.isfinite(times).all():
+        raise InvalidInput(f"time holds a number that is not finite; it needs a number or ({frames},)")
     if times.shape not in ((), (frames,)):
         raise InvalidInput(f"time has shape {times.shape}; it needs a number or ({frames},)")
     return np.ascontiguousarray(np.broadcast_to(times, (frames,)))
+
+
+def _check_function(coupler: CoordinateCoupler) -> None:
+    if coupler.function is None:
+        raise InvalidModel(f"coupler {coupler.name!r} has no function; give it one, or switch it off (enforced=False)")
+    wanted, given = coupler.function.n_arguments, len(coupler.independents)
+    if wanted not in (0, given):
+        raise InvalidModel(
+            f"coupler {coupler.name!r} hands {given} coordinates ({', '.join(coupler.independents) or 'none'}) to a "
+            f"function of {wanted}"
+        )
 
 
 def _collect(model: Model) -> tuple[list[Rule], list[str]]:
@@ -275,6 +291,7 @@ def _collect(model: Model) -> tuple[list[Rule], list[str]]:
         for name in (constraint.dependent, *constraint.independents):
             if name not in model.coordinate_names:
                 raise UnknownName("coordinate", name, model.coordinate_names, f"coupler {constraint.name!r}")
+        _check_function(constraint)
         reason = f"coupled to {', '.join(constraint.independents)} by {constraint.name!r}"
         rules.append(
             Coupled(constraint.dependent, constraint.independents, reason, constraint.function, constraint.scale)

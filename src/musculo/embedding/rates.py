@@ -8,9 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.errors import SingularSystem
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion
 from musculo.model.model import Model
+
+# Closer to 90 degrees than this (cosine of the second angle) N has few correct digits left, and soon none.
+_LOCKED = 1e-12
 
 
 class TurningJoint(NamedTuple):
@@ -48,6 +53,24 @@ def angle_rates(q: FloatArray) -> FloatArray:
     one, zero = np.ones_like(s0), np.zeros_like(s0)
     rows = [[one, s0 * s1 / c1, -c0 * s1 / c1], [zero, c0, s0], [zero, -s0 / c1, c0 / c1]]
     return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+def joint_rates(joint: TurningJoint, q: FloatArray) -> FloatArray:
+    """N (frames, 3 or 4, 3) of one joint at all coordinates q (frames, n).
+
+    Raises:
+        SingularSystem: the joint's angles are in gimbal lock; names the joint and the frame.
+    """
+    own = q[:, list(joint.q)]
+    if len(joint.q) == 4:
+        return quaternion_rates(own)
+    locked = np.flatnonzero(np.abs(np.cos(own[:, 1])) < _LOCKED)
+    if locked.size:
+        raise SingularSystem(
+            f"joint {joint.joint!r} is in gimbal lock at frame {locked[0]} (its second angle is {own[locked[0], 1]:.6g}): "
+            "no rates of its angles give its angular velocity; use quaternion coordinates"
+        )
+    return angle_rates(own)
 
 
 def angle_rates_inverse(q: FloatArray) -> FloatArray:
@@ -96,8 +119,7 @@ def coordinate_rates(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
             rates[:, k] = U[:, columns[name]]
     for joint in turning_joints(model):
         at, w = list(joint.q), U[:, list(joint.u)]
-        N = quaternion_rates(Q[:, at]) if len(at) == 4 else angle_rates(Q[:, at])
-        rates[:, at] = np.einsum("fij,fj->fi", N, w)
+        rates[:, at] = np.einsum("fij,fj->fi", joint_rates(joint, Q), w)
     return rates[0] if single else rates
 
 
@@ -106,6 +128,7 @@ def speeds_from_rates(model: Model, q: ArrayLike, qdot: ArrayLike) -> FloatArray
     Q, single = frames_of("q", q, model.coordinate_names)
     D, _ = frames_of("qdot", qdot, model.coordinate_names)
     same_frames(q=Q, qdot=D)
+    compiled(model).check_coordinates(Q)
     u = np.zeros((len(Q), len(model.speed_names)))
     rows = {name: k for k, name in enumerate(model.coordinate_names)}
     for k, name in enumerate(model.speed_names):

@@ -6,7 +6,7 @@ H^T I H written out; no small matrix is solved. Speeds whose acceleration is pre
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import inertial_wrench, rest_at_ground
 from musculo.kernels.scalar import like
@@ -27,6 +27,7 @@ from musculo.kernels.tree import (
     pose,
     store_rotation,
 )
+from musculo.kernels.traced import traced
 from musculo.kernels.vector import (
     accumulate3,
     add,
@@ -58,7 +59,7 @@ SLOT_ROWS = 9
 PIVOT = 8
 
 
-@inline
+@spliced
 def slot_row(tree, slot):
     """First row of a speed in the articulated workspace."""
     return ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * slot
@@ -76,7 +77,7 @@ def _load6(A, row, lane):
     )
 
 
-@inline
+@traced
 def _reduce_symmetric(S, a, b):
     """S - a b^T where b is parallel to a."""
     return (
@@ -89,7 +90,7 @@ def _reduce_symmetric(S, a, b):
     )
 
 
-@inline
+@traced
 def _reduce_general(B, a, b):
     """B - a b^T."""
     return (
@@ -105,7 +106,7 @@ def _reduce_general(B, a, b):
     )
 
 
-@inline
+@traced
 def _shift_articulated(A, B, C, R, p):
     """Articulated inertia of M in and about the origin of P.
 
@@ -146,7 +147,7 @@ def _shift_articulated(A, B, C, R, p):
     return A, up, C
 
 
-@inline
+@spliced
 def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lane):
     """Velocities, bias accelerations and bias wrenches of node i from its parent's."""
     place(tree, table, i, q, u, True, W, lane)
@@ -212,7 +213,7 @@ def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lan
     A[at + INERTIA_B + 8, lane] = zero
 
 
-@inline
+@spliced
 def _inward(tree, i, tau, prescribed, W, A, lane):
     """Eliminate node i's free speeds and hand what is left to its parent."""
     at = i * ARTICULATED_ROWS

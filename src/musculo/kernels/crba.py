@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.tree import PRISMATIC, REVOLUTE, hinge_row, pose
+from musculo.kernels.traced import traced
 from musculo.kernels.vector import (
     add,
     add_scaled,
@@ -20,7 +21,7 @@ from musculo.kernels.vector import (
 COMPOSITE_ROWS = 10  # mass, first moment (3), tensor about the origin (6)
 
 
-@inline
+@traced
 def shift_inertia(m, h, J, R, p):
     """Mass, first moment and tensor of M, expressed in and about the origin of P.
 
@@ -54,7 +55,7 @@ def _load_tensor(C, row, lane):
     )
 
 
-@inline
+@spliced
 def _project(tree, j, force, moment, W, M, column, lane):
     """Row entries of M that node j's hinge columns take from a wrench expressed in j, both halves of the matrix."""
     n_u = tree.u_rows.size

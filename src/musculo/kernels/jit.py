@@ -101,3 +101,12 @@ def driver(function: Callable[..., Any]) -> Any:
 def inline(function: Callable[..., Any]) -> Any:
     """A small part of kernels, always inlined into its caller; it has no compiled form of its own to keep."""
     return numba.njit(forceinline=True, **_OPTIONS, **_NO_COUNTS)(function)
+
+
+def spliced(function: Callable[..., Any]) -> Any:
+    """A part of kernels that is copied into its caller before that is compiled.
+
+    For what takes the whole model or calls large functions: as a function of its own it would be compiled once for
+    itself and once more inside every caller.
+    """
+    return numba.njit(inline="always", **_OPTIONS, **_NO_COUNTS)(function)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import joint_motion
 from musculo.kernels.scalar import like
@@ -26,7 +26,7 @@ ACCELERATION = 21  # of M's origin
 MOTION_ROWS = 24
 
 
-@inline
+@spliced
 def _relative(tree, i, u, udot, W, lane):
     """(w, v, alpha, a) across the joint of node i, in M."""
     zero = like(W[0, lane], 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from musculo.kernels.function_lanes import evaluate_function
 from musculo.kernels.function_table import evaluate_multivariate
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.scalar import like, sincos, square_root
 from musculo.kernels.tree import (
     BALL,
@@ -158,7 +158,7 @@ def place_functions(tree, table, i, q, u, moving, W, lane):
     return R, p, alpha, accel
 
 
-@inline
+@spliced
 def place_ball(tree, i, q, W, lane):
     """Rotation of a ball, free or ellipsoid joint from its angles or quaternion; writes H_w = 1 and H_v = 0."""
     first = tree.q_first[i]
@@ -260,7 +260,7 @@ def place_general(tree, table, i, q, u, moving, W, lane):
     store3(W, b + POSE + 9, lane, add(fixed_position(tree, i), rotate(F, p)))
 
 
-@inline
+@spliced
 def place(tree, table, i, q, u, moving, W, lane):
     """Place node i: after this `pose` and `hinge_column` hold and, if moving, the joint's velocity and bias."""
     b = i * NODE_ROWS

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import operator
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import PrimitiveModel, StructModel
-from numba.extending import intrinsic, models, overload, register_model
+from numba.core.typing.templates import AbstractTemplate, ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, register_model
 
 WIDTH = 8
 # Products may fuse with sums (as they do on the GPU); nothing is reordered, so results do not depend on the lane.
@@ -56,7 +56,8 @@ class _LanesModel(StructModel):
         super().__init__(dmm, fe_type, [("data", types.CPointer(types.float64))])
 
 
-def _splat(builder, scalar):
+def spread(builder, scalar):
+    """LLVM vector whose lanes all hold a scalar."""
     vector = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
     return builder.shuffle_vector(vector, ir.Constant(_VECTOR, ir.Undefined), mask)
@@ -65,29 +66,32 @@ def _splat(builder, scalar):
 def _vector(context, builder, value, kind):
     if isinstance(kind, PackType):
         return value
-    return _splat(builder, context.cast(builder, value, kind, types.float64))
+    return spread(builder, context.cast(builder, value, kind, types.float64))
 
 
-def _is_operand(kind) -> bool:
-    return isinstance(kind, (PackType, types.Float, types.Integer))
+def _operator(symbol, instruction):
+    """Give packs an arithmetic operator, with packs and float64 on the other side.
 
+    Written as a lowering, not as a compiled overload: a kernel holds thousands of these, and each overload would be a
+    function to compile, call and inline again.
+    """
 
-def _binary(symbol, instruction):
-    @intrinsic
-    def apply(typingctx, a, b):
-        def codegen(context, builder, signature, args):
-            x = _vector(context, builder, args[0], signature.args[0])
-            y = _vector(context, builder, args[1], signature.args[1])
-            return getattr(builder, instruction)(x, y, flags=_FLAGS)
+    class Template(ConcreteTemplate):
+        cases = (
+            signature(pack_type, pack_type, pack_type),
+            signature(pack_type, pack_type, types.float64),
+            signature(pack_type, types.float64, pack_type),
+        )
 
-        return pack_type(a, b), codegen
+    infer_global(symbol)(Template)
 
-    def typer(a, b):
-        if (isinstance(a, PackType) or isinstance(b, PackType)) and _is_operand(a) and _is_operand(b):
-            return lambda a, b: apply(a, b)
-        return None
+    def lower(context, builder, sig, args):
+        x = _vector(context, builder, args[0], sig.args[0])
+        y = _vector(context, builder, args[1], sig.args[1])
+        return getattr(builder, instruction)(x, y, flags=_FLAGS)
 
-    overload(symbol)(typer)
+    for left, right in ((PackType, PackType), (PackType, types.Float), (types.Float, PackType)):
+        lower_builtin(symbol, left, right)(lower)
 
 
 for _symbol, _instruction in (
@@ -100,22 +104,17 @@ for _symbol, _instruction in (
     (operator.truediv, "fdiv"),
     (operator.itruediv, "fdiv"),
 ):
-    _binary(_symbol, _instruction)
+    _operator(_symbol, _instruction)
 
 
-@intrinsic
-def _negative(typingctx, a):
-    def codegen(context, builder, signature, args):
-        return builder.fneg(args[0])
-
-    return pack_type(a), codegen
+@infer_global(operator.neg)
+class _Negative(ConcreteTemplate):
+    cases = (signature(pack_type, pack_type),)
 
 
-@overload(operator.neg)
-def _neg(a):
-    if isinstance(a, PackType):
-        return lambda a: _negative(a)
-    return None
+@lower_builtin(operator.neg, PackType)
+def _lower_negative(context, builder, sig, args):
+    return builder.fneg(args[0])
 
 
 @intrinsic
@@ -215,35 +214,34 @@ def _address(context, builder, view, row):
     return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
 
 
-@intrinsic
-def _load(typingctx, view, row):
-    def codegen(context, builder, signature, args):
-        row = context.cast(builder, args[1], signature.args[1], types.intp)
-        return builder.load(_address(context, builder, args[0], row), align=8)
-
-    return pack_type(view, row), codegen
-
-
-@intrinsic
-def _store(typingctx, view, row, value):
-    def codegen(context, builder, signature, args):
-        row = context.cast(builder, args[1], signature.args[1], types.intp)
-        vector = _vector(context, builder, args[2], signature.args[2])
-        builder.store(vector, _address(context, builder, args[0], row), align=8)
-        return context.get_dummy_value()
-
-    return types.void(view, row, value), codegen
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        view, index = args
+        if isinstance(view, LanesType) and isinstance(index, types.BaseTuple):
+            return signature(pack_type, view, index)
+        return None
 
 
-@overload(operator.getitem)
-def _getitem(view, index):
-    if isinstance(view, LanesType):
-        return lambda view, index: _load(view, index[0])
-    return None
+@lower_builtin(operator.getitem, LanesType, types.BaseTuple)
+def _lower_getitem(context, builder, sig, args):
+    row = context.cast(builder, builder.extract_value(args[1], 0), sig.args[1][0], types.intp)
+    return builder.load(_address(context, builder, args[0], row), align=8)
 
 
-@overload(operator.setitem)
-def _setitem(view, index, value):
-    if isinstance(view, LanesType):
-        return lambda view, index, value: _store(view, index[0], value)
-    return None
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):
+    def generic(self, args, kws):
+        view, index, value = args
+        if isinstance(view, LanesType) and isinstance(index, types.BaseTuple):
+            return signature(types.none, view, index, pack_type if isinstance(value, PackType) else types.float64)
+        return None
+
+
+@lower_builtin(operator.setitem, LanesType, types.BaseTuple, PackType)
+@lower_builtin(operator.setitem, LanesType, types.BaseTuple, types.Float)
+def _lower_setitem(context, builder, sig, args):
+    row = context.cast(builder, builder.extract_value(args[1], 0), sig.args[1][0], types.intp)
+    vector = _vector(context, builder, args[2], sig.args[2])
+    builder.store(vector, _address(context, builder, args[0], row), align=8)
+    return context.get_dummy_value()

@@ -5,7 +5,7 @@ Barman2020 chapters II-III give the recursion for revolute and prismatic links; 
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.scalar import like
 from musculo.kernels.tree import (
@@ -43,7 +43,7 @@ from musculo.kernels.vector import (
 )
 
 
-@inline
+@spliced
 def rest_at_ground(tree, loaded, W, lane):
     """Ground does not move; its acceleration upwards stands for gravity. Its pose is needed for external loads."""
     zero = like(W[0, lane], 0.0)
@@ -56,7 +56,7 @@ def rest_at_ground(tree, loaded, W, lane):
         store3(W, WORLD + 9, lane, (zero, zero, zero))
 
 
-@inline
+@spliced
 def joint_motion(tree, i, udot, W, lane):
     """Velocity and acceleration across a general node's joint: (w, v, alpha, a) in M."""
     b = i * NODE_ROWS
@@ -71,7 +71,7 @@ def joint_motion(tree, i, udot, W, lane):
     return load3(W, b + JOINT_OMEGA, lane), load3(W, b + JOINT_VELOCITY, lane), alpha, accel
 
 
-@inline
+@spliced
 def inertial_wrench(tree, i, omega, alpha, accel):
     """(force, moment about the origin) that the motion of node i's own mass needs.
 

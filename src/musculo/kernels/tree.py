@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import inline
+from musculo.kernels.jit import inline, spliced
 from musculo.kernels.scalar import like
+from musculo.kernels.traced import traced
 from musculo.kernels.vector import load3
 
 # Kinds of nodes. A revolute turns about z of F, a prismatic slides along z of F; all other mobilizers are general.
@@ -63,44 +64,44 @@ class Tree(NamedTuple):
     gravity: FloatArray  # (3,)
 
 
-@inline
+@spliced
 def hinge_row(tree, slot):
     """First of the six rows that hold a general node's column of H (angular, linear), in M."""
     return NODE_ROWS * tree.parent.size + 6 * slot
 
 
-@inline
+@spliced
 def scratch_row(tree):
     """First of the rows in which functions of several coordinates are evaluated."""
     return NODE_ROWS * tree.parent.size + 6 * tree.u_rows.size
 
 
-@inline
+@spliced
 def fixed_rotation(tree, i):
     """R_PF of node i."""
     F = tree.R_PF
     return F[i, 0], F[i, 1], F[i, 2], F[i, 3], F[i, 4], F[i, 5], F[i, 6], F[i, 7], F[i, 8]
 
 
-@inline
+@spliced
 def fixed_position(tree, i):
     """p_PF of node i."""
     return tree.p_PF[i, 0], tree.p_PF[i, 1], tree.p_PF[i, 2]
 
 
-@inline
+@traced
 def turned_about_z(F, c, s):
     """F R(z), given cos and sin: only the first two columns change."""
     return (
         F[0] * c + F[1] * s,
         F[1] * c - F[0] * s,
-        like(c, F[2]),
+        F[2],
         F[3] * c + F[4] * s,
         F[4] * c - F[3] * s,
-        like(c, F[5]),
+        F[5],
         F[6] * c + F[7] * s,
         F[7] * c - F[6] * s,
-        like(c, F[8]),
+        F[8],
     )
 
 
@@ -164,7 +165,7 @@ def pose(tree, i, W, lane):
     return R, position
 
 
-@inline
+@spliced
 def hinge_column(tree, i, k, W, lane):
     """Column k of H_M of node i: (angular, linear)."""
     zero = like(W[0, lane], 0.0)

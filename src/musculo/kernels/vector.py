@@ -6,6 +6,7 @@ Symmetric tensors are (xx, yy, zz, xy, xz, yz).
 from __future__ import annotations
 
 from musculo.kernels.jit import inline
+from musculo.kernels.traced import traced
 
 
 @inline
@@ -30,43 +31,43 @@ def accumulate3(W, row, lane, v):
     W[row + 2, lane] = W[row + 2, lane] + v[2]
 
 
-@inline
+@traced
 def add(a, b):
     """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@inline
+@traced
 def subtract(a, b):
     """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@inline
+@traced
 def scale(s, a):
     """s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@inline
+@traced
 def add_scaled(a, s, b):
     """a + s b."""
     return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
 
 
-@inline
+@traced
 def dot(a, b):
     """a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inline
+@traced
 def cross(a, b):
     """a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@inline
+@traced
 def rotate(R, a):
     """R a."""
     return (
@@ -76,7 +77,7 @@ def rotate(R, a):
     )
 
 
-@inline
+@traced
 def rotate_back(R, a):
     """R^T a."""
     return (
@@ -86,7 +87,7 @@ def rotate_back(R, a):
     )
 
 
-@inline
+@traced
 def matmul(A, B):
     """A B of two row-major 3 x 3 matrices."""
     return (
@@ -102,13 +103,13 @@ def matmul(A, B):
     )
 
 
-@inline
+@traced
 def transpose(R):
     """R^T."""
     return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
 
 
-@inline
+@traced
 def symmetric_times(S, a):
     """S a for a symmetric tensor (xx, yy, zz, xy, xz, yz)."""
     return (
@@ -118,7 +119,7 @@ def symmetric_times(S, a):
     )
 
 
-@inline
+@traced
 def rotate_symmetric(R, S):
     """R S R^T for a symmetric tensor."""
     # rows of R S

@@ -1,0 +1,1 @@
+"""The shell commands: parse, call, print; no mechanics."""
