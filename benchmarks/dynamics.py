@@ -1,6 +1,6 @@
 """Inverse dynamics, mass matrix and forward dynamics against Pinocchio and OpenSim, one thread, same run.
 
-    python benchmarks/dynamics.py      needs the extra `oracles`; OpenSim's part needs the data folder
+python benchmarks/dynamics.py      needs the extra `oracles`; OpenSim's part needs the data folder
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from timing import report, time_of
-from trees import data_folder, humanoid, pin_tree, random_motion
-
 from musculo import forward_dynamics, inverse_dynamics, mass_matrix, read_osim
 from musculo.model.model import Model
 from musculo.spatial.inertia import tensor
 from musculo.spatial.rotation import from_xyz
+from timing import report, time_of
+from trees import data_folder, humanoid, pin_tree, random_motion
 
 FRAMES = 2000
 

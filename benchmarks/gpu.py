@@ -1,8 +1,8 @@
 """Frames a second of inverse dynamics on a CUDA device, in float64, resident and with transfers.
 
-    python benchmarks/gpu.py                       37-dof tree; Rajagopal's model too where its file is found
-    python benchmarks/gpu.py --export FILE.npz     write the compiled models, so that a bare machine needs no reader
-    python benchmarks/gpu.py --from FILE.npz       run on what was written
+python benchmarks/gpu.py                       37-dof tree; Rajagopal's model too where its file is found
+python benchmarks/gpu.py --export FILE.npz     write the compiled models, so that a bare machine needs no reader
+python benchmarks/gpu.py --from FILE.npz       run on what was written
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 def cases() -> dict[str, tuple]:
     """Compiled models and a random motion of each: name -> (tree, table, q, u, udot)."""
     sys.path.insert(0, str(Path(__file__).resolve().parent))
-    from trees import data_folder, humanoid, random_motion
-
     from musculo import read_osim
     from musculo.compile.compiled import compiled
+    from trees import data_folder, humanoid, random_motion
 
     models = {"37-dof tree": humanoid()}
     folder = data_folder()

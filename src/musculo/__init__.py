@@ -30,6 +30,7 @@ _HOME = {
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
     "musculo.embedding.embedding": ("embedding",),
+    "musculo.embedding.quaternions": ("change_coordinates", "with_quaternions"),
     "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
     "musculo.dynamics.poses": ("Kinematics", "kinematics"),
     "musculo.dynamics.external": ("ExternalLoad",),
@@ -51,7 +52,42 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = sorted(["__version__", *_MODULE_OF])  # noqa: PLE0605
+__all__ = [
+    "Body",
+    "Coordinate",
+    "ExternalLoad",
+    "InvalidFile",
+    "InvalidInput",
+    "InvalidModel",
+    "Kinematics",
+    "Marker",
+    "Model",
+    "MusculoError",
+    "Placement",
+    "SingularSystem",
+    "UnknownName",
+    "Unsupported",
+    "__version__",
+    "bias_forces",
+    "center_of_mass",
+    "change_coordinates",
+    "coordinate_rates",
+    "embedding",
+    "forward_dynamics",
+    "gravity_forces",
+    "inverse_dynamics",
+    "joint_reactions",
+    "kinematics",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "potential_energy",
+    "read_osim",
+    "speeds_from_rates",
+    "total_mass",
+    "with_quaternions",
+    "write_osim",
+]
 
 if TYPE_CHECKING:
     from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass
@@ -66,6 +102,7 @@ if TYPE_CHECKING:
     )
     from musculo.dynamics.poses import Kinematics, kinematics
     from musculo.embedding.embedding import embedding
+    from musculo.embedding.quaternions import change_coordinates, with_quaternions
     from musculo.embedding.rates import coordinate_rates, speeds_from_rates
     from musculo.errors import (
         InvalidFile,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.padding import Padding
@@ -14,6 +15,15 @@ from rich.text import Text
 from musculo.cli.console import printing, table
 from musculo.cli.summary import QUATERNION, ROTATION, TRANSLATION, Summary, summarise
 from musculo.io import read_osim
+
+
+class Section(NamedTuple):
+    """A part of the summary."""
+
+    title: str
+    size: int
+    remark: str
+    grid: Table
 
 
 def print_info(file: Path, as_json: bool) -> None:
@@ -33,9 +43,12 @@ def _print_tables(model: Summary, out: Console) -> None:
     out.print(f"  {model['file']}, document version {model['document_version']}", soft_wrap=True)
     out.print(f"  total mass {_number(model['total_mass'], 6)} kg, gravity ({gravity}) m/s^2")
     sections = (_bodies, _joints, _coordinates, _constraints, _muscles, _forces, _markers, _wraps, _contact)
-    absent = [title for title, *rest in (section(model) for section in sections) if not _print_section(title, *rest, out)]
+    found = [make(model) for make in sections]
+    for section in found:
+        _print_section(section, out)
+    absent = [section.title.lower() for section in found if not section.size]
     if absent:
-        out.print(f"\nNone of: {', '.join(title.lower() for title in absent)}.")
+        out.print(f"\nNone of: {', '.join(absent)}.")
     notes = [f"{note['what']} ({note['where']}): {note['why']}" for note in model["notes"]]
     _print_list("Ignored or changed, and why", notes, "", out)
     _print_list("Problems", model["problems"], "red", out)
@@ -43,12 +56,11 @@ def _print_tables(model: Summary, out: Console) -> None:
         out.print("\nNothing in the file is ignored.")
 
 
-def _print_section(title: str, count: int, more: str, grid: Table, out: Console) -> bool:
-    """Print a table under its heading; False where there is nothing to show."""
-    if count:
-        _print_heading(f"{title}: {count}{more}", out)
-        out.print(Padding(grid, (0, 0, 0, 2), expand=False))
-    return count > 0
+def _print_section(section: Section, out: Console) -> None:
+    """A table under its heading; nothing where there is nothing to show."""
+    if section.size:
+        _print_heading(f"{section.title}: {section.size}{section.remark}", out)
+        out.print(Padding(section.grid, (0, 0, 0, 2), expand=False))
 
 
 def _print_list(title: str, lines: list[str], style: str, out: Console) -> None:
@@ -65,13 +77,12 @@ def _print_heading(text: str, out: Console) -> None:
     out.print(Text(text, style="bold cyan"))
 
 
-# --- sections: title, count, remark, table --------------------------------------------------------------------------
-Section = tuple[str, int, str, Table]
-
-
+# --- sections -------------------------------------------------------------------------------------------------------
 def _bodies(model: Summary) -> Section:
     rows = ((b["name"], _number(b["mass"], 5), _vector(b["mass_center"])) for b in model["bodies"])
-    return "Bodies", len(model["bodies"]), "", table(("body", "mass [kg]", "mass centre [m]"), rows, ("mass [kg]",))
+    return Section(
+        "Bodies", len(model["bodies"]), "", table(("body", "mass [kg]", "mass centre [m]"), rows, ("mass [kg]",))
+    )
 
 
 def _joints(model: Summary) -> Section:
@@ -84,7 +95,7 @@ def _joints(model: Summary) -> Section:
         )
         for j in model["joints"]
     )
-    return "Joints", len(model["joints"]), "", table(("joint", "kind", "parent → child", "coordinates"), rows)
+    return Section("Joints", len(model["joints"]), "", table(("joint", "kind", "parent → child", "coordinates"), rows))
 
 
 def _coordinates(model: Summary) -> Section:
@@ -94,12 +105,12 @@ def _coordinates(model: Summary) -> Section:
         more += " (without unit: rad or m, through the joint's own curves)"
     rows = ((c["name"], _range(c), _value(c, c["default_value"]), _driver(c)) for c in coordinates)
     columns = ("coordinate", "range", "default", "driven by")
-    return "Coordinates", len(coordinates), more, table(columns, rows, ("range", "default"))
+    return Section("Coordinates", len(coordinates), more, table(columns, rows, ("range", "default")))
 
 
 def _constraints(model: Summary) -> Section:
     rows = ((c["name"], c["kind"], _standing(c)) for c in model["constraints"])
-    return "Constraints", len(model["constraints"]), "", table(("constraint", "kind", "state"), rows)
+    return Section("Constraints", len(model["constraints"]), "", table(("constraint", "kind", "state"), rows))
 
 
 def _standing(constraint: Summary) -> str:
@@ -114,7 +125,9 @@ def _muscles(model: Summary) -> Section:
         for m in model["muscles"]
     )
     columns = ("muscle", "kind", "fibre [m]", "force [N]")
-    return "Muscles", len(model["muscles"]), " (optimal fibre length, largest force)", table(columns, rows, columns[2:])
+    return Section(
+        "Muscles", len(model["muscles"]), " (optimal fibre length, largest force)", table(columns, rows, columns[2:])
+    )
 
 
 def _forces(model: Summary) -> Section:
@@ -143,7 +156,7 @@ def _grouped(title: str, by: tuple[str, ...], items: list[Summary]) -> Section:
     for item in items:
         groups.setdefault(tuple(item[key] for key in by), []).append(item["name"])
     rows = ((*key, ", ".join(names)) for key, names in groups.items())
-    return title, len(items), "", table((*by, "names"), rows)
+    return Section(title, len(items), "", table((*by, "names"), rows))
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------

@@ -42,7 +42,9 @@ def _common(
 @app.command()
 def info(
     model: ModelFile,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")
+    ] = False,
 ) -> None:
     """Say what a model holds: bodies, joints, coordinates and who drives them, muscles, and what is ignored."""
     from musculo.cli.info import print_info

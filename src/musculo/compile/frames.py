@@ -21,7 +21,9 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
-            raise InvalidInput(f"{name} holds complex numbers; pass real ones (kernels take complex lanes, see `kernels`)")
+            raise InvalidInput(
+                f"{name} holds complex numbers; pass real ones (kernels take complex lanes, see `kernels`)"
+            )
         array = np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} is not an array of numbers: {error}") from None

@@ -1,7 +1,7 @@
 """A first run without any data of one's own: a leg swings, and out come the moments that swing it.
 
-    from musculo.demo import MODEL_FILE, MOTION_FILE, leg_swing
-    leg_swing().moments        # (frames, independent coordinates) [N m]
+from musculo.demo import MODEL_FILE, MOTION_FILE, leg_swing
+leg_swing().moments        # (frames, independent coordinates) [N m]
 """
 
 from __future__ import annotations

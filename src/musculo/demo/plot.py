@@ -40,8 +40,8 @@ def write_plot(path: Path, swing: LegSwing) -> None:
             f"<script>{get_plotlyjs()}</script>",
             "</head><body><main>",
             "<h1>A leg swings: which moments does it take?</h1>",
-            f"<p>A recorded motion of {len(swing.time)} frames goes in; inverse dynamics gives the moments about hip, "
-            "knee and ankle. Positive is flexion at hip and knee, dorsiflexion at the ankle.</p>",
+            f"<p>A motion of {len(swing.time)} frames goes in; inverse dynamics gives the moments about hip, "
+            "knee and ankle. Positive flexes hip and knee and lifts the toes.</p>",
             '<div id="plot"></div>',
             "<table><thead><tr><th>coordinate</th><th>peak [N m]</th><th>at [s]</th><th>mean [N m]</th></tr></thead>",
             f"<tbody>{rows}</tbody></table>",
@@ -63,12 +63,22 @@ def _numbers(values: NDArray[np.float64]) -> list[float]:
 
 
 def _traces(swing: LegSwing) -> list[dict[str, Any]]:
-    traces = []
+    traces: list[dict[str, Any]] = []
     for k, name in enumerate(swing.coordinate_names):
         label, line = name.replace("_", " "), {"color": COLOURS[k % len(COLOURS)], "width": 2.5}
-        common = {"x": _numbers(swing.time), "name": label, "legendgroup": name, "mode": "lines", "line": line}
-        angle = {"y": _numbers(np.degrees(swing.angles[:, k])), "yaxis": "y", "hovertemplate": "%{y:.1f}°"}
-        moment = {"y": _numbers(swing.moments[:, k]), "yaxis": "y2", "hovertemplate": "%{y:.2f} N m"}
+        common: dict[str, Any] = {
+            "x": _numbers(swing.time),
+            "name": label,
+            "legendgroup": name,
+            "mode": "lines",
+            "line": line,
+        }
+        angle: dict[str, Any] = {
+            "y": _numbers(np.degrees(swing.angles[:, k])),
+            "yaxis": "y",
+            "hovertemplate": "%{y:.1f}°",
+        }
+        moment: dict[str, Any] = {"y": _numbers(swing.moments[:, k]), "yaxis": "y2", "hovertemplate": "%{y:.2f} N m"}
         traces += [{**common, **angle}, {**common, **moment, "showlegend": False}]
     return traces
 

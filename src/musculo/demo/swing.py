@@ -1,4 +1,4 @@
-"""The leg swing: a recorded motion in, the moments about the joints out."""
+"""The leg swing: a motion in, the moments about the joints out."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class LegSwing:
 def leg_swing() -> LegSwing:
     """Inverse dynamics of the motion that ships with the package.
 
-    The recording holds the independent coordinates; the coupler gives the patella's. Splines differentiate them. The
+    The file holds the independent coordinates; the coupler gives the patella's. Splines differentiate them. The
     moments are found for every coordinate of the tree and pulled back to the independent ones: what the patella needs,
     the knee pays.
     """
     model = read_osim(MODEL_FILE)
-    recording = read_table(MOTION_FILE)
+    motion = read_table(MOTION_FILE)
     joints = embedding(model)
-    if recording.names != joints.coordinate_names:
-        raise InvalidInput(f"{MOTION_FILE} holds {recording.names}; the model moves by {joints.coordinate_names}")
-    time, q = recording.time, joints.coordinates(recording.values)
+    if motion.names != joints.coordinate_names:
+        raise InvalidInput(f"{MOTION_FILE} holds {motion.names}; the model moves by {joints.coordinate_names}")
+    time, q = motion.time, joints.coordinates(motion.values)
     u = speeds_from_rates(model, q, make_interp_spline(time, q, k=SPLINE_DEGREE)(time, 1))
     udot = make_interp_spline(time, u, k=SPLINE_DEGREE)(time, 1)
     tau = inverse_dynamics(model, q, u, udot)
@@ -85,7 +85,7 @@ def leg_swing() -> LegSwing:
         u,
         udot,
         joints.coordinate_names,
-        recording.values,
+        motion.values,
         joints.pull_back(q, tau),
         float(np.abs(tau - again).max()),
     )

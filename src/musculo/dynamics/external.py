@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.compile.compiled import CompiledModel
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import InvalidInput, UnknownName
+from musculo.model.body import GROUND
 
 FloatArray = NDArray[np.float64]
 
@@ -32,8 +34,8 @@ class ExternalLoad:
     force: ArrayLike = (0.0, 0.0, 0.0)
     point: ArrayLike = (0.0, 0.0, 0.0)
     moment: ArrayLike = (0.0, 0.0, 0.0)
-    force_in: str = "ground"
-    point_in: str = "ground"
+    force_in: str = GROUND
+    point_in: str = GROUND
 
 
 def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
@@ -48,19 +50,26 @@ def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
     return np.broadcast_to(array, (frames, 3))
 
 
-def node_wrenches(compiled: CompiledModel, kinematics: Kinematics, loads: Sequence[ExternalLoad]) -> FloatArray:
-    """(frames, 6 nodes): force, then moment about ground's origin, on each node, in ground."""
-    frames = kinematics.frames
+def node_wrenches(
+    compiled: CompiledModel, loads: Sequence[ExternalLoad], frames: int, poses: Callable[[], Kinematics]
+) -> FloatArray:
+    """(frames, 6 nodes): force, then moment about ground's origin, on each node, in ground.
+
+    `poses` is asked only where a load is given in a moving frame; measured ones are given in ground.
+    """
     wrenches = np.zeros((frames, compiled.tree.parent.size, 6))
+    motion = cache(poses)
     for load in loads:
         if load.body not in compiled.body_node:
             raise UnknownName("body", load.body, compiled.body_node, "an external load")
         force, point = _vectors("force", load.force, frames), _vectors("point", load.point, frames)
         moment = _vectors("moment", load.moment, frames)
-        R, _ = kinematics.batch_pose(load.force_in)
-        force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
-        R, p = kinematics.batch_pose(load.point_in)
-        point = p + np.einsum("fij,fj->fi", R, point)
+        if load.force_in != GROUND:
+            R, _ = motion().batch_pose(load.force_in)
+            force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
+        if load.point_in != GROUND:
+            R, p = motion().batch_pose(load.point_in)
+            point = p + np.einsum("fij,fj->fi", R, point)
         node = compiled.body_node[load.body]
         wrenches[:, node, :3] += force
         wrenches[:, node, 3:] += moment + np.cross(point, force)

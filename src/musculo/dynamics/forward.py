@@ -81,8 +81,8 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray) -> None
     if error.size and error.max() > CONSISTENT:
         frame, column = np.unravel_index(int(error.argmax()), error.shape)
         raise InvalidInput(
-            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, lock or "
-            f"prescribed motion makes it {expected[frame, column]:.6g}; make u with embedding(model).motion(z, zu).u"
+            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, "
+            f"lock or prescribed motion makes it {expected[frame, column]:.6g}; make u with embedding(model).motion(z, zu).u"
         )
 
 
@@ -100,7 +100,11 @@ def _articulated(
 ) -> FloatArray:
     free = set(e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
-    wrenches = node_wrenches(c, kinematics(model, Q, threads=threads), external) if external else np.zeros((0, 6))
+    wrenches = (
+        node_wrenches(c, external, len(Q), lambda: kinematics(model, Q, threads=threads))
+        if external
+        else np.zeros((0, 6))
+    )
     udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
     arguments = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external), pivot)
     over_frames(aba_frames, arguments, frames, threads)
@@ -108,7 +112,7 @@ def _articulated(
     weak = ~(pivot > _SINGULAR) & solved
     if weak.any():
         frame, _ = np.argwhere(weak)[0]
-        # Elimination runs tip to base; the first pivot that fails spoils those inboard of it, so the outermost is to blame.
+        # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
         slots, node_of = np.flatnonzero(weak[frame]), np.repeat(np.arange(c.tree.n_u.size), c.tree.n_u)
         slot = slots[node_of[slots] == node_of[slots].max()][0]
         raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame))
@@ -118,15 +122,15 @@ def _articulated(
 def _singular(model: Model, speed: str, frame: int) -> SingularSystem:
     joint = next(joint.name for joint in model.joints if speed in joint.speed_names)
     return SingularSystem(
-        f"no inertia resists the speed {speed!r} of joint {joint!r} at frame {frame}: a massless body outboard of it, or "
-        "axes that coincide there; give the body mass, lock the coordinate, or use quaternion coordinates"
+        f"no inertia resists the speed {speed!r} of joint {joint!r} at frame {frame}: a massless body outboard of it, "
+        "or axes that coincide there; give the body mass, lock the coordinate, or use quaternion coordinates"
     )
 
 
 def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray) -> FloatArray:
     try:
         np.linalg.cholesky(mass)
-        return np.linalg.solve(mass, force[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(mass, force[..., None])[..., 0], dtype=float)
     except np.linalg.LinAlgError:
         for frame, M in enumerate(mass):
             values, vectors = np.linalg.eigh(M)

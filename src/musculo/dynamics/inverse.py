@@ -47,16 +47,16 @@ def inverse_dynamics(
     """
     c = compiled(model)
     Q, U, A, single = _motion(model, q, u, udot)
-    wrenches = node_wrenches(c, kinematics(model, Q, threads=threads), external) if external else _NO_WRENCH
+    wrenches = (
+        node_wrenches(c, external, len(Q), lambda: kinematics(model, Q, threads=threads)) if external else _NO_WRENCH
+    )
     if device == "gpu":
         from musculo.kernels.cuda import rnea_on_gpu
 
         tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(external))
     elif device == "cpu":
         tau = np.empty_like(U)
-        over_frames(
-            rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, _NO_WRENCH), len(Q), threads
-        )
+        over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, _NO_WRENCH), len(Q), threads)
     else:
         raise InvalidInput(f"device {device!r} is neither 'cpu' nor 'gpu'")
     return tau[0] if single else tau
@@ -143,11 +143,11 @@ def joint_reactions(
     c: CompiledModel = compiled(model, merged=False)
     Q, U, A, single = _motion(model, q, u, udot)
     motion = kinematics(model, Q, threads=threads)
-    wrenches = node_wrenches(c, motion, external) if external else _NO_WRENCH
+    wrenches = node_wrenches(c, external, len(Q), lambda: motion) if external else _NO_WRENCH
     frames, n = len(Q), c.tree.parent.size
-    tau, node = np.empty_like(U), np.empty((frames, 6 * n))
-    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, node), frames, threads)
-    node = node.reshape(frames, n, 2, 3)
+    tau, flat = np.empty_like(U), np.empty((frames, 6 * n))
+    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, flat), frames, threads)
+    node = flat.reshape(frames, n, 2, 3)
     force, moment = np.empty((frames, len(model.joints), 3)), np.empty((frames, len(model.joints), 3))
     points = np.empty_like(force)
     for k, joint in enumerate(model.joints):

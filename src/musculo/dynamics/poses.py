@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.nodes import placed
 from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.nodes import placed
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
@@ -35,8 +36,14 @@ class Kinematics:
     frames: int
     _R: FloatArray = field(repr=False)  # (frames, nodes, 3, 3)
     _motion: FloatArray = field(repr=False)  # (frames, nodes, 5, 3): p, w, v, alpha, a
-    _twists: FloatArray = field(repr=False)  # (frames, n_u, 2, 3): w, v at ground's origin
+    _q: FloatArray = field(repr=False)
     _order: int  # 0 poses, 1 velocities, 2 accelerations
+    _threads: int | None = field(repr=False)
+
+    @cached_property
+    def _twists(self) -> FloatArray:
+        """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives; made when first asked for."""
+        return _run(self.compiled, self._q, None, None, self._threads)[1].reshape(self.frames, -1, 2, 3)
 
     def _shape(self, array: FloatArray) -> FloatArray:
         return array[0] if self.single else array
@@ -61,7 +68,8 @@ class Kinematics:
             raise InvalidInput(f"a point of {frame!r} holds a number that is not finite; fill such frames first")
         if location.shape not in ((3,), (self.frames, 3)):
             raise InvalidInput(f"a point of {frame!r} has shape {location.shape}; it needs (3,) or ({self.frames}, 3)")
-        return node, np.einsum("fij,...j->fi" if location.ndim == 1 else "fij,fj->fi", self._R[:, node], X.p + location @ X.R.T)
+        in_node = np.broadcast_to(X.p + location @ X.R.T, (self.frames, 3))
+        return node, np.einsum("fij,fj->fi", self._R[:, node], in_node)
 
     def batch_pose(self, frame: str) -> tuple[FloatArray, FloatArray]:
         """R (frames, 3, 3) and p (frames, 3) of a frame, always with the frame axis."""
@@ -161,10 +169,8 @@ def kinematics(
     A = np.zeros_like(U) if udot is None else frames_of("udot", udot, model.speed_names)[0]
     if u is not None:
         same_frames(q=Q, u=U, udot=A)
+    motion = _run(c, Q, U, A, threads)[0] if order else _run(c, Q, None, None, threads, columns=False)[0]
     frames, nodes = Q.shape[0], c.tree.parent.size
-    motion = np.empty((frames, MOTION_ROWS * nodes))
-    twists = np.empty((frames, 6 * c.n_u))
-    over_frames(kinematics_frames, (c.tree, c.table, Q, U, A, order > 0, motion, twists), frames, threads)
     rows = motion.reshape(frames, nodes, MOTION_ROWS)
     return Kinematics(
         model,
@@ -173,6 +179,25 @@ def kinematics(
         frames,
         rows[:, :, :9].reshape(frames, nodes, 3, 3),
         rows[:, :, 9:].reshape(frames, nodes, 5, 3),
-        twists.reshape(frames, c.n_u, 2, 3),
+        Q,
         order,
+        threads,
     )
+
+
+def _run(
+    c: CompiledModel,
+    Q: FloatArray,
+    U: FloatArray | None,
+    A: FloatArray | None,
+    threads: int | None,
+    columns: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    """Motion (frames, MOTION_ROWS nodes) of all nodes, and twist columns (frames, 6 n_u) at rest."""
+    rest = np.zeros((1, c.n_u))
+    moving = U is not None and A is not None
+    motion = np.empty((len(Q), MOTION_ROWS * c.tree.parent.size))
+    twists = np.empty((0 if moving or not columns else len(Q), 6 * c.n_u))
+    speeds = (U, A) if moving else (rest, rest)
+    over_frames(kinematics_frames, (c.tree, c.table, Q, *speeds, moving, motion, twists), len(Q), threads)
+    return motion, twists

@@ -34,7 +34,7 @@ CONSISTENT = 1e-6
 
 
 class EmbeddedMotion(NamedTuple):
-    """All coordinates of the tree from the independent ones; arrays have the frames first unless one frame was given."""
+    """All coordinates of the tree from the independent ones; arrays have the frames first, unless one was given."""
 
     q: FloatArray  # (frames, n)
     u: FloatArray  # (frames, n_u)
@@ -143,9 +143,9 @@ class Embedding:
             name = self.model.coordinate_names[column]
             rule = next(rule for rule in self.rules if rule.dependent == name)
             raise InvalidInput(
-                f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame}, but it is {rule.reason} and should be "
-                f"{expected[frame, column]:.6g}; make q with embedding(model).coordinates(z), or change the model with "
-                f"model.with_coordinate({name!r}, ...)"
+                f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame}, but it is {rule.reason} and should "
+                f"be {expected[frame, column]:.6g}; make q with embedding(model).coordinates(z), or change the model "
+                f"with model.with_coordinate({name!r}, ...)"
             )
 
     # --- speeds and accelerations -----------------------------------------------------------------------------------

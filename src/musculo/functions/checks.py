@@ -20,8 +20,8 @@ def set_numbers(owner: Any, name: str) -> None:
     object.__setattr__(owner, name, finite_numbers(owner, name, getattr(owner, name)))
 
 
-def set_knots(owner: Any, at_least: int) -> None:
-    """Keep fields x and y as tuples of finite floats: equally long, x strictly increasing, enough of them."""
+def set_knots(owner: Any, at_least: int, repeated: bool = False) -> None:
+    """Keep x and y as tuples of finite floats: equally long, enough, x increasing (strictly unless `repeated`)."""
     set_numbers(owner, "x")
     set_numbers(owner, "y")
     kind, x, y = type(owner).__name__, owner.x, owner.y
@@ -30,7 +30,7 @@ def set_knots(owner: Any, at_least: int) -> None:
     if len(x) < at_least:
         raise InvalidInput(f"{kind}: needs at least {at_least} knots, got {len(x)}")
     for k in range(1, len(x)):
-        if x[k] <= x[k - 1]:
+        if x[k] < x[k - 1] or (x[k] == x[k - 1] and not repeated):
             raise InvalidInput(
                 f"{kind}: x must increase strictly, but x[{k - 1}] = {x[k - 1]:g} and x[{k}] = {x[k]:g}; "
                 "sort the knots and drop repeated ones"

@@ -15,6 +15,7 @@ from musculo.functions.natural import natural_spline_pieces, smoothed_values, ta
 from musculo.functions.table import FloatArray, PackedFunction
 
 MAX_HALF_ORDER = 4
+SIMM_SMALLEST_SPACING = 1e-7  # OpenSim's
 
 
 @dataclass(frozen=True)
@@ -30,19 +31,21 @@ class SimmSpline(Function):
     knots there. Two knots give a line, three a parabola.
 
     Source:     Forsythe, Malcolm, Moler 1977, SPLINE; OpenSim's SimmSpline, which older files call NaturalCubicSpline.
-    Departs:    OpenSim widens spacings below 1e-7 and treats x within 2e-13 of an end as the end; here it does not.
+    Departs:    OpenSim treats x within 2e-13 of an end as the end; here it does not.
     Guarantees: f'' is continuous between the end knots and zero beyond; it jumps at the ends, where it is the spline's.
+
+    Real files repeat knots. As in OpenSim, spacings below 1e-7 count as 1e-7, which lets the curve jump there.
     """
 
     x: tuple[float, ...]
     y: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        set_knots(self, at_least=2)
+        set_knots(self, at_least=2, repeated=True)
 
     def packed(self) -> PackedFunction:
         x, y = np.array(self.x), np.array(self.y)
-        n, h = len(x), np.diff(x)
+        n, h = len(x), np.maximum(np.diff(x), SIMM_SMALLEST_SPACING)
         slopes = np.diff(y) / h
         # Rows of the banded matrix: super-, main and subdiagonal.
         bands, right = np.zeros((3, n)), np.zeros(n)
@@ -65,7 +68,7 @@ class SimmSpline(Function):
 
 def _third_divided_difference(x: FloatArray, y: FloatArray) -> float:
     for order in range(1, 4):
-        y = np.diff(y) / (x[order:] - x[:-order])
+        y = np.diff(y) / np.maximum(x[order:] - x[:-order], SIMM_SMALLEST_SPACING)
     return float(y[0])
 
 

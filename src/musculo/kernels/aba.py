@@ -10,6 +10,7 @@ from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import inertial_wrench, rest_at_ground
 from musculo.kernels.scalar import like
+from musculo.kernels.traced import traced
 from musculo.kernels.tree import (
     ACCEL,
     ALPHA,
@@ -27,7 +28,6 @@ from musculo.kernels.tree import (
     pose,
     store_rotation,
 )
-from musculo.kernels.traced import traced
 from musculo.kernels.vector import (
     accumulate3,
     add,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mobilizer import place
-from musculo.kernels.tree import PRISMATIC, REVOLUTE, hinge_row, pose
 from musculo.kernels.traced import traced
+from musculo.kernels.tree import PRISMATIC, REVOLUTE, hinge_row, pose
 from musculo.kernels.vector import (
     add,
     add_scaled,

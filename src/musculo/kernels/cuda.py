@@ -14,7 +14,7 @@ import numpy as np
 from numba import config
 
 if not hasattr(np, "row_stack"):  # some releases of numba-cuda look for it; NumPy 2.5 dropped the name
-    np.row_stack = np.vstack
+    np.row_stack = np.vstack  # noqa: NPY201
 
 from musculo.errors import MusculoError
 from musculo.kernels.frames import work_rows
@@ -72,9 +72,9 @@ def _device_function(function: Any, done: dict[Any, Any]) -> Any:
 
 def _launch(tree, table, q, u, udot, external, loaded, W, tau):
     # `cuda` and `device_rnea` are put into a copy of this function's globals by `rnea_launcher`
-    lane = cuda.grid(1)  # type: ignore[name-defined]  # noqa: F821
+    lane = cuda.grid(1)  # noqa: F821
     if lane < tau.shape[1]:
-        device_rnea(tree, table, q, u, udot, external, loaded, W, tau, lane)  # type: ignore[name-defined]  # noqa: F821
+        device_rnea(tree, table, q, u, udot, external, loaded, W, tau, lane)  # noqa: F821
 
 
 @cache
@@ -82,19 +82,19 @@ def rnea_launcher() -> Any:
     """The CUDA kernel that runs `rnea` for every lane."""
     names = {"cuda": _cuda(), "device_rnea": _device_function(rnea, {})}
     # Numba's simulator, which tests use in place of a device, knows no registers
-    options = {} if config.ENABLE_CUDASIM else {"max_registers": _REGISTERS}
+    options = {} if getattr(config, "ENABLE_CUDASIM", 0) else {"max_registers": _REGISTERS}
     return _cuda().jit(types.FunctionType(_launch.__code__, names, "rnea_lanes"), **options)
 
 
 def _turn(source, target):
     # frames first on one side, lanes last on the other; `cuda` as in `_launch`
-    lane, row = cuda.grid(2)  # type: ignore[name-defined]  # noqa: F821
+    lane, row = cuda.grid(2)  # noqa: F821
     if lane < target.shape[1] and row < target.shape[0]:
         target[row, lane] = source[lane, row]
 
 
 def _turn_back(source, target):
-    lane, row = cuda.grid(2)  # type: ignore[name-defined]  # noqa: F821
+    lane, row = cuda.grid(2)  # noqa: F821
     if lane < source.shape[1] and row < source.shape[0]:
         target[lane, row] = source[row, lane]
 

@@ -75,7 +75,7 @@ class _KernelLocator(_CacheLocator):
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_KernelLocator]  # noqa: RUF012 (Numba's own attribute)
+    _locator_classes: list[Any] = [_KernelLocator]  # noqa: RUF012 (Numba's own attribute)
 
 
 class _KernelCache(FunctionCache):

@@ -197,7 +197,7 @@ def place_general(tree, table, i, q, u, moving, W, lane):
     R = (one, zero, zero, zero, one, zero, zero, zero, one)
     if kind == FUNCTION:
         R, p, alpha, accel = place_functions(tree, table, i, q, u, moving, W, lane)
-    elif kind == BALL or kind == FREE or kind == ELLIPSOID:
+    elif kind in (BALL, FREE, ELLIPSOID):
         R = place_ball(tree, i, q, W, lane)
         if kind == FREE:
             start = tree.q_first[i] + (4 if tree.quaternion[i] else 3)

@@ -203,7 +203,7 @@ def lanes(typingctx, array):
         view.data = ary.data
         return view._getvalue()
 
-    if not (isinstance(array, types.Array) and array.ndim == 2 and array.layout == "C" and array.dtype == types.float64):
+    if not isinstance(array, types.Array) or array.ndim != 2 or array.layout != "C" or array.dtype != types.float64:
         return None
     return lanes_type(array), codegen
 

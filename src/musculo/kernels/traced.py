@@ -107,9 +107,10 @@ class _Operand:
 def _operands(context: Any, builder: Any, numba_type: Any, value: Any) -> Any:
     """Operands of one argument, nested as its tuples are; without a builder they carry kinds alone."""
     if isinstance(numba_type, types.BaseTuple):
+        parts: list[Any] = list(numba_type)  # type: ignore[call-overload]
         return tuple(
             _operands(context, builder, part, builder.extract_value(value, k) if builder else None)
-            for k, part in enumerate(numba_type)
+            for k, part in enumerate(parts)
         )
     kind = _kind_of(numba_type)
     if builder is None:
@@ -168,7 +169,7 @@ def traced(function: Callable[..., Any]) -> Any:
     names = ", ".join(inspect.signature(function).parameters)
     space: dict[str, Any] = {"typed": typed}
     exec(f"def {function.__name__}(context, {names}): return typed(context, ({names},))", space)
-    operation = intrinsic(space[function.__name__])
+    operation: Any = intrinsic(space[function.__name__])
     operation.__doc__ = function.__doc__
     operation.py_func = function
     return operation

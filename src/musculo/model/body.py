@@ -15,7 +15,6 @@ class Body:
     """A rigid body.
 
     `inertia` is (xx, yy, zz, xy, xz, yz) about the mass centre in body axes [kg m^2].
-    `wraps` are the names of the wrap objects fixed to it (they live in `Model.wrap_objects`).
     `carried` holds XML elements (appearance, geometry) that have no mechanics and are written back as they came.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from musculo.functions.base import Function
 from musculo.model.body import Placement, Vec3
@@ -31,8 +31,8 @@ class CoordinateCoupler(Constraint):
 class WeldConstraint(Constraint):
     """Two frames coincide (6 equations)."""
 
-    first: Placement = Placement("ground")
-    second: Placement = Placement("ground")
+    first: Placement = field(default_factory=lambda: Placement("ground"))
+    second: Placement = field(default_factory=lambda: Placement("ground"))
 
 
 @dataclass(frozen=True)

@@ -106,9 +106,7 @@ class Model:
     def independent_coordinate_names(self) -> tuple[str, ...]:
         """Coordinates that are free: not locked, prescribed, or the dependent one of an enforced coupler."""
         driven = {c.dependent for c in self.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
-        driven |= {
-            c.name for c in self.coordinates if c.locked or (c.prescribed and c.prescribed_function is not None)
-        }
+        driven |= {c.name for c in self.coordinates if c.locked or (c.prescribed and c.prescribed_function is not None)}
         return tuple(name for name in self.coordinate_names if name not in driven)
 
     @cached_property

@@ -89,7 +89,7 @@ def read_function(element: Element, context: Context) -> Function:
     except InvalidInput as error:
         x = numbers(element, "x")
         if len(x) == len(numbers(element, "y")) and len(x) > 1 and list(x) == sorted(x) and len(set(x)) < len(x):
-            # OpenSim spreads repeated knots by 1e-7 and goes on; real muscle curves hold some.
+            # OpenSim goes on from repeated knots; `SimmSpline` does too, the other kinds cannot.
             context.note(element, f"the function is carried but cannot be computed: {error}", f"<{element.tag}>")
             return _carried(element)
         raise invalid(element, f"{error}; correct the numbers of this <{element.tag}>") from None

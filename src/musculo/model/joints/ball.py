@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from musculo.model.joints.base import BallMotion, Joint, Motion
+from musculo.model.joints.quaternion import quaternion_coordinates
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,9 @@ class BallJoint(Joint):
     @property
     def speed_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}_w{axis}" for axis in "xyz") if self.quaternion else self.coordinate_names
+
+    def with_quaternion(self) -> BallJoint:
+        """The same joint with quaternion coordinates; its defaults describe the same orientation."""
+        if self.quaternion:
+            return self
+        return replace(self, quaternion=True, coordinates=quaternion_coordinates(self.name, self.coordinates[:3]))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from musculo.model.joints.base import FreeMotion, Joint, Motion
+from musculo.model.joints.quaternion import quaternion_coordinates
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,10 @@ class FreeJoint(Joint):
         if not self.quaternion:
             return self.coordinate_names
         return tuple(f"{self.name}_w{axis}" for axis in "xyz") + self.coordinate_names[4:]
+
+    def with_quaternion(self) -> FreeJoint:
+        """The same joint with quaternion coordinates; its defaults describe the same pose."""
+        if self.quaternion:
+            return self
+        turned = quaternion_coordinates(self.name, self.coordinates[:3])
+        return replace(self, quaternion=True, coordinates=turned + self.coordinates[3:])
