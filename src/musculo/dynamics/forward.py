@@ -82,7 +82,8 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray) -> None
         frame, column = np.unravel_index(int(error.argmax()), error.shape)
         raise InvalidInput(
             f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, "
-            f"lock or prescribed motion makes it {expected[frame, column]:.6g}; make u with embedding(model).motion(z, zu).u"
+            f"lock or prescribed motion makes it {expected[frame, column]:.6g}; "
+            "make u with embedding(model).motion(z, zu).u"
         )
 
 

@@ -67,8 +67,8 @@ def joint_rates(joint: TurningJoint, q: FloatArray) -> FloatArray:
     locked = np.flatnonzero(np.abs(np.cos(own[:, 1])) < _LOCKED)
     if locked.size:
         raise SingularSystem(
-            f"joint {joint.joint!r} is in gimbal lock at frame {locked[0]} (its second angle is {own[locked[0], 1]:.6g})"
-            ": no rates of its angles give its angular velocity; use quaternion coordinates"
+            f"joint {joint.joint!r} is in gimbal lock at frame {locked[0]}: its second angle is "
+            f"{own[locked[0], 1]:.6g} and no rates of its angles give its angular velocity; use quaternion coordinates"
         )
     return angle_rates(own)
 
