@@ -1,13 +1,14 @@
 """How kernels are compiled: once per machine, into a folder that knows the sources they came from.
 
 Numba's own cache looks at the file of one function only; a kernel that calls functions of other files would go stale
-in silence. Ours lives in a folder named by a hash of every kernel source, so a change anywhere starts afresh.
+in silence. Ours lives in a folder named by a hash of every source it is made of, so a change there starts it afresh.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -24,13 +25,28 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "n
 _NO_COUNTS: dict[str, Any] = {"_nrt": False}
 
 
+_FOLDER = Path(__file__).parent
+
+
 @cache
-def _sources_hash() -> str:
-    """A fingerprint of all kernel sources and of the compiler that turns them into code."""
-    digest = hashlib.sha256(f"{numba.__version__}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+def _needs(module: str) -> frozenset[str]:
+    """The kernel modules that a module's code is made of: itself and all it imports, directly or not."""
+    found, waiting = {"jit"}, {module}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        source = (_FOLDER / f"{name}.py").read_text(encoding="utf-8")
+        waiting |= set(re.findall(r"musculo\.kernels\.(\w+) import", source)) - found
+    return frozenset(found)
+
+
+@cache
+def _sources_hash(module: str) -> str:
+    """A fingerprint of the sources that a module's kernels are compiled from, and of the compiler."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for name in sorted(_needs(module)):
+        digest.update(name.encode())
+        digest.update((_FOLDER / f"{name}.py").read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -39,7 +55,7 @@ def cache_folder() -> Path:
     """Where compiled kernels are kept: $MUSCULO_CACHE_DIR, else the user's cache folder, else a temporary one."""
     choices = [os.environ.get("MUSCULO_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"]
     for base in filter(None, choices):
-        folder = Path(base).expanduser() / "musculo" / f"kernels-{_sources_hash()}"
+        folder = Path(base).expanduser() / "musculo"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / f".probe-{os.getpid()}"
@@ -49,22 +65,23 @@ def cache_folder() -> Path:
             continue
         return folder
     user = getattr(os, "getuid", lambda: "user")()
-    folder = Path(tempfile.gettempdir()) / f"musculo-{user}" / f"kernels-{_sources_hash()}"
+    folder = Path(tempfile.gettempdir()) / f"musculo-{user}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
 class _KernelLocator(_CacheLocator):
-    """Tells Numba to keep a kernel in `cache_folder`, stamped by the hash of all sources."""
+    """Tells Numba to keep a kernel in a folder named by its module and the hash of all sources it is made of."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._line = function.__code__.co_firstlineno
+        self._module = Path(function.__code__.co_filename).stem
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(cache_folder() / f"{self._module}-{self.get_source_stamp()}")
 
     def get_source_stamp(self) -> str:
-        return _sources_hash()
+        return _sources_hash(self._module)
 
     def get_disambiguator(self) -> str:
         return str(self._line)
