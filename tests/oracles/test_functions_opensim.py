@@ -23,6 +23,8 @@ opensim = pytest.importorskip("opensim")
 
 # Both evaluate the same closed formulas or solve the same small systems in float64.
 SAME_FORMULA = 1e-12
+# A jump over a spacing of 1e-7 makes slopes of 1e7, whose rounding spreads over the curve.
+REPEATED_KNOT = 1e-8
 # Divided differences and B-splines of degree 7 on uneven knots lose a digit more.
 DEGREE_SEVEN = 1e-11
 # GCVSPL searches its smoothing weight to a relative 1e-6, in a criterion that is flat and noisy at its minimum.
@@ -62,6 +64,14 @@ def test_simm_spline(n):
     theirs = with_points(opensim.SimmSpline(), X[:n], Y[:n])
     points = np.concatenate([AROUND, X[:n]])
     assert_same(SimmSpline(X[:n], Y[:n]), theirs, points, SAME_FORMULA)
+
+
+def test_simm_spline_with_a_repeated_knot():
+    """Real muscle curves repeat knots; OpenSim takes such a spacing as 1e-7 and both jump there."""
+    x, y = (0.0, 0.5, 1.15, 1.15, 1.8, 2.5), (0.1, 0.4, 0.6, 0.9, 1.2, 0.7)
+    theirs = with_points(opensim.SimmSpline(), x, y)
+    points = np.array([t for t in AROUND if abs(t - 1.15) > 1e-6])
+    assert_same(SimmSpline(x, y), theirs, points, REPEATED_KNOT)
 
 
 def gcv_spline(half_order, error_variance, x=X, y=Y):

@@ -214,7 +214,7 @@ def test_sampled_spline_lowers_its_degree(n, degree, used):
         (lambda: Step(1.0, 1.0), "must lie after start"),
         (lambda: PiecewiseLinear((0.0, 1.0), (0.0,)), "x has 2 values and y has 1"),
         (lambda: PiecewiseLinear((0.0,), (0.0,)), "at least 2 knots, got 1"),
-        (lambda: SimmSpline((0.0, 1.0, 1.0), (0.0, 1.0, 2.0)), r"x\[1\] = 1 and x\[2\] = 1"),
+        (lambda: PiecewiseLinear((0.0, 1.0, 1.0), (0.0, 1.0, 2.0)), r"x\[1\] = 1 and x\[2\] = 1"),
         (lambda: NaturalCubicSpline((1.0, 0.0), (0.0, 1.0)), "increase strictly"),
         (lambda: GCVSpline((0.0, 1.0, 2.0, 3.0), (0.0,) * 4, 3), "at least 6 knots, got 4"),
         (lambda: GCVSpline((0.0, 1.0), (0.0, 1.0), 0), "half_order is 1 to 4, got 0"),

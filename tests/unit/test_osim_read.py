@@ -262,8 +262,24 @@ def test_everything_unknown_is_carried_and_noted(read, rewrite):
     assert [str(n) for n in again.notes] == [str(n) for n in model.notes]
 
 
-def test_repeated_knots_of_a_muscle_curve_are_carried(read):
+def test_path_inside_a_path_element(read):
+    muscle = f'<Thelen2003Muscle name="m"><path>{PATH}</path></Thelen2003Muscle>'
+    model = read(document(rest=f"<ForceSet><objects>{muscle}</objects></ForceSet>"))
+    assert len(model.muscle("m").path.points) == PATH.count("<PathPoint ")
+
+
+def test_repeated_knots_of_a_muscle_curve_are_read(read):
     curve = '<SimmSpline name="passive_force_length_curve"><x>0 1 1 2</x><y>0 0 0 1</y></SimmSpline>'
+    forces = f'<ForceSet><objects><Delp1990Muscle name="d">{PATH}{curve}</Delp1990Muscle></objects></ForceSet>'
+    ((_, function),) = read(document(rest=forces)).muscle("d").functions
+    assert function == SimmSpline((0.0, 1.0, 1.0, 2.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def test_repeated_knots_of_other_functions_are_carried(read):
+    curve = (
+        '<PiecewiseLinearFunction name="passive_force_length_curve"><x>0 1 1 2</x><y>0 0 0 1</y>'
+        "</PiecewiseLinearFunction>"
+    )
     forces = f'<ForceSet><objects><Delp1990Muscle name="d">{PATH}{curve}</Delp1990Muscle></objects></ForceSet>'
     model = read(document(rest=forces))
     ((name, function),) = model.muscle("d").functions

@@ -10,7 +10,7 @@ import numpy as np
 from musculo.errors import InvalidInput
 from musculo.functions.base import Function
 from musculo.functions.checks import set_knots, set_number, set_numbers
-from musculo.functions.table import PackedFunction
+from musculo.functions.table import FloatArray, PackedFunction
 from musculo.kernels.function_table import FOURIER, PIECEWISE_POLYNOMIAL
 
 
@@ -182,3 +182,12 @@ def packed_pieces(breaks: np.ndarray, rows: np.ndarray) -> PackedFunction:
     """Breakpoints (n,) and local coefficients (n + 1, degree + 1), highest power first, as a packed function."""
     degree = rows.shape[1] - 1
     return PackedFunction(PIECEWISE_POLYNOMIAL, 1, degree, len(breaks), np.concatenate([breaks, rows.ravel()]))
+
+
+def taylor_shift(coefficients: FloatArray, shift: float) -> FloatArray:
+    """Coefficients, highest first, of p(t + shift) from those of p(t)."""
+    shifted = np.array(coefficients)
+    for last in range(len(shifted), 1, -1):
+        for k in range(1, last):
+            shifted[k] += shift * shifted[k - 1]
+    return shifted

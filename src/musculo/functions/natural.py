@@ -18,6 +18,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.optimize import minimize_scalar
 
+from musculo.functions.elementary import taylor_shift
 from musculo.functions.table import FloatArray
 
 # Woltring's limits of the smoothing parameter relative to its natural size, and the precision of its search.
@@ -52,15 +53,6 @@ def with_continuations(spline: BSpline, x: FloatArray, continuation_degree: int)
     rows[0, -keep:] = rows[1, -keep:]
     rows[-1, -keep:] = taylor_shift(rows[-2], x[-1] - x[-2])[-keep:]
     return rows
-
-
-def taylor_shift(coefficients: FloatArray, shift: float) -> FloatArray:
-    """Coefficients, highest first, of p(t + shift) from those of p(t)."""
-    shifted = np.array(coefficients)
-    for last in range(len(shifted), 1, -1):
-        for k in range(1, last):
-            shifted[k] += shift * shifted[k - 1]
-    return shifted
 
 
 class Smoother(NamedTuple):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_banded
 
 from musculo.errors import InvalidInput
 from musculo.functions.base import Function
 from musculo.functions.checks import set_knots, set_number
-from musculo.functions.elementary import packed_pieces
-from musculo.functions.natural import natural_spline_pieces, smoothed_values, taylor_shift
+from musculo.functions.elementary import packed_pieces, taylor_shift
 from musculo.functions.table import FloatArray, PackedFunction
 
 MAX_HALF_ORDER = 4
@@ -44,6 +42,9 @@ class SimmSpline(Function):
         set_knots(self, at_least=2, repeated=True)
 
     def packed(self) -> PackedFunction:
+        # imported here: the shell need not wait for SciPy where no such spline is used
+        from scipy.linalg import solve_banded
+
         x, y = np.array(self.x), np.array(self.y)
         n, h = len(x), np.maximum(np.diff(x), SIMM_SMALLEST_SPACING)
         slopes = np.diff(y) / h
@@ -87,6 +88,8 @@ class NaturalCubicSpline(Function):
         set_knots(self, at_least=2)
 
     def packed(self) -> PackedFunction:
+        from musculo.functions.natural import natural_spline_pieces
+
         x, y = np.array(self.x), np.array(self.y)
         return packed_pieces(x, natural_spline_pieces(x, y, 2))
 
@@ -122,6 +125,8 @@ class GCVSpline(Function):
         return 2 * self.half_order - 1
 
     def packed(self) -> PackedFunction:
+        from musculo.functions.natural import natural_spline_pieces, smoothed_values
+
         x, y = np.array(self.x), np.array(self.y)
         if self.error_variance != 0.0:
             y = smoothed_values(x, y, self.half_order, self.error_variance if self.error_variance > 0.0 else None)

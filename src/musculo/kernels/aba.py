@@ -150,7 +150,7 @@ def _shift_articulated(A, B, C, R, p):
 @spliced
 def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lane):
     """Velocities, bias accelerations and bias wrenches of node i from its parent's."""
-    place(tree, table, i, q, u, True, W, lane)
+    place(tree, table, i, q, u, tree.parent.size > 0, W, lane)
     b = i * NODE_ROWS
     at = i * ARTICULATED_ROWS
     P = tree.parent[i] * NODE_ROWS

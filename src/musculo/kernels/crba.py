@@ -88,8 +88,9 @@ def crba(tree, table, q, W, C, M, lane):
         tree, table: the model. q: (rows, lanes). W: workspace. C: composites (COMPOSITE_ROWS n, lanes).
     """
     n = tree.parent.size
+    moving = n < 0  # no literal, as in `rnea`
     for i in range(1, n):
-        place(tree, table, i, q, q, False, W, lane)
+        place(tree, table, i, q, q, moving, W, lane)
         for k in range(COMPOSITE_ROWS):
             C[i * COMPOSITE_ROWS + k, lane] = tree.inertia[i, k]
     for i in range(n - 1, 0, -1):

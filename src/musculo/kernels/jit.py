@@ -29,24 +29,24 @@ _FOLDER = Path(__file__).parent
 
 
 @cache
-def _needs(module: str) -> frozenset[str]:
-    """The kernel modules that a module's code is made of: itself and all it imports, directly or not."""
-    found, waiting = {"jit"}, {module}
+def _sources(path: Path) -> tuple[Path, ...]:
+    """The files that a kernel's code is made of: its own and all kernel modules it imports, directly or not."""
+    found, waiting = {_FOLDER / "jit.py"}, {path}
     while waiting:
-        name = waiting.pop()
-        found.add(name)
-        source = (_FOLDER / f"{name}.py").read_text(encoding="utf-8")
-        waiting |= set(re.findall(r"musculo\.kernels\.(\w+) import", source)) - found
-    return frozenset(found)
+        file = waiting.pop()
+        found.add(file)
+        imported = re.findall(r"musculo\.kernels\.(\w+) import", file.read_text(encoding="utf-8"))
+        waiting |= {_FOLDER / f"{name}.py" for name in imported} - found
+    return tuple(sorted(found))
 
 
 @cache
-def _sources_hash(module: str) -> str:
-    """A fingerprint of the sources that a module's kernels are compiled from, and of the compiler."""
+def _sources_hash(path: Path) -> str:
+    """A fingerprint of the sources that a file's kernels are compiled from, and of the compiler."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for name in sorted(_needs(module)):
-        digest.update(name.encode())
-        digest.update((_FOLDER / f"{name}.py").read_bytes())
+    for file in _sources(path):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -75,13 +75,13 @@ class _KernelLocator(_CacheLocator):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._line = function.__code__.co_firstlineno
-        self._module = Path(function.__code__.co_filename).stem
+        self._file = Path(function.__code__.co_filename)
 
     def get_cache_path(self) -> str:
-        return str(cache_folder() / f"{self._module}-{self.get_source_stamp()}")
+        return str(cache_folder() / f"{self._file.stem}-{self.get_source_stamp()}")
 
     def get_source_stamp(self) -> str:
-        return _sources_hash(self._module)
+        return _sources_hash(self._file)
 
     def get_disambiguator(self) -> str:
         return str(self._line)

@@ -102,8 +102,9 @@ def rnea(tree, table, q, u, udot, external, loaded, W, tau, lane):
     """
     n = tree.parent.size
     rest_at_ground(tree, loaded, W, lane)
+    moving = n > 0  # no literal: `place_general` is compiled once for still and moving alike
     for i in range(1, n):
-        place(tree, table, i, q, u, True, W, lane)
+        place(tree, table, i, q, u, moving, W, lane)
         b = i * NODE_ROWS
         P = tree.parent[i] * NODE_ROWS
         kind = tree.kind[i]

@@ -159,6 +159,12 @@ def _equals(content: str, value: float) -> bool:
 
 def _upgrade_paths(model: Element) -> None:
     coordinates = {c.get("name"): f"/jointset/{j.get('name')}/{c.get('name')}" for j, c in _joint_coordinates(model)}
+    # a property may stand as <path><GeometryPath>..</path> as well as <GeometryPath name="path">
+    for holder in list(model.iter("path")):
+        owner, inner = holder.getparent(), [child for child in holder if isinstance(child.tag, str)]
+        if owner is not None and len(inner) == 1 and inner[0].tag.endswith("Path"):
+            inner[0].set("name", "path")
+            owner.replace(holder, inner[0])
     for path in model.iter("GeometryPath"):
         path.set("name", "path")
         for point in path.iter("PathPoint", "ConditionalPathPoint", "MovingPathPoint"):

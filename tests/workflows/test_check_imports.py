@@ -1,0 +1,73 @@
+"""The check of import directions finds what it should, and nothing in the package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHECK = ROOT / "tools" / "check_imports.py"
+
+
+def check(package: Path) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, str(CHECK), str(package)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def tree(folder: Path, **files: str) -> Path:
+    """A package `musculo` with files named layer__module."""
+    package = folder / "musculo"
+    for name, text in {"__init__": "", **files}.items():
+        file = package / (name.replace("__", "/") if name != "__init__" else name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".py").write_text(text)
+    return package
+
+
+def test_the_package_points_one_way():
+    status, text = check(ROOT / "src" / "musculo")
+    assert (status, text.count("\n")) == (0, 1), text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from musculo.dynamics.inverse import mass_matrix",
+        "import musculo.dynamics.inverse",
+        "from ..dynamics import inverse",
+        "from musculo import dynamics",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from musculo.dynamics import inverse",
+        "def late():\n    from musculo.dynamics import inverse",
+        "from importlib import import_module\nimport_module('musculo.dynamics.inverse')",
+    ],
+)
+def test_an_import_down_the_list_is_found(tmp_path, line):
+    status, text = check(tree(tmp_path, model__body=line, dynamics__inverse=""))
+    assert status == 1
+    assert f"body.py:{line.count(chr(10)) + 1}: model imports musculo.dynamics" in text
+
+
+@pytest.mark.parametrize("line", ["import musculo", "from musculo import Model", "from musculo import read_osim"])
+def test_the_shop_window_is_not_for_the_package(tmp_path, line):
+    status, text = check(tree(tmp_path, cli__main=line))
+    assert status == 1
+    assert "name the module that holds" in text
+
+
+def test_an_unknown_layer_is_found(tmp_path):
+    status, text = check(tree(tmp_path, utils__misc=""))
+    assert status == 1
+    assert "'utils' is no layer" in text
+
+
+def test_what_is_allowed(tmp_path):
+    files = {
+        "errors": "",
+        "model__body": "import numpy\nfrom musculo.errors import MusculoError\nfrom . import joint\n",
+        "cli__main": "from musculo import __version__\nfrom musculo.model.body import Body\n",
+    }
+    status, text = check(tree(tmp_path, **files))
+    assert status == 0, text
