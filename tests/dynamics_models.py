@@ -38,7 +38,7 @@ from musculo.model.joints import (
     WeldJoint,
 )
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import from_xyz
+from musculo.spatial.rotation import from_xyz, to_xyz
 
 # The folder of real models and of OpenSim's frozen tables.
 DATA = Path(os.environ.get("MUSCULO_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -342,14 +342,18 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, tolerance: float, wha
     if expected.size:
         scale = max(np.abs(expected).max(), np.finfo(float).tiny)
         worst = np.abs(actual - expected).max()
-        assert worst <= tolerance * scale, f"{what}: {worst:.3e} of {scale:.3e} is {worst / scale:.2e} > {tolerance:.0e}"
+        assert worst <= tolerance * scale, (
+            f"{what}: {worst:.3e} of {scale:.3e} is {worst / scale:.2e} > {tolerance:.0e}"
+        )
 
 
-def relative_difference(actual: np.ndarray, expected: np.ndarray) -> float:
-    """max |difference| / max |expected|; zero where both vanish."""
-    scale = np.abs(expected).max() if np.size(expected) else 0.0
-    worst = np.abs(np.asarray(actual) - expected).max() if np.size(expected) else 0.0
-    return 0.0 if worst == 0.0 else float(worst / scale) if scale > 0 else np.inf
+# numpy's default of 1e-7 would hide a wrong seventh digit; hand-made numbers are right to rounding.
+_RTOL = 1e-12
+
+
+def assert_allclose(actual, desired, rtol: float = _RTOL, atol: float = 0.0) -> None:
+    """numpy's `assert_allclose` with a tolerance of rounding by default."""
+    np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol)
 
 
 def skew_part(S: np.ndarray) -> np.ndarray:
@@ -359,7 +363,5 @@ def skew_part(S: np.ndarray) -> np.ndarray:
 
 def moved(X: Pose, placement: Placement) -> Placement:
     """The placement after its body's frame is replaced by one in which the old frame has pose X."""
-    from musculo.spatial.rotation import to_xyz
-
     new = X @ Pose.from_xyz(placement.orientation, placement.translation)
     return Placement(placement.body, tuple(new.p), tuple(to_xyz(new.R)), placement.name)

@@ -29,7 +29,7 @@ _HOME = {
     "musculo.model.model": ("Model",),
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
-    "musculo.embedding.embedding": ("embedding",),
+    "musculo.embedding.embedding": ("embedding_of",),
     "musculo.embedding.quaternions": ("change_coordinates", "with_quaternions"),
     "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
     "musculo.dynamics.poses": ("Kinematics", "kinematics"),
@@ -72,7 +72,7 @@ __all__ = [
     "center_of_mass",
     "change_coordinates",
     "coordinate_rates",
-    "embedding",
+    "embedding_of",
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
         mass_matrix,
     )
     from musculo.dynamics.poses import Kinematics, kinematics
-    from musculo.embedding.embedding import embedding
+    from musculo.embedding.embedding import embedding_of
     from musculo.embedding.quaternions import change_coordinates, with_quaternions
     from musculo.embedding.rates import coordinate_rates, speeds_from_rates
     from musculo.errors import (

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import musculo
 from dynamics_models import (
     JOINTS,
     KINDS,
@@ -13,19 +19,15 @@ from dynamics_models import (
     lagrange_bias,
     moved,
     one_joint,
-    random_placement,
     random_state,
     random_tree,
     skew_part,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import musculo
 from musculo import Body, ExternalLoad
+from musculo.model.tree import tree_order
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import from_xyz, to_xyz
+from musculo.spatial.rotation import from_xyz, quaternion_from_xyz, to_xyz
 
 # Both sides are O(n) recursions in float64 over at most 18 joints in a row: rounding, times some tens of operations.
 ROUNDING = 1e-12
@@ -187,7 +189,9 @@ def test_moving_ground_changes_nothing_within(seed):
     """Turn and shift ground's frame, gravity with it: poses go along, M and tau stay."""
     rng, model, q, u, udot = tree_and_state(seed)
     X = Pose.from_xyz(rng.uniform(-1, 1, size=3), rng.uniform(-2, 2, size=3))
-    other = model.replace(joints=tuple(_refer(j, {"ground": X}) for j in model.joints), gravity=tuple(X.R @ model.gravity))
+    other = model.replace(
+        joints=tuple(_refer(j, {"ground": X}) for j in model.joints), gravity=tuple(X.R @ model.gravity)
+    )
     _same_dynamics(other, model, q, u, udot)
     before, after = musculo.kinematics(model, q, u, udot), musculo.kinematics(other, q, u, udot)
     for body in model.bodies:
@@ -213,8 +217,6 @@ def test_expressing_bodies_in_other_frames_changes_nothing(seed):
 
 
 def _refer(joint, X):
-    from dataclasses import replace
-
     ends = {
         side: moved(X[place.body], place) if place.body in X else place
         for side, place in (("parent", joint.parent), ("child", joint.child))
@@ -296,14 +298,15 @@ def test_joint_reactions_balance_every_body(seed):
     for body in model.bodies:
         I = motion.pose(body.name).R @ tensor(body.inertia) @ motion.pose(body.name).R.T
         w, alpha = motion.angular_velocity(body.name), motion.angular_acceleration(body.name)
-        assert np.abs(force[body.name] - body.mass * motion.acceleration(body.name, body.mass_center)).max() < ROUNDING * scale
+        assert (
+            np.abs(force[body.name] - body.mass * motion.acceleration(body.name, body.mass_center)).max()
+            < ROUNDING * scale
+        )
         assert np.abs(moment[body.name] - I @ alpha - np.cross(w, I @ w)).max() < ROUNDING * scale
 
 
 def _ends(model, joint):
     """(outboard, inboard) placements of a joint: the outboard body is the one that moves when only this joint does."""
-    from musculo.model.tree import tree_order
-
     edge = next(e for e in tree_order(model.joints, model.body_names) if model.joints[e.joint_index] is joint)
     return (joint.parent, joint.child) if edge.reversed else (joint.child, joint.parent)
 
@@ -331,7 +334,9 @@ def test_frames_do_not_depend_on_each_other_or_on_threads():
     assert np.array_equal(musculo.inverse_dynamics(model, q, u, udot, threads=4), tau)
     order = rng.permutation(len(q))
     assert np.array_equal(musculo.inverse_dynamics(model, q[order], u[order], udot[order]), tau[order])
-    assert np.array_equal(np.stack([musculo.inverse_dynamics(model, *x) for x in zip(q[:20], u[:20], udot[:20], strict=True)]), tau[:20])
+    assert np.array_equal(
+        np.stack([musculo.inverse_dynamics(model, *x) for x in zip(q[:20], u[:20], udot[:20], strict=True)]), tau[:20]
+    )
     M = musculo.mass_matrix(model, q[:20])
     assert np.array_equal(np.stack([musculo.mass_matrix(model, x) for x in q[:20]]), M)
     out = musculo.forward_dynamics(model, q, u, tau, threads=3)
@@ -342,8 +347,6 @@ def test_frames_do_not_depend_on_each_other_or_on_threads():
 @given(SEEDS)
 def test_angles_and_quaternions_of_a_ball_are_the_same_joint(seed):
     """Ball and free joints with angles against quaternions: same poses, M, tau and accelerations."""
-    from musculo.spatial.rotation import quaternion_from_xyz
-
     rng = np.random.default_rng(seed)
     for angles, quaternion, extra in (("ball", "ball_quaternion", 0), ("free", "free_quaternion", 3)):
         a = one_joint(angles, seed=seed % 1000)
@@ -360,9 +363,3 @@ def test_angles_and_quaternions_of_a_ball_are_the_same_joint(seed):
         assert_close(musculo.speeds_from_rates(b, q4, musculo.coordinate_rates(b, q4, u)), u, ROUNDING, "N^-1 N u")
         assert_close(musculo.speeds_from_rates(a, q, musculo.coordinate_rates(a, q, u)), u, ROUNDING, "N^-1 N u")
         assert_close(to_xyz(from_xyz(q[:3])), q[:3], ROUNDING, "angles")
-
-
-def test_random_placements_differ():
-    """The trees above mean something only if their frames are general."""
-    place = random_placement(np.random.default_rng(0), "b")
-    assert min(map(abs, (*place.translation, *place.orientation))) > 1e-3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dynamics_models import JOINTS, KINDS, assert_close, one_joint, random_body, random_placement, random_state
 
 import musculo
+from dynamics_models import JOINTS, KINDS, assert_close, one_joint, random_body, random_placement, random_state
 from musculo import Model, Placement
 from musculo.model.joints import FreeJoint
 from musculo.spatial.rotation import to_xyz
@@ -115,5 +115,7 @@ def test_reversing_twice_is_the_opposite_coordinate(kind):
     forward = one_joint(kind, seed=7)
     backward = one_joint(kind, seed=7, backwards=True)
     q, u, udot = random_state(forward, np.random.default_rng(8))
-    assert_close(musculo.inverse_dynamics(backward, -q, -u, -udot), -musculo.inverse_dynamics(forward, q, u, udot), ROUNDING)
+    assert_close(
+        musculo.inverse_dynamics(backward, -q, -u, -udot), -musculo.inverse_dynamics(forward, q, u, udot), ROUNDING
+    )
     assert_close(musculo.mass_matrix(backward, -q), musculo.mass_matrix(forward, q), ROUNDING)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dynamics_models import assert_close, difference_nodes, extrapolated, random_q, random_tree
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import assert_allclose, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, UnknownName
 from musculo.functions import Constant, Linear, MultivariatePolynomial, Polynomial, SimmSpline, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint
@@ -41,7 +40,12 @@ def chain(*constraints, **changes) -> Model:
 
 def coupler(dependent, *independents, function, scale=1.0, name=None, enforced=True) -> CoordinateCoupler:
     return CoordinateCoupler(
-        name or f"{dependent}_follows", enforced, dependent=dependent, independents=independents, function=function, scale=scale
+        name or f"{dependent}_follows",
+        enforced,
+        dependent=dependent,
+        independents=independents,
+        function=function,
+        scale=scale,
     )
 
 
@@ -51,7 +55,7 @@ SQUARE = Polynomial((1.0, 0.0, 0.1))
 # --- positions ------------------------------------------------------------------------------------------------------
 def test_without_rules_everything_is_independent():
     model = chain()
-    e = musculo.embedding(model)
+    e = musculo.embedding_of(model)
     assert e.coordinate_names == model.coordinate_names == model.independent_coordinate_names
     motion = e.motion(np.arange(6.0), np.arange(6.0), np.arange(6.0))
     assert_allclose(motion.q, np.arange(6.0))
@@ -67,7 +71,7 @@ def test_chains_of_couplers_are_followed_whatever_their_order():
         coupler("q3", "q2", function=SQUARE),
         coupler("q2", "q0", function=Linear(1.0, 0.0), scale=2.0),
     )
-    e = musculo.embedding(model)
+    e = musculo.embedding_of(model)
     assert e.coordinate_names == ("q0", "q1", "q5") == model.independent_coordinate_names
     q2, u2 = 0.6, 2.0 * 1.5
     motion = e.motion([0.3, 0.7, -0.2], [1.5, 0.0, 0.0], [0.5, 0.0, 0.0])
@@ -82,7 +86,7 @@ def test_a_coupler_may_have_several_inputs_and_a_constant_none():
     surface = MultivariatePolynomial(2, 2, (0.1, 0.0, 0.3, 0.2, 0.5, 0.0))  # 0.1 + 0.3 y^2 + 0.2 x + 0.5 x y
     model = chain(coupler("q2", "q0", "q1", function=surface, scale=-1.0), coupler("q3", "q0", function=Constant(0.4)))
     x, y, dx, dy = 0.3, -0.6, 1.2, 0.7
-    motion = musculo.embedding(model).motion([x, y, 0, 0], [dx, dy, 0, 0])
+    motion = musculo.embedding_of(model).motion([x, y, 0, 0], [dx, dy, 0, 0])
     assert_allclose(motion.q[2], -(0.1 + 0.3 * y**2 + 0.2 * x + 0.5 * x * y), atol=ROUNDING)
     assert_allclose(motion.u[2], -(0.6 * y * dy + 0.2 * dx + 0.5 * (dx * y + x * dy)), atol=ROUNDING)
     assert_allclose(motion.udot[2], -(0.6 * dy**2 + dx * dy), atol=ROUNDING)
@@ -97,7 +101,7 @@ def test_locks_hold_and_beat_prescribed_motion():
         q3={"locked": True, "default_value": -0.3, "prescribed": True, "prescribed_function": Sine(1, 1, 0, 0)},
         q4={"prescribed": True},
     )
-    e = musculo.embedding(model)
+    e = musculo.embedding_of(model)
     assert e.coordinate_names == ("q0", "q4", "q5") == model.independent_coordinate_names
     assert e.selects
     motion = e.motion(np.zeros(3), np.ones(3), time=0.7)
@@ -110,7 +114,7 @@ def test_locks_hold_and_beat_prescribed_motion():
 
 def test_couplers_that_are_switched_off_do_nothing():
     model = chain(coupler("q2", "q0", function=Linear(2.0, 0.0), enforced=False))
-    assert musculo.embedding(model).coordinate_names == model.coordinate_names == model.independent_coordinate_names
+    assert musculo.embedding_of(model).coordinate_names == model.coordinate_names == model.independent_coordinate_names
 
 
 def test_a_coupler_may_follow_prescribed_motion():
@@ -118,7 +122,7 @@ def test_a_coupler_may_follow_prescribed_motion():
         coupler("q2", "q1", function=Polynomial((1.0, 0.0, 0.0))),
         q1={"prescribed": True, "prescribed_function": Linear(3.0, 0.0)},
     )
-    motion = musculo.embedding(model).motion(np.zeros(4), np.zeros(4), time=0.2)
+    motion = musculo.embedding_of(model).motion(np.zeros(4), np.zeros(4), time=0.2)
     assert_allclose([motion.q[2], motion.u[2], motion.udot[2]], [0.36, 2 * 0.6 * 3, 2 * 9], atol=ROUNDING)
 
 
@@ -128,29 +132,29 @@ def test_cycles_are_refused_and_shown():
         coupler("q1", "q2", function=SQUARE), coupler("q2", "q3", function=SQUARE), coupler("q3", "q1", function=SQUARE)
     )
     with pytest.raises(InvalidModel, match="cycle: q1 -> q2 -> q3 -> q1"):
-        musculo.embedding(model)
+        musculo.embedding_of(model)
     with pytest.raises(InvalidModel, match="q0 -> q0"):
-        musculo.embedding(chain(coupler("q0", "q0", function=SQUARE)))
+        musculo.embedding_of(chain(coupler("q0", "q0", function=SQUARE)))
 
 
 def test_two_masters_are_refused():
     follow = coupler("q1", "q0", function=SQUARE)
     with pytest.raises(InvalidModel, match=r"'q1' is locked at 0.5 and also coupled to q0 by 'q1_follows'.*switch one"):
-        musculo.embedding(chain(follow, q1={"locked": True, "default_value": 0.5}))
+        musculo.embedding_of(chain(follow, q1={"locked": True, "default_value": 0.5}))
     with pytest.raises(InvalidModel, match="'q1' is prescribed"):
-        musculo.embedding(chain(follow, q1={"prescribed": True, "prescribed_function": Constant(0.0)}))
+        musculo.embedding_of(chain(follow, q1={"prescribed": True, "prescribed_function": Constant(0.0)}))
     with pytest.raises(InvalidModel, match=r"'q1' is coupled to q0.*and also coupled to q2"):
-        musculo.embedding(chain(follow, coupler("q1", "q2", function=SQUARE, name="second")))
+        musculo.embedding_of(chain(follow, coupler("q1", "q2", function=SQUARE, name="second")))
 
 
 def test_couplers_name_what_they_miss():
     with pytest.raises(UnknownName, match=r"no coordinate 'q9' in coupler 'q1_follows'"):
-        musculo.embedding(chain(coupler("q1", "q9", function=SQUARE)))
+        musculo.embedding_of(chain(coupler("q1", "q9", function=SQUARE)))
     with pytest.raises(InvalidModel, match="q1_follows"):
-        musculo.embedding(chain(CoordinateCoupler("q1_follows", dependent="q1", independents=("q0",))))
+        musculo.embedding_of(chain(CoordinateCoupler("q1_follows", dependent="q1", independents=("q0",))))
     surface = MultivariatePolynomial(2, 1, (0.0, 1.0, 1.0))
     with pytest.raises(musculo.MusculoError, match="q1_follows"):
-        musculo.embedding(chain(coupler("q1", "q0", function=surface)))
+        musculo.embedding_of(chain(coupler("q1", "q0", function=surface)))
 
 
 def test_parts_of_a_quaternion_cannot_be_driven():
@@ -158,16 +162,16 @@ def test_parts_of_a_quaternion_cannot_be_driven():
     joint = BallJoint("hip", Placement("ground"), Placement("b"), four, quaternion=True)
     model = Model("m", (Body("b", 1.0, (0, 0, 0), (1, 1, 1, 0, 0, 0)),), (joint,)).with_coordinate("a", locked=True)
     with pytest.raises(InvalidModel, match=r"'hip' has quaternion.*use its angles"):
-        musculo.embedding(model).motion([1.0, 0, 0], [0.0, 0, 0])
+        musculo.embedding_of(model).motion([1.0, 0, 0], [0.0, 0, 0])
 
 
 def test_loops_are_listed():
     model = chain(PointConstraint("strut", first_body="b5"))
-    assert musculo.embedding(model).unsolved == ("strut",)
+    assert musculo.embedding_of(model).unsolved == ("strut",)
 
 
 def test_states_are_checked():
-    e = musculo.embedding(chain(coupler("q1", "q0", function=SQUARE)))
+    e = musculo.embedding_of(chain(coupler("q1", "q0", function=SQUARE)))
     e.check([0.2, 0.14, 0, 0, 0, 0])
     with pytest.raises(InvalidInput, match=r"'q1' is 0.2 at frame 0.*'q1_follows'.*0.14.*coordinates\(z\)"):
         e.check([0.2, 0.2, 0, 0, 0, 0])
@@ -207,7 +211,7 @@ class Path:
 
     def __init__(self, model, seed=0):
         rng = np.random.default_rng(seed)
-        self.model, self.e = model, musculo.embedding(model)
+        self.model, self.e = model, musculo.embedding_of(model)
         self.z0 = self.e.independent(random_q(model, rng))
         self.a, self.b = rng.uniform(-1, 1, size=(2, len(self.z0)))
 
@@ -291,7 +295,7 @@ def test_a_ball_locked_altogether_is_a_weld():
     names = [n for n in model.coordinate_names if n.startswith("ball")]
     for n in names:
         model = model.with_coordinate(n, locked=True, default_value=0.4)
-    e = musculo.embedding(model)
+    e = musculo.embedding_of(model)
     assert len(e.speed_names) == 3
     z, zu, zudot = np.random.default_rng(7).uniform(-0.7, 0.7, size=(3, 3))
     motion = e.motion(z, zu, zudot)

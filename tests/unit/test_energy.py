@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from dynamics_models import random_state, random_tree
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import assert_allclose, random_state, random_tree
 from musculo import Body, Coordinate, Model, Placement
 from musculo.model.joints import FreeJoint, PinJoint, SliderJoint
 
@@ -26,7 +25,9 @@ def free_body(**changes) -> Model:
 def test_a_spinning_flying_body():
     """T = m v^2 / 2 + w I w / 2, p = m v, L = I w, V = m g y."""
     model, q, u = free_body(), [0, 0, 0, 1.0, 2.0, 3.0], [1.0, -2.0, 0.5, 3.0, 0, 4.0]
-    assert_allclose(musculo.kinetic_energy(model, q, u), 0.5 * 2.0 * 25 + 0.5 * (0.3 + 0.4 * 4 + 0.5 * 0.25), rtol=ROUNDING)
+    assert_allclose(
+        musculo.kinetic_energy(model, q, u), 0.5 * 2.0 * 25 + 0.5 * (0.3 + 0.4 * 4 + 0.5 * 0.25), rtol=ROUNDING
+    )
     linear, angular = musculo.momentum(model, q, u)
     assert_allclose(linear, [6.0, 0, 8.0], atol=ROUNDING)
     assert_allclose(angular, [0.3, -0.8, 0.25], atol=ROUNDING)

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import assert_allclose
 from musculo import Body, Coordinate, ExternalLoad, InvalidInput, Model, Placement, UnknownName
 from musculo.model.joints import PinJoint
 

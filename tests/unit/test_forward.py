@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from dynamics_models import random_body, random_placement, random_state, random_tree
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import assert_allclose, random_body, random_placement, random_state, random_tree
 from musculo import Body, Coordinate, InvalidInput, Model, Placement, SingularSystem, Unsupported
 from musculo.functions import Linear, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, GimbalJoint, PinJoint, SliderJoint, WeldJoint
+from musculo.spatial.inertia import RigidInertia, tensor
+from musculo.spatial.pose import Pose
 
 # A handful of products in float64.
 ROUNDING = 1e-13
@@ -25,7 +26,10 @@ G = 9.80665
 
 def pendulum(**changes) -> Model:
     """Two links along x, pins about z: by hand in any textbook."""
-    links = (Body("first", 2.0, (0.4, 0, 0), (0, 0.1, 0.15, 0, 0, 0)), Body("second", 1.5, (0.3, 0, 0), (0, 0.1, 0.08, 0, 0, 0)))
+    links = (
+        Body("first", 2.0, (0.4, 0, 0), (0, 0.1, 0.15, 0, 0, 0)),
+        Body("second", 1.5, (0.3, 0, 0), (0, 0.1, 0.08, 0, 0, 0)),
+    )
     joints = (
         PinJoint("hip", Placement("ground"), Placement("first"), (Coordinate("q1"),)),
         PinJoint("knee", Placement("first", (0.9, 0, 0)), Placement("second"), (Coordinate("q2"),)),
@@ -80,11 +84,17 @@ def test_driven_coordinates_take_their_acceleration_and_leave_the_rest_to_the_ma
     time = 0.3
     wave = Sine(0.4, 1.3, 0.2, 0.1)
     for name in driven:
-        change = {"locked": True, "default_value": 0.3} if kind == "locked" else {"prescribed": True, "prescribed_function": wave}
+        change = (
+            {"locked": True, "default_value": 0.3}
+            if kind == "locked"
+            else {"prescribed": True, "prescribed_function": wave}
+        )
         model = model.with_coordinate(name, **change)
     q, u, _ = random_state(model, rng)
     d = [model.coordinate_index(n) for n in driven]
-    value, rate, acceleration = (0.3, 0.0, 0.0) if kind == "locked" else (float(wave.derivative(time, order=k)) for k in range(3))
+    value, rate, acceleration = (
+        (0.3, 0.0, 0.0) if kind == "locked" else (float(wave.derivative(time, order=k)) for k in range(3))
+    )
     q[d], u[d] = value, rate
     tau = rng.normal(size=len(u))
     udot = musculo.forward_dynamics(model, q, u, tau, time=time)
@@ -115,9 +125,6 @@ def test_welding_bodies_is_making_one_of_them():
     weld = WeldJoint("weld", random_placement(rng, "a"), random_placement(rng, "b"))
     model = Model("welded", (a, b), (ball, weld))
     q, u, udot = random_state(model, rng)
-    from musculo.spatial.inertia import RigidInertia, tensor
-    from musculo.spatial.pose import Pose
-
     place = lambda p: Pose.from_xyz(p.orientation, p.translation)  # noqa: E731
     X_ab = place(weld.parent) @ place(weld.child).inverse()
     parts = [RigidInertia(x.mass, np.array(x.mass_center), tensor(x.inertia)) for x in (a, b)]
@@ -142,7 +149,9 @@ def test_a_massless_body_in_between_is_allowed():
     joints = (
         PinJoint("j1", Placement("ground"), Placement("m1"), (Coordinate("a"),)),
         PinJoint("j2", Placement("m1", orientation=(math.pi / 2, 0, 0)), Placement("m2"), (Coordinate("b"),)),
-        PinJoint("j3", Placement("m2", orientation=(0, math.pi / 2, 0)), random_placement(rng, "end"), (Coordinate("c"),)),
+        PinJoint(
+            "j3", Placement("m2", orientation=(0, math.pi / 2, 0)), random_placement(rng, "end"), (Coordinate("c"),)
+        ),
     )
     model = Model("massless", bodies, joints)
     q, u, udot = random_state(model, rng)

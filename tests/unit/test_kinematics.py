@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from dynamics_models import random_state, random_tree
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import assert_allclose, random_state, random_tree
 from musculo import Body, Coordinate, InvalidInput, Marker, Model, Placement, UnknownName
 from musculo.model.body import Frame
 from musculo.model.joints import PinJoint
@@ -23,12 +22,19 @@ def arm() -> Model:
     """Two links of length 1 in the plane, pins about z, a marker at the tip, a frame half-way along the second."""
     return Model(
         "arm",
-        (Body("upper", 1.0, (0.5, 0, 0), (0, 0.1, 0.1, 0, 0, 0)), Body("lower", 1.0, (0.5, 0, 0), (0, 0.1, 0.1, 0, 0, 0))),
+        (
+            Body("upper", 1.0, (0.5, 0, 0), (0, 0.1, 0.1, 0, 0, 0)),
+            Body("lower", 1.0, (0.5, 0, 0), (0, 0.1, 0.1, 0, 0, 0)),
+        ),
         (
             PinJoint("shoulder", Placement("ground"), Placement("upper"), (Coordinate("q1"),)),
             PinJoint("elbow", Placement("upper", (1.0, 0, 0), name="tip"), Placement("lower"), (Coordinate("q2"),)),
         ),
-        markers=(Marker("hand", "lower", (1.0, 0, 0)), Marker("mid", "/halfway", (0, 0, 0)), Marker("wall", "ground", (0, 2, 0))),
+        markers=(
+            Marker("hand", "lower", (1.0, 0, 0)),
+            Marker("mid", "/halfway", (0, 0, 0)),
+            Marker("wall", "ground", (0, 2, 0)),
+        ),
         frames=(Frame("/halfway", Placement("lower", (0.5, 0, 0), (0, 0, math.pi / 2))),),
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamics_models import KINDS, assert_close, one_joint, random_state
-from numpy.testing import assert_allclose
 
 import musculo
+from dynamics_models import KINDS, assert_allclose, assert_close, one_joint, random_state
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement
 from musculo.functions import Linear, SimmSpline
 from musculo.model.joints import (
@@ -159,11 +159,11 @@ def test_quaternions_turn_by_half_their_product_with_the_angular_velocity(kind):
     """qdot = (0, omega) q / 2 with omega in the parent frame; the length of q does not change."""
     extra = [] if kind == "ball" else [0.1, 0.2, 0.3]
     make = BallJoint if kind == "ball" else FreeJoint
-    q = np.array([0.5, -0.5, 0.1, math.sqrt(1 - 0.51)] + extra)
+    q = np.array([0.5, -0.5, 0.1, math.sqrt(1 - 0.51), *extra])
     joint = make("j", *ROOT, names(*"wabcxyz"[: len(q)]), quaternion=True)
     model = model_of(joint)
     assert model.speed_names[:3] == ("j_wx", "j_wy", "j_wz")
-    u = np.array([0.3, -0.7, 0.2] + extra)
+    u = np.array([0.3, -0.7, 0.2, *extra])
     w, v = q[0], q[1:4]
     product = np.array([-u[:3] @ v, *(w * u[:3] + np.cross(u[:3], v))])
     rates = musculo.coordinate_rates(model, q, u)
@@ -182,7 +182,12 @@ def ellipsoid(radii, q, u):
     def linear(n):
         return np.array([[0, -b * n[2], c * n[1]], [a * n[2], 0, -c * n[0]], [-a * n[1], b * n[0], 0]]).T
 
-    return from_xyz(q), np.array(radii) * n, np.vstack([np.eye(3), linear(n)]), np.concatenate([np.zeros(3), linear(ndot) @ u])
+    return (
+        from_xyz(q),
+        np.array(radii) * n,
+        np.vstack([np.eye(3), linear(n)]),
+        np.concatenate([np.zeros(3), linear(ndot) @ u]),
+    )
 
 
 @pytest.mark.parametrize("radii", [(0.1, 0.2, 0.3), (0.25, 0.25, 0.25)])
@@ -203,7 +208,7 @@ def test_ellipsoid(radii):
 
 
 def test_scapulothoracic():
-    """A E A^-1 T(w) R(d, winging) T(-w): the ellipsoid turned by 90 degrees, then winging about an axis in its plane."""
+    """A E A^-1 T(w) R(d, winging) T(-w): the ellipsoid turned by 90 degrees, then winging in its plane."""
     radii, origin, direction = (0.1, 0.2, 0.3), (0.03, -0.05), 0.4
     joint = ScapulothoracicJoint(
         "j", *ROOT, names("a", "b", "c", "w"), radii=radii, winging_origin=origin, winging_direction=direction
@@ -308,8 +313,6 @@ def test_offset_frames_sandwich_the_mobilizer(kind):
     """X_WB = X_WF X_FM(q) X_BM^-1 for every kind."""
     plain, offset = one_joint(kind, seed=2, placed=False), one_joint(kind, seed=2)
     # the two draw their joints from different points of the random stream: take the joint of one, the frames of other
-    from dataclasses import replace
-
     placed = replace(plain.joints[0], parent=offset.joints[0].parent, child=offset.joints[0].child)
     offset = plain.replace(joints=(placed,))
     q, _, _ = random_state(plain, np.random.default_rng(3))

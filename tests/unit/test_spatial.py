@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 
+from dynamics_models import assert_allclose
 from musculo.spatial.inertia import RigidInertia, is_physical, tensor
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import axis_rotation, from_quaternion, from_xyz, quaternion_from_xyz, to_xyz

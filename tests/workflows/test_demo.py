@@ -100,7 +100,7 @@ def test_moments_are_opensims(swing):
         model.realizeVelocity(state)
         forces = solver.solve(state, udot)
         tau.append([forces[column] for column in columns])
-    pulled = musculo.embedding(swing.model).pull_back(swing.q[::20], tau)
+    pulled = musculo.embedding_of(swing.model).pull_back(swing.q[::20], tau)
     scale = np.abs(swing.moments).max()
     assert_allclose(swing.moments[::20], pulled, rtol=0, atol=SAME_MECHANICS * scale)
 

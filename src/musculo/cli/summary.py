@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from musculo.embedding.embedding import embedding
+from musculo.embedding.embedding import embedding_of
 from musculo.embedding.rules import Coupled, Locked, Prescribed
 from musculo.errors import MusculoError
 from musculo.functions.elementary import Linear
@@ -31,7 +31,7 @@ def summarise(model: Model, file: Path) -> Summary:
     drivers: dict[str, tuple[str, str]] = {}
     unsolved: tuple[str, ...] = ()
     try:
-        rules = embedding(model)
+        rules = embedding_of(model)
     except MusculoError as error:
         problems.append(str(error))
     else:

@@ -12,7 +12,7 @@ from scipy.interpolate import make_interp_spline
 from musculo.demo import MODEL_FILE, MOTION_FILE
 from musculo.demo.storage import Table, read_table
 from musculo.dynamics.inverse import bias_forces, inverse_dynamics, mass_matrix
-from musculo.embedding.embedding import embedding
+from musculo.embedding.embedding import embedding_of
 from musculo.embedding.rates import speeds_from_rates
 from musculo.errors import InvalidInput
 from musculo.io import read_osim
@@ -70,7 +70,7 @@ def leg_swing() -> LegSwing:
     """
     model = read_osim(MODEL_FILE)
     motion = read_table(MOTION_FILE)
-    joints = embedding(model)
+    joints = embedding_of(model)
     if motion.names != joints.coordinate_names:
         raise InvalidInput(f"{MOTION_FILE} holds {motion.names}; the model moves by {joints.coordinate_names}")
     time, q = motion.time, joints.coordinates(motion.values)

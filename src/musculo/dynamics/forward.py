@@ -12,7 +12,7 @@ from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.embedding import CONSISTENT, Embedding, embedding
+from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
@@ -49,7 +49,7 @@ def forward_dynamics(
         SingularSystem: a mass matrix that cannot be inverted; names the joint.
         Unsupported: the model has closed loops.
     """
-    c, e = compiled(model), embedding(model)
+    c, e = compiled(model), embedding_of(model)
     if e.unsolved:
         raise Unsupported(
             f"constraint {e.unsolved[0]!r} closes a loop, and forward dynamics of closed loops is not there yet; "
@@ -83,7 +83,7 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray) -> None
         raise InvalidInput(
             f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, "
             f"lock or prescribed motion makes it {expected[frame, column]:.6g}; "
-            "make u with embedding(model).motion(z, zu).u"
+            "make u with embedding_of(model).motion(z, zu).u"
         )
 
 

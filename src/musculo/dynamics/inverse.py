@@ -33,7 +33,7 @@ def inverse_dynamics(
     """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T external, on the tree before any embedding.
 
     This is what OpenSim's inverse dynamics prints: one force per speed, coupled and locked ones included. Pull them
-    back to the independent coordinates with `embedding(model)`.
+    back to the independent coordinates with `embedding_of(model)`.
 
     Args:
         model: the model.

@@ -46,7 +46,7 @@ class EmbeddedMotion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Rules sorted so that inputs come before what depends on them; made by `embedding(model)`."""
+    """Rules sorted so that inputs come before what depends on them; made by `embedding_of(model)`."""
 
     model: Model
     rules: tuple[Rule, ...]
@@ -144,7 +144,7 @@ class Embedding:
             rule = next(rule for rule in self.rules if rule.dependent == name)
             raise InvalidInput(
                 f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame}, but it is {rule.reason} and should "
-                f"be {expected[frame, column]:.6g}; make q with embedding(model).coordinates(z), or change the model "
+                f"be {expected[frame, column]:.6g}; make q with embedding_of(model).coordinates(z), or change the model "
                 f"with model.with_coordinate({name!r}, ...)"
             )
 
@@ -329,7 +329,7 @@ def _sorted(rules: list[Rule]) -> tuple[Rule, ...]:
 _cache: weakref.WeakKeyDictionary[Model, Embedding] = weakref.WeakKeyDictionary()
 
 
-def embedding(model: Model) -> Embedding:
+def embedding_of(model: Model) -> Embedding:
     """The embedding of a model, made once.
 
     Raises:

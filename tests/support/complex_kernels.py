@@ -1,0 +1,75 @@
+"""The kernels of one model on one complex lane, for derivatives by the complex step.
+
+f(x + i h d) = f(x) + i h df/dx d + O(h^2),   h = 1e-30: no difference is taken, so nothing cancels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from musculo import Model
+from musculo.compile.compiled import compiled
+from musculo.kernels.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+from musculo.kernels.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.frames import work_rows
+from musculo.kernels.kinematics import MOTION_ROWS, kinematics
+from musculo.kernels.rnea import rnea
+
+STEP = 1e-30
+
+
+def step(x: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """x with an imaginary step along d."""
+    return x + 1j * STEP * d
+
+
+def slope(f: np.ndarray) -> np.ndarray:
+    """The derivative that an imaginary step left in f."""
+    return np.imag(f) / STEP
+
+
+def _lane(x) -> np.ndarray:
+    return np.ascontiguousarray(np.asarray(x, dtype=complex)[:, None])
+
+
+class ComplexKernels:
+    """rnea, crba, aba and kinematics in complex128; arrays without a lane axis."""
+
+    def __init__(self, model: Model) -> None:
+        self.c = compiled(model)
+        self.tree, self.table = self.c.tree, self.c.table
+        self.n, self.n_u = self.tree.parent.size, self.c.n_u
+
+    def _work(self):
+        return np.zeros((work_rows.py_func(self.tree), 1), dtype=complex)
+
+    def rnea(self, q, u, udot):
+        tau, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
+        rnea(self.tree, self.table, _lane(q), _lane(u), _lane(udot), none, False, self._work(), tau, 0)
+        return tau[:, 0]
+
+    def crba(self, q):
+        M, C = _lane(np.zeros(self.n_u**2)), _lane(np.zeros(COMPOSITE_ROWS * self.n))
+        crba(self.tree, self.table, _lane(q), self._work(), C, M, 0)
+        return M[:, 0].reshape(self.n_u, self.n_u)
+
+    def aba(self, q, u, tau):
+        A = _lane(np.ones(ARTICULATED_ROWS * self.n + SLOT_ROWS * self.n_u))
+        udot, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
+        free = np.zeros(self.n_u, dtype=np.int64)
+        aba(self.tree, self.table, _lane(q), _lane(u), _lane(tau), udot, free, none, False, self._work(), A, 0)
+        return udot[:, 0]
+
+    def motion(self, q, u, udot):
+        """(nodes, MOTION_ROWS): R, p, w, v, alpha, a of each node in ground."""
+        out = _lane(np.zeros(MOTION_ROWS * self.n))
+        kinematics(self.tree, self.table, _lane(q), _lane(u), _lane(udot), True, self._work(), out, 0)
+        return out[:, 0].reshape(self.n, MOTION_ROWS)
+
+    def coriolis(self, q, u):
+        """C(q, u) by Lagrange's equation with exact slopes of M, where every speed is the derivative of a coordinate.
+
+        C_i = sum_kj dM_ij/dq_k u_k u_j - sum_jk dM_jk/dq_i u_j u_k / 2
+        """
+        slopes = np.stack([slope(self.crba(step(q, e))) for e in np.eye(self.n_u)])
+        return np.einsum("kij,k,j->i", slopes, u, u) - 0.5 * np.einsum("kij,i,j->k", slopes, u, u)
