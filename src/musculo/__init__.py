@@ -29,6 +29,24 @@ _HOME = {
     "musculo.model.model": ("Model",),
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
+    "musculo.model.constraint": ("CoordinateCoupler",),
+    "musculo.model.joints": (
+        "Axis",
+        "BallJoint",
+        "CustomJoint",
+        "CylindricalJoint",
+        "EllipsoidJoint",
+        "FreeJoint",
+        "GimbalJoint",
+        "Joint",
+        "PinJoint",
+        "PlanarJoint",
+        "ScapulothoracicJoint",
+        "ScrewJoint",
+        "SliderJoint",
+        "UniversalJoint",
+        "WeldJoint",
+    ),
     "musculo.embedding.embedding": ("embedding_of",),
     "musculo.embedding.quaternions": ("change_coordinates", "with_quaternions"),
     "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
@@ -53,20 +71,36 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Axis",
+    "BallJoint",
     "Body",
     "Coordinate",
+    "CoordinateCoupler",
+    "CustomJoint",
+    "CylindricalJoint",
+    "EllipsoidJoint",
     "ExternalLoad",
+    "FreeJoint",
+    "GimbalJoint",
     "InvalidFile",
     "InvalidInput",
     "InvalidModel",
+    "Joint",
     "Kinematics",
     "Marker",
     "Model",
     "MusculoError",
+    "PinJoint",
     "Placement",
+    "PlanarJoint",
+    "ScapulothoracicJoint",
+    "ScrewJoint",
     "SingularSystem",
+    "SliderJoint",
+    "UniversalJoint",
     "UnknownName",
     "Unsupported",
+    "WeldJoint",
     "__version__",
     "bias_forces",
     "center_of_mass",
@@ -115,7 +149,25 @@ if TYPE_CHECKING:
     )
     from musculo.io import read_osim, write_osim
     from musculo.model.body import Body, Marker, Placement
+    from musculo.model.constraint import CoordinateCoupler
     from musculo.model.coordinate import Coordinate
+    from musculo.model.joints import (
+        Axis,
+        BallJoint,
+        CustomJoint,
+        CylindricalJoint,
+        EllipsoidJoint,
+        FreeJoint,
+        GimbalJoint,
+        Joint,
+        PinJoint,
+        PlanarJoint,
+        ScapulothoracicJoint,
+        ScrewJoint,
+        SliderJoint,
+        UniversalJoint,
+        WeldJoint,
+    )
     from musculo.model.model import Model
 
 

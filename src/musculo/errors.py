@@ -39,7 +39,7 @@ class UnknownName(MusculoError):
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         names = list(known)
         message = f"no {kind} {name!r}" + (f" in {where}" if where else "")
-        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         if nearest:
             message += f"; did you mean {nearest[0]!r}?"
         elif not names:
@@ -48,4 +48,8 @@ class UnknownName(MusculoError):
             shown = ", ".join(names[:12]) + (f", ... ({len(names)} in all)" if len(names) > 12 else "")
             message += f"; known: {shown}"
         super().__init__(message)
-        self.kind, self.name, self.known = kind, name, tuple(names)
+        self.kind, self.name, self.known, self.where = kind, name, tuple(names), where
+
+    def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, tuple[str, ...], str]]:
+        # errors cross process boundaries by pickle, which would call the constructor with the message alone
+        return UnknownName, (self.kind, self.name, self.known, self.where)

@@ -26,7 +26,7 @@ def run_demo(folder: Path, quiet: bool) -> None:
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    if not quiet and not any(cache_folder().glob("*.nbi")):
+    if not quiet and not any(cache_folder().glob("frames-*/*.nbi")):
         print("Compiling for this machine: once, about half a minute ...", file=sys.stderr, flush=True)
     swing = leg_swing()
     write_table(folder / NUMBERS, "leg_swing_moments", swing.table())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -202,12 +201,14 @@ def _arrays(
     )
 
 
-_cache: weakref.WeakKeyDictionary[Model, dict[bool, CompiledModel]] = weakref.WeakKeyDictionary()
-
-
 def compiled(model: Model, merged: bool = True) -> CompiledModel:
-    """The compiled form of a model, made once; models are frozen, so it cannot go stale."""
-    forms = _cache.setdefault(model, {})
-    if merged not in forms:
-        forms[merged] = compile_model(model, merged)
-    return forms[merged]
+    """The compiled form of a model, made once.
+
+    Raises:
+        InvalidInput: what is handed in is no model.
+    """
+    if not isinstance(model, Model):
+        raise InvalidInput(
+            f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
+        )
+    return model.derived(("compiled", merged), lambda: compile_model(model, merged))

@@ -19,11 +19,11 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
         InvalidInput: the shape does not fit the names of the columns, or an entry is not a finite number.
     """
     try:
+        if np.ma.is_masked(value):
+            raise InvalidInput(f"{name} is a masked array with masked entries; fill or drop those frames first")
         array = np.asarray(value)
         if array.dtype.kind == "c":
-            raise InvalidInput(
-                f"{name} holds complex numbers; pass real ones (kernels take complex lanes, see `kernels`)"
-            )
+            raise InvalidInput(f"{name} holds complex numbers; pass real ones")
         array = np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} is not an array of numbers: {error}") from None
@@ -43,6 +43,17 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
             "fill or drop such frames first"
         )
     return np.ascontiguousarray(array), single
+
+
+def finite(name: str, result: FloatArray, columns: Sequence[str]) -> FloatArray:
+    """A result in which every number is one; finite input can still overflow."""
+    if not np.isfinite(result).all():
+        frame, column = np.argwhere(~np.isfinite(result.reshape(len(result), -1)))[0]
+        raise InvalidInput(
+            f"{name} of {columns[column % len(columns)]!r} at frame {frame} is beyond the range of floating-point "
+            "numbers; check the size of the coordinates, speeds and loads of that frame"
+        )
+    return result
 
 
 def same_frames(**arrays: FloatArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -48,6 +48,27 @@ def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
     if not np.isfinite(array).all():
         raise InvalidInput(f"external load: {name} holds a number that is not finite; fill such frames first")
     return np.broadcast_to(array, (frames, 3))
+
+
+def listed(external: ExternalLoad | Sequence[ExternalLoad], frames: int) -> list[ExternalLoad]:
+    """External loads as a list, checked; a single one is taken as it is."""
+    loads = [external] if isinstance(external, ExternalLoad) else list(external)
+    for load in loads:
+        if not isinstance(load, ExternalLoad):
+            raise InvalidInput(f"an external load is {load!r:.60}; give ExternalLoad(body, force=..., point=...)")
+        for name in ("force", "point", "moment"):
+            _vectors(name, getattr(load, name), frames)
+    return loads
+
+
+def part(load: ExternalLoad, start: int, stop: int) -> ExternalLoad:
+    """A load over some of its frames."""
+
+    def some(values: ArrayLike) -> ArrayLike:
+        array = np.asarray(values)
+        return array[start:stop] if array.ndim == 2 else array
+
+    return replace(load, force=some(load.force), point=some(load.point), moment=some(load.moment))
 
 
 def node_wrenches(

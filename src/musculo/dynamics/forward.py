@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
-from musculo.dynamics.external import ExternalLoad, node_wrenches
+from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of
+from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
 
 # A hinge inertia below this part of the articulated inertia it is taken from is rounding, not mass.
 _SINGULAR = 1e-13
+# Frames of an embedded model done at once: each holds its Jacobian and mass matrix.
+_CHUNK = 4096
 
 
 def forward_dynamics(
@@ -26,7 +28,7 @@ def forward_dynamics(
     q: ArrayLike,
     u: ArrayLike,
     tau: ArrayLike,
-    external: Sequence[ExternalLoad] = (),
+    external: ExternalLoad | Sequence[ExternalLoad] = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> FloatArray:
@@ -59,30 +61,52 @@ def forward_dynamics(
     U, _ = frames_of("u", u, model.speed_names)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
+    loads, times = listed(external, frames), times_of(time, frames)
     c.check_coordinates(Q)
-    e.check(Q, time)
-    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time) if e.rules else None
-    if motion is not None:
-        _check_speeds(model, U, motion.u)
-    if motion is None or e.selects:
-        bias = np.zeros_like(U) if motion is None else motion.b
-        udot = _articulated(model, c, e, Q, U, T, bias, external, frames, threads)
-    else:
-        rest = inverse_dynamics(model, Q, U, motion.b, external, threads)
-        J = motion.J
-        mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads) @ J
-        force = np.einsum("fij,fi->fj", J, T - rest)
-        udot = np.einsum("fij,fj->fi", J, _solve(model, e, mass, force)) + motion.b
+    e.check(Q, times)
+    udot = np.empty_like(U)
+    step = _CHUNK if e.rules else max(frames, 1)
+    for start in range(0, frames, step):
+        at = slice(start, min(start + step, frames))
+        some = [part(load, at.start, at.stop) for load in loads]
+        udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, start)
+    finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
 
-def _check_speeds(model: Model, given: FloatArray, expected: FloatArray) -> None:
+def _some_frames(
+    model: Model,
+    c: CompiledModel,
+    e: Embedding,
+    Q: FloatArray,
+    U: FloatArray,
+    T: FloatArray,
+    external: list[ExternalLoad],
+    time: FloatArray,
+    threads: int | None,
+    first: int,
+) -> FloatArray:
+    """udot of some frames; `first` is the number of the first of them, for messages."""
+    if not e.rules:
+        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), external, threads, first)
+    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time)
+    _check_speeds(model, U, motion.u, first)
+    if e.selects:
+        return _articulated(model, c, e, Q, U, T, motion.b, external, threads, first)
+    rest = inverse_dynamics(model, Q, U, motion.b, external, threads)
+    J = motion.J
+    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads) @ J
+    force = np.einsum("fij,fi->fj", J, T - rest)
+    return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, first)) + motion.b
+
+
+def _check_speeds(model: Model, given: FloatArray, expected: FloatArray, first: int) -> None:
     error = np.abs(given - expected) / (1.0 + np.abs(expected))
     if error.size and error.max() > CONSISTENT:
         frame, column = np.unravel_index(int(error.argmax()), error.shape)
         raise InvalidInput(
-            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame}, but its coupler, "
-            f"lock or prescribed motion makes it {expected[frame, column]:.6g}; "
+            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame + first}, but its "
+            f"coupler, lock or prescribed motion makes it {expected[frame, column]:.6g}; "
             "make u with embedding_of(model).motion(z, zu).u"
         )
 
@@ -95,9 +119,9 @@ def _articulated(
     U: FloatArray,
     T: FloatArray,
     bias: FloatArray,
-    external: Sequence[ExternalLoad],
-    frames: int,
+    external: list[ExternalLoad],
     threads: int | None,
+    first: int,
 ) -> FloatArray:
     free = set(e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
@@ -106,9 +130,9 @@ def _articulated(
         if external
         else np.zeros((0, 6))
     )
-    udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
+    udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
     arguments = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external), pivot)
-    over_frames(aba_frames, arguments, frames, threads)
+    over_frames(aba_frames, arguments, len(Q), threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > _SINGULAR) & solved
     if weak.any():
@@ -116,7 +140,7 @@ def _articulated(
         # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
         slots, node_of = np.flatnonzero(weak[frame]), np.repeat(np.arange(c.tree.n_u.size), c.tree.n_u)
         slot = slots[node_of[slots] == node_of[slots].max()][0]
-        raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame))
+        raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame) + first)
     return udot
 
 
@@ -128,7 +152,7 @@ def _singular(model: Model, speed: str, frame: int) -> SingularSystem:
     )
 
 
-def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray) -> FloatArray:
+def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray, first: int) -> FloatArray:
     try:
         np.linalg.cholesky(mass)
         return np.asarray(np.linalg.solve(mass, force[..., None])[..., 0], dtype=float)
@@ -136,5 +160,5 @@ def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray) -> F
         for frame, M in enumerate(mass):
             values, vectors = np.linalg.eigh(M)
             if values[0] <= _SINGULAR * values[-1]:
-                raise _singular(model, e.speed_names[int(np.argmax(np.abs(vectors[:, 0])))], frame) from None
+                raise _singular(model, e.speed_names[int(np.argmax(np.abs(vectors[:, 0])))], frame + first) from None
         raise

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
-from musculo.dynamics.external import ExternalLoad, node_wrenches
+from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
@@ -26,7 +26,7 @@ def inverse_dynamics(
     q: ArrayLike,
     u: ArrayLike,
     udot: ArrayLike,
-    external: Sequence[ExternalLoad] = (),
+    external: ExternalLoad | Sequence[ExternalLoad] = (),
     threads: int | None = None,
     device: Device = "cpu",
 ) -> FloatArray:
@@ -47,18 +47,18 @@ def inverse_dynamics(
     """
     c = compiled(model)
     Q, U, A, single = _motion(model, q, u, udot)
-    wrenches = (
-        node_wrenches(c, external, len(Q), lambda: kinematics(model, Q, threads=threads)) if external else _NO_WRENCH
-    )
+    loads = listed(external, len(Q))
+    wrenches = node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else _NO_WRENCH
     if device == "gpu":
         from musculo.kernels.cuda import rnea_on_gpu
 
-        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(external))
+        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads))
     elif device == "cpu":
         tau = np.empty_like(U)
-        over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, _NO_WRENCH), len(Q), threads)
+        over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, _NO_WRENCH), len(Q), threads)
     else:
         raise InvalidInput(f"device {device!r} is neither 'cpu' nor 'gpu'")
+    finite("the generalised force", tau, model.speed_names)
     return tau[0] if single else tau
 
 
@@ -131,7 +131,7 @@ def joint_reactions(
     q: ArrayLike,
     u: ArrayLike,
     udot: ArrayLike,
-    external: Sequence[ExternalLoad] = (),
+    external: ExternalLoad | Sequence[ExternalLoad] = (),
     threads: int | None = None,
 ) -> JointReactions:
     """The whole load that each joint transmits during a motion, welds included.
@@ -142,11 +142,12 @@ def joint_reactions(
     """
     c: CompiledModel = compiled(model, merged=False)
     Q, U, A, single = _motion(model, q, u, udot)
+    loads = listed(external, len(Q))
     motion = kinematics(model, Q, threads=threads)
-    wrenches = node_wrenches(c, external, len(Q), lambda: motion) if external else _NO_WRENCH
+    wrenches = node_wrenches(c, loads, len(Q), lambda: motion) if loads else _NO_WRENCH
     frames, n = len(Q), c.tree.parent.size
     tau, flat = np.empty_like(U), np.empty((frames, 6 * n))
-    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(external), tau, flat), frames, threads)
+    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, flat), frames, threads)
     node = flat.reshape(frames, n, 2, 3)
     force, moment = np.empty((frames, len(model.joints), 3)), np.empty((frames, len(model.joints), 3))
     points = np.empty_like(force)

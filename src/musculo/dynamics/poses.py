@@ -112,15 +112,16 @@ class Kinematics:
             self._motion[:, node, 4] + np.cross(self._motion[:, node, 3], r) + np.cross(w, np.cross(w, r))
         )
 
-    def markers(self, names: Sequence[str] | None = None) -> FloatArray:
+    def markers(self, names: str | Sequence[str] | None = None) -> FloatArray:
         """(frames, markers, 3) positions, all markers in file order or those named [m]."""
         return self._stack([self.position(m.frame, m.location) for m in self._markers(names)])
 
-    def marker_velocities(self, names: Sequence[str] | None = None) -> FloatArray:
+    def marker_velocities(self, names: str | Sequence[str] | None = None) -> FloatArray:
         """(frames, markers, 3) velocities [m/s]."""
         return self._stack([self.velocity(m.frame, m.location) for m in self._markers(names)])
 
-    def _markers(self, names: Sequence[str] | None) -> list:
+    def _markers(self, names: str | Sequence[str] | None) -> list:
+        names = [names] if isinstance(names, str) else names
         return list(self.model.markers) if names is None else [self.model.marker(name) for name in names]
 
     def _stack(self, points: list[FloatArray]) -> FloatArray:

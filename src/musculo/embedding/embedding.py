@@ -7,7 +7,6 @@ Ehsani2023 embeds what other codes constrain: no algebraic equation is left, so 
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -118,7 +117,7 @@ class Embedding:
     def coordinates(self, z: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """q = f(z, t): (frames, n) or (n,)."""
         Z, single = frames_of("z", z, self.coordinate_names)
-        q = self._fill(Z, _times(time, len(Z)))
+        q = self._fill(Z, times_of(time, len(Z)))
         return q[0] if single else q
 
     def _fill(self, Z: FloatArray, time: FloatArray) -> FloatArray:
@@ -136,7 +135,7 @@ class Embedding:
             InvalidInput: naming the coordinate, its value, and what it should be.
         """
         Q, _ = frames_of("q", q, self.model.coordinate_names)
-        expected = self._fill(self.independent(Q), _times(time, len(Q)))
+        expected = self._fill(self.independent(Q), times_of(time, len(Q)))
         error = np.abs(Q - expected)
         if error.size and error.max() > CONSISTENT:
             frame, column = np.unravel_index(int(error.argmax()), error.shape)
@@ -144,9 +143,14 @@ class Embedding:
             rule = next(rule for rule in self.rules if rule.dependent == name)
             raise InvalidInput(
                 f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame}, but it is {rule.reason} and should "
-                f"be {expected[frame, column]:.6g}; make q with embedding_of(model).coordinates(z), or change the model "
-                f"with model.with_coordinate({name!r}, ...)"
+                f"be {expected[frame, column]:.6g}; make q with embedding_of(model).coordinates(z), or change the "
+                f"model with model.with_coordinate({name!r}, ...)"
             )
+
+    def default_pose(self, time: float = 0.0) -> FloatArray:
+        """q (n,) with every independent coordinate at its default value and the others as they follow."""
+        defaults = {c.name: c.default_value for c in self.model.coordinates}
+        return self.coordinates([defaults[name] for name in self.coordinate_names], time)
 
     # --- speeds and accelerations -----------------------------------------------------------------------------------
     def motion(
@@ -163,7 +167,7 @@ class Embedding:
         U, _ = frames_of("zu", zu, self.speed_names)
         D = np.zeros_like(U) if zudot is None else frames_of("zudot", zudot, self.speed_names)[0]
         frames = same_frames(z=Z, zu=U, zudot=D)
-        times = _times(time, frames)
+        times = times_of(time, frames)
         q = self._fill(Z, times)
         E, e, qdot, s = self._rates(q, U, times)
         n_u = len(self.model.speed_names)
@@ -243,10 +247,15 @@ class Embedding:
     def pull_back_mass(self, q: ArrayLike, M: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """M_z = J^T M J for mass matrices (frames, n_u, n_u) or (n_u, n_u)."""
         J = self.jacobian(q, time)
-        return np.swapaxes(J, -1, -2) @ np.asarray(M, dtype=float) @ J
+        mass = np.asarray(M, dtype=float)
+        n = len(self.model.speed_names)
+        if mass.shape != (*J.shape[:-2], n, n):
+            raise InvalidInput(f"M has shape {mass.shape}; it needs {(*J.shape[:-2], n, n)}, as mass_matrix gives it")
+        return np.swapaxes(J, -1, -2) @ mass @ J
 
 
-def _times(time: ArrayLike, frames: int) -> FloatArray:
+def times_of(time: ArrayLike, frames: int) -> FloatArray:
+    """Time as (frames,), from a number or one for each frame."""
     try:
         times = np.asarray(time, dtype=float)
     except (TypeError, ValueError) as error:
@@ -326,16 +335,20 @@ def _sorted(rules: list[Rule]) -> tuple[Rule, ...]:
     return tuple(done.values())
 
 
-_cache: weakref.WeakKeyDictionary[Model, Embedding] = weakref.WeakKeyDictionary()
-
-
 def embedding_of(model: Model) -> Embedding:
     """The embedding of a model, made once.
 
     Raises:
         InvalidModel: couplers that form a cycle, or two rules for one coordinate.
+        InvalidInput: what is handed in is no model.
     """
-    if model not in _cache:
+    if not isinstance(model, Model):
+        raise InvalidInput(
+            f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
+        )
+
+    def make() -> Embedding:
         rules, unsolved = _collect(model)
-        _cache[model] = Embedding(model, _sorted(rules), tuple(unsolved))
-    return _cache[model]
+        return Embedding(model, _sorted(rules), tuple(unsolved))
+
+    return model.derived("embedding", make)

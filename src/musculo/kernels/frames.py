@@ -6,13 +6,16 @@ Public arrays have the frame first; a block of eight is turned so that the lane 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from musculo.errors import InvalidInput
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.jit import driver, inline
@@ -130,17 +133,29 @@ def kinematics_frames(tree, table, q, u, udot, moving, motion, columns, start, s
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="musculo")
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    # a pool's threads do not survive a fork, so each process has its own
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"musculo-{process}")
+
+
+def _announce(run: Any) -> None:
+    """Tell somebody at a terminal why a first call takes its time."""
+    if run.signatures or sys.stderr is None or not sys.stderr.isatty():
+        return
+    kept = Path(run._cache.cache_path)
+    if not any(kept.glob(f"*{run.py_func.__name__}*.nbi")):
+        print("musculo compiles this computation for your machine, once; it takes some seconds ...", file=sys.stderr)
 
 
 def over_frames(run: Callable[..., Any], arguments: tuple[Any, ...], frames: int, threads: int | None = None) -> None:
     """Call `run(*arguments, start, stop)` over all frames, in as many threads as pay (at most `threads`)."""
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
+    _announce(run)
     limit = threads if threads is not None else (os.cpu_count() or 1)
     n = max(1, min(limit, frames // _FRAMES_PER_THREAD))
     if n == 1:
         run(*arguments, 0, frames)
         return
-    # the first call compiles; threads that race to it would only wait for each other
     edges = [frames * k // n // WIDTH * WIDTH for k in range(n)] + [frames]
-    list(_pool(n).map(lambda k: run(*arguments, edges[k], edges[k + 1]), range(n)))
+    list(_pool(n, os.getpid()).map(lambda k: run(*arguments, edges[k], edges[k + 1]), range(n)))

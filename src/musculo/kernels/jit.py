@@ -64,9 +64,13 @@ def cache_folder() -> Path:
         except OSError:
             continue
         return folder
-    user = getattr(os, "getuid", lambda: "user")()
+    user = getattr(os, "getuid", lambda: 0)()
     folder = Path(tempfile.gettempdir()) / f"musculo-{user}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # compiled code is loaded from there: a folder that somebody else made is not trusted
+    if folder.is_symlink() or (hasattr(os, "getuid") and folder.stat().st_uid != user):
+        return Path(tempfile.mkdtemp(prefix="musculo-"))
+    folder.chmod(0o700)
     return folder
 
 

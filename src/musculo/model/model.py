@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from musculo.errors import InvalidModel, UnknownName
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model.body import GROUND, Body, Frame, Marker, Placement, Vec3
 from musculo.model.constraint import Constraint, CoordinateCoupler
 from musculo.model.contact import ContactGeometry
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
+from musculo.model.validate import check_body, check_joint, check_numbers
 from musculo.model.wrap import WrapObject
+
+T = TypeVar("T")
 
 STANDARD_GRAVITY: Vec3 = (0.0, -9.80665, 0.0)  # OpenSim's default [m/s^2]
 
@@ -66,6 +68,11 @@ class Model:
     source: str = ""
 
     def __post_init__(self) -> None:
+        check_numbers("gravity", self.gravity, 3)
+        for body in self.bodies:
+            check_body(body)
+        for joint in self.joints:
+            check_joint(joint)
         for kind, names in (
             ("body", self.body_names),
             ("joint", self.joint_names),
@@ -156,7 +163,7 @@ class Model:
             raise UnknownName("speed", name, self.speed_names, self._where) from None
 
     @cached_property
-    def _placements(self) -> Mapping[str, Placement]:
+    def _placements(self) -> dict[str, Placement]:
         places = {name: Placement(name) for name in (GROUND, *self.body_names)}
         places |= {f"/bodyset/{name}": Placement(name) for name in self.body_names} | {"/ground": Placement(GROUND)}
         places |= {f.path: f.placement for f in self.frames}
@@ -164,7 +171,7 @@ class Model:
             for placement in (joint.parent, joint.child):
                 if placement.name:
                     places[f"/jointset/{joint.name}/{placement.name}"] = placement
-        return MappingProxyType(places)
+        return places
 
     def placement(self, frame: str) -> Placement:
         """The body and pose of a frame given as a body name, `ground`, or the path of an offset frame."""
@@ -173,14 +180,32 @@ class Model:
         except KeyError:
             raise UnknownName("frame", frame, self._placements, self._where) from None
 
+    # --- what is derived from the model and kept with it ---------------------------------------------------------
+    @cached_property
+    def _derived(self) -> dict[Any, Any]:
+        return {}
+
+    def derived(self, key: Any, make: Callable[[], T]) -> T:
+        """Something made from this model, once: a frozen model's compiled form cannot go stale, and goes with it."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        value: T = self._derived[key]
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        # copies and pickles carry what the model says, not what was derived from it
+        return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+
     # --- change -----------------------------------------------------------------------------------------------------
     def replace(self, **changes: Any) -> Model:
         """A copy with some fields changed; the fields are those of the constructor."""
-        return replace(self, **changes)
+        return _changed(self, changes)
 
-    def with_body(self, body: Body) -> Model:
-        """A copy with the body of that name replaced, or the body added."""
-        return replace(self, bodies=_put(self.bodies, body))
+    def with_body(self, body: Body | str, **changes: Any) -> Model:
+        """A copy with the body of that name replaced, or the body added; or with fields of the named body changed,
+        for instance `with_body("tibia_r", mass=3.0)`."""
+        new = _changed(self.body(body), changes) if isinstance(body, str) else _changed(body, changes)
+        return replace(self, bodies=_put(self.bodies, new))
 
     def with_joint(self, joint: Joint) -> Model:
         """A copy with the joint of that name replaced, or the joint added."""
@@ -190,7 +215,7 @@ class Model:
         """A copy with fields of one coordinate changed, for instance `with_coordinate("knee", locked=True)`."""
         self.coordinate(name)
         joints = tuple(
-            replace(j, coordinates=tuple(replace(c, **changes) if c.name == name else c for c in j.coordinates))
+            replace(j, coordinates=tuple(_changed(c, changes) if c.name == name else c for c in j.coordinates))
             for j in self.joints
         )
         return replace(self, joints=joints)
@@ -222,6 +247,17 @@ def _find(kind: str, name: str, items: Iterable[Any], where: str) -> Any:
         if item.name == name:
             return item
     raise UnknownName(kind, name, [item.name for item in items], where)
+
+
+def _changed(value: Any, changes: dict[str, Any]) -> Any:
+    """A frozen value with some fields changed; an unknown field is named."""
+    for name in changes:
+        if name not in value.__dataclass_fields__:
+            raise UnknownName(f"field of a {type(value).__name__}", name, value.__dataclass_fields__)
+    try:
+        return replace(value, **changes)
+    except TypeError as error:
+        raise InvalidInput(f"cannot change {', '.join(changes)} of a {type(value).__name__}: {error}") from None
 
 
 def _put(items: tuple[Any, ...], new: Any) -> tuple[Any, ...]:

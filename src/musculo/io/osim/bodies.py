@@ -10,6 +10,7 @@ from musculo.io.osim.context import Context, carried, component_path
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, text, vector
 from musculo.model.body import Body, Marker
 from musculo.model.contact import ContactGeometry
+from musculo.model.validate import negative_moment
 from musculo.model.wrap import (
     QUADRANTS,
     UnsupportedWrapObject,
@@ -22,9 +23,6 @@ from musculo.model.wrap import (
 from musculo.spatial.inertia import tensor
 
 _ZERO = (0.0, 0.0, 0.0)
-# Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
-# shoulder model): up to this share they are read with a note, beyond it they are a mistake.
-NEGATIVE_MOMENT_TOLERANCE = 0.05
 # A principal moment may exceed the sum of the others by this share of it before a note is made (six printed digits).
 TRIANGLE_TOLERANCE = 1e-5
 
@@ -54,13 +52,14 @@ def _read_body(element: Element, context: Context) -> Body:
 def _check_inertia(element: Element, inertia: tuple[float, ...], context: Context) -> None:
     if not all(np.isfinite(inertia)):
         raise invalid(element, "its inertia is not finite; correct <inertia>")
-    moments = np.linalg.eigvalsh(tensor(inertia))
-    if moments[0] < -NEGATIVE_MOMENT_TOLERANCE * abs(moments[2]) or min(inertia[:3]) < 0.0:
+    negative = negative_moment(inertia)
+    if negative is not None:
         raise invalid(
             element,
-            f"its inertia has a negative moment ({min(*inertia[:3], moments[0]):.6g} kg m^2), which no body can have; "
+            f"its inertia has a negative moment ({negative:.6g} kg m^2), which no body can have; "
             "check the signs and the order xx yy zz xy xz yz of <inertia>",
         )
+    moments = np.linalg.eigvalsh(tensor(inertia))
     excess = moments[2] - moments[0] - moments[1]
     if excess > TRIANGLE_TOLERANCE * moments[2]:
         context.note(

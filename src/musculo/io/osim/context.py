@@ -60,7 +60,7 @@ class Context:
         if len(alike) == 1:
             return alike[0]
         known = [GROUND, *self.body_names, *self.offset_frames]
-        raise _UnknownFrame(connectee, known, owner, socket)
+        raise UnknownFrame(connectee, known, owner, socket)
 
     def frame_key(self, owner: Element, socket: str) -> str:
         """The frame as the model names it: a body's name, `ground`, or the absolute path of an offset frame."""
@@ -126,7 +126,7 @@ class Context:
         return name
 
 
-class _UnknownFrame(InvalidModel):
+class UnknownFrame(InvalidModel):
     def __init__(self, connectee: str, known: list[str], owner: Element, socket: str) -> None:
         body = connectee.rsplit("/", 1)[-1]
         guess = UnknownName("body or frame", body, known, f"<socket_{socket}> of {describe(owner)}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from lxml import etree
 
+from musculo.errors import InvalidModel
 from musculo.functions import Function
 from musculo.io.osim.write_functions import Span, function_element
 from musculo.io.osim.xml import NEWEST_VERSION, Element, ensure, exact_all, from_text, put
@@ -15,6 +16,7 @@ from musculo.model.model import Model, Note
 
 # Where no range is known, a function that must be resampled is sampled over a turn to both sides.
 _DEFAULT_SPAN: Span = (-2.0 * math.pi, 2.0 * math.pi)
+REFUSED_CHARACTERS = " \\*+/"  # in names, by OpenSim; control characters too
 _SETS = (
     "BodySet",
     "JointSet",
@@ -35,7 +37,10 @@ class Document:
         self.model = model
         self.notes: list[Note] = []
         self.root = etree.Element("OpenSimDocument", Version=str(NEWEST_VERSION))
-        self.element = etree.SubElement(self.root, "Model", name=model.name)
+        name = "".join("_" if c in REFUSED_CHARACTERS or not c.isprintable() else c for c in model.name)
+        if name != model.name:
+            self.note(f"model {model.name!r}", "/", f"OpenSim refuses such a name; it is written as {name!r}")
+        self.element = etree.SubElement(self.root, "Model", name=name)
         self.owners: dict[str, Element] = {"": self.element}
         self.coordinate_paths = {
             c.name: f"/jointset/{joint.name}/{c.name}" for joint in model.joints for c in joint.coordinates
@@ -48,7 +53,12 @@ class Document:
             etree.SubElement(holder, "groups")
 
     def add(self, set_tag: str, tag: str, name: str) -> Element:
-        """A new member of a set."""
+        """A new member of a set, under a name that OpenSim takes."""
+        if not name or not name.isprintable() or set(name) & set(REFUSED_CHARACTERS):
+            raise InvalidModel(
+                f"a <{tag}> is named {name!r}, which OpenSim refuses to open: names may not be empty nor hold spaces, "
+                f"line breaks or any of {' '.join(REFUSED_CHARACTERS.strip())}; rename it"
+            )
         element = etree.SubElement(self.owners[f"/{set_tag.lower()}"], tag, name=name)
         self.owners[f"/{set_tag.lower()}/{name}"] = element
         return element

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 
 from musculo.errors import InvalidFile, InvalidModel
@@ -30,6 +31,7 @@ from musculo.io.osim.xml import (
     vector,
 )
 from musculo.model.body import GROUND
+from musculo.model.constraint import CoordinateCoupler
 from musculo.model.force import Force
 from musculo.model.joints import Joint
 from musculo.model.model import STANDARD_GRAVITY, Carried, Model, Note
@@ -101,7 +103,28 @@ def _read_model(context: Context, source: str) -> Model:
         carried=_read_carried(context),
         source=source,
     )
-    return model.replace(notes=_unique(context.notes))
+    return model.replace(notes=_unique([*context.notes, *_without_effect(model)]))
+
+
+def _without_effect(model: Model) -> Iterable[Note]:
+    """What is read and written, but changes no number of the rigid tree."""
+    kinds = Counter(force.kind for force in model.forces if force.applies_force)
+    for kind, count in kinds.items():
+        yield Note(
+            f"{count} {kind}",
+            "/forceset",
+            "dynamics of the tree apply no force of the model by themselves; hand in generalised or external forces",
+        )
+    if model.contact_geometries:
+        shapes = f"{len(model.contact_geometries)} contact shapes"
+        yield Note(shapes, "/contactgeometryset", "contact exerts no force yet")
+    for constraint in model.constraints:
+        if constraint.enforced and not isinstance(constraint, CoordinateCoupler):
+            yield Note(
+                f"constraint {constraint.name!r}",
+                f"/constraintset/{constraint.name}",
+                "closes a loop, which is not solved yet: the tree is left open there",
+            )
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:
@@ -198,7 +221,7 @@ def _read_carried(context: Context) -> tuple[Carried, ...]:
                 if component.tag != "PhysicalOffsetFrame":
                     context.note(component, _CARRIED_SETS["ComponentSet"])
                     kept.append(Carried("components", to_text(component)))
-        elif len(child) or child.text:
+        elif len(child) or child.text or child.attrib:
             kept.append(Carried("", to_text(child)))
             if child.tag.endswith("Set") and len(child.findall("objects/*")):
                 context.note(child, "sets of this kind are carried and take no part in the mechanics")

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 
 from lxml import etree
 
-from musculo.errors import InvalidFile
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.osim.bodies import contact_dimension_tags
 from musculo.io.osim.document import Document
 from musculo.io.osim.write_forces import write_force
@@ -36,6 +36,10 @@ def write_osim(model: Model, path: str | os.PathLike[str]) -> tuple[Note, ...]:
     Returns:
         What could not be written exactly, and by how much it differs; empty where all is exact.
     """
+    if not isinstance(model, Model) or not isinstance(path, str | os.PathLike):
+        raise InvalidInput(
+            f"write_osim(model, path) needs a Model and a path, not {type(model).__name__} and {type(path).__name__}"
+        )
     document = Document(model)
     _write_model(model, document)
     etree.indent(document.root, space="\t")
@@ -168,7 +172,7 @@ def _write_carried(model: Model, document: Document) -> None:
 
 def _replace_file(path: str, content: str) -> None:
     """Write beside, then rename: a reader never meets half a file."""
-    target = FilePath(path)
+    target = FilePath(os.path.realpath(path))  # a link stays a link
     if target.is_dir():
         raise InvalidFile(f"{path} is a folder; give the name of a file in it, for instance {target / 'model.osim'}")
     if not target.parent.is_dir():
@@ -180,10 +184,10 @@ def _replace_file(path: str, content: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(content)
-        # mkstemp makes files that only their owner reads; a model is as readable as any other new file.
+        # mkstemp makes files that only their owner reads: keep the mode of a file that is replaced, else the usual one
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(beside, 0o666 & ~mask)
+        os.chmod(beside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
         os.replace(beside, target)
     except OSError as error:
         FilePath(beside).unlink(missing_ok=True)

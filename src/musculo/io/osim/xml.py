@@ -31,6 +31,8 @@ _HINT = "check that it is an OpenSim model file (.osim), complete and not compre
 
 def parse_document(path: str | os.PathLike[str]) -> Element:
     """The root element of a document; raises `InvalidFile` for everything that is no OpenSim document."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidFile(f"the path is {path!r:.60}, a {type(path).__name__}; give the path of an .osim file")
     where = os.fspath(path)
     content = _read_bytes(where)
     parser = etree.XMLParser(
@@ -79,6 +81,8 @@ def document_version(root: Element) -> int:
 
 
 def _read_bytes(where: str) -> bytes:
+    if not where:
+        raise InvalidFile("the path is empty; give the path of an .osim file")
     file = FilePath(where)
     if file.is_dir():
         raise InvalidFile(f"{where} is a folder, not a file; give the path of an .osim file inside it")

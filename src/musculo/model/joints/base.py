@@ -91,12 +91,18 @@ class Joint(ABC):
     """
 
     name: str
-    parent: Placement
+    parent: Placement  # or the name of a body, for its own frame
     child: Placement
     coordinates: tuple[Coordinate, ...] = ()
     carried: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "Joint"
+
+    def __post_init__(self) -> None:
+        # the name of a body stands for its own frame
+        for side in ("parent", "child"):
+            if isinstance(getattr(self, side), str):
+                object.__setattr__(self, side, Placement(getattr(self, side)))
 
     @abstractmethod
     def motions(self) -> tuple[Motion, ...]:

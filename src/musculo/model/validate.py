@@ -1,0 +1,91 @@
+"""Whether mechanics can be done with a model, whoever made it; the reader adds lines of the file to what it finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from musculo.errors import InvalidModel
+from musculo.functions.base import Function
+from musculo.model.body import Body, Placement
+from musculo.model.coordinate import Coordinate
+from musculo.model.joints.base import Joint
+from musculo.spatial.inertia import tensor
+
+# Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
+# shoulder model): up to this share they are accepted, beyond it they are a mistake.
+NEGATIVE_MOMENT_TOLERANCE = 0.05
+
+
+def check_numbers(what: str, values: Any, count: int) -> None:
+    """`count` finite numbers, or an error that says what they belong to."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.shape != ((count,) if count > 1 else ()) or not np.isfinite(array).all():
+        wanted = f"{count} finite numbers" if count > 1 else "a finite number"
+        raise InvalidModel(f"{what} is {values!r}; give {wanted}")
+
+
+def negative_moment(inertia: Sequence[float]) -> float | None:
+    """The negative moment of a tensor (xx, yy, zz, xy, xz, yz) that no body can have; None where there is none."""
+    moments = np.linalg.eigvalsh(tensor(inertia))
+    if moments[0] < -NEGATIVE_MOMENT_TOLERANCE * abs(moments[2]) or min(inertia[:3]) < 0.0:
+        return float(min(*inertia[:3], moments[0]))
+    return None
+
+
+def check_body(body: Body) -> None:
+    """Mass of zero or more, and an inertia that some body can have."""
+    where = f"body {body.name!r}"
+    check_numbers(f"{where}: its mass", body.mass, 1)
+    if body.mass < 0.0:
+        raise InvalidModel(f"{where}: its mass is {body.mass:g} kg; give zero or more")
+    check_numbers(f"{where}: its mass centre", body.mass_center, 3)
+    check_numbers(f"{where}: its inertia (xx, yy, zz, xy, xz, yz)", body.inertia, 6)
+    moment = negative_moment(body.inertia)
+    if moment is not None:
+        raise InvalidModel(
+            f"{where}: its inertia has a negative moment ({moment:.6g} kg m^2), which no body can have; "
+            "check the signs and the order xx, yy, zz, xy, xz, yz"
+        )
+
+
+def check_joint(joint: Joint) -> None:
+    """Placements, coordinates and sizes that a joint can be computed with."""
+    where = f"joint {joint.name!r}"
+    for side, placement in (("parent", joint.parent), ("child", joint.child)):
+        if not isinstance(placement, Placement):
+            raise InvalidModel(f"{where}: its {side} is {placement!r}; give a Placement or the name of a body")
+        check_numbers(f"{where}: the translation of its {side} frame", placement.translation, 3)
+        check_numbers(f"{where}: the orientation of its {side} frame", placement.orientation, 3)
+    if joint.parent.body == joint.child.body:
+        raise InvalidModel(f"{where} joins the body {joint.parent.body!r} to itself; name two bodies")
+    for coordinate in joint.coordinates:
+        check_coordinate(coordinate, where)
+    radii = getattr(joint, "radii", None)
+    if radii is not None:
+        check_numbers(f"{where}: its radii", radii, 3)
+        if min(radii) <= 0.0:
+            raise InvalidModel(f"{where}: its radii are {tuple(radii)}; give three numbers above zero [m]")
+
+
+def check_coordinate(coordinate: Any, where: str) -> None:
+    """Finite defaults, an ordered range, and a function where motion is prescribed."""
+    if not isinstance(coordinate, Coordinate):
+        raise InvalidModel(f"{where}: a coordinate is {coordinate!r}; give Coordinate({str(coordinate)!r})")
+    what = f"{where}: coordinate {coordinate.name!r}:"
+    check_numbers(f"{what} its default value", coordinate.default_value, 1)
+    check_numbers(f"{what} its default speed", coordinate.default_speed, 1)
+    if len(coordinate.range) != 2 or any(math.isnan(end) for end in coordinate.range):
+        raise InvalidModel(f"{what} its range is {coordinate.range!r}; give the lowest and the highest value")
+    function = coordinate.prescribed_function
+    if function is not None and not isinstance(function, Function):
+        raise InvalidModel(
+            f"{what} its prescribed function is {function!r}; give one of musculo.functions, for instance "
+            "SampledSpline.through(time, values)"
+        )
