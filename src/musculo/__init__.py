@@ -60,6 +60,10 @@ _HOME = {
         "mass_matrix",
     ),
     "musculo.dynamics.forward": ("forward_dynamics",),
+    "musculo.muscle.activation": ("activation_rate",),
+    "musculo.muscle.capacity": ("active_force_capacity",),
+    "musculo.muscle.curves": ("muscle_curves",),
+    "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
     "musculo.dynamics.energy": (
         "center_of_mass",
         "kinetic_energy",
@@ -102,6 +106,8 @@ __all__ = [
     "Unsupported",
     "WeldJoint",
     "__version__",
+    "activation_rate",
+    "active_force_capacity",
     "bias_forces",
     "center_of_mass",
     "change_coordinates",
@@ -115,6 +121,9 @@ __all__ = [
     "kinetic_energy",
     "mass_matrix",
     "momentum",
+    "muscle_curves",
+    "muscle_equilibrium",
+    "muscle_force",
     "potential_energy",
     "read_osim",
     "speeds_from_rates",
@@ -169,6 +178,10 @@ if TYPE_CHECKING:
         WeldJoint,
     )
     from musculo.model.model import Model
+    from musculo.muscle.activation import activation_rate
+    from musculo.muscle.capacity import active_force_capacity
+    from musculo.muscle.curves import muscle_curves
+    from musculo.muscle.equilibrium import muscle_equilibrium, muscle_force
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,85 @@
+"""Muscles as data: one row each, whatever their kind."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Kinds of force law.
+MILLARD_2012 = 0
+THELEN_2003 = 1
+DE_GROOTE_FREGLY_2016 = 2
+SCHUTTE_1993 = 3
+DELP_1990 = 4
+RIGID_TENDON = 5
+
+# What an answer assumes (`musculo.muscle.equilibrium.Status`).
+CONVERGED = 0
+TENDON_SLACK = 1
+FIBER_AT_MINIMUM = 2
+NOT_CONVERGED = 3
+
+# Rows of what kernels give for one muscle at one instant.
+FIBER_LENGTH = 0
+FIBER_VELOCITY = 1
+PENNATION = 2
+TENDON_LENGTH = 3
+TENDON_FORCE = 4
+ACTIVE_FORCE = 5
+PASSIVE_FORCE = 6
+FORCE_ALONG_TENDON = 7
+STIFFNESS = 8
+OUTPUTS = 9
+
+
+# Columns of MuscleTable.integer.
+KIND = 0  # one of the kinds above
+RIGID = 1  # 1 where the muscle says that its tendon does not stretch
+ACTIVE_CURVE = 2  # where a curve starts in the table of curves
+PASSIVE_CURVE = 3
+TENDON_CURVE = 4
+VELOCITY_CURVE = 5
+VELOCITY_INVERSE = 6  # undamped Millard muscles only
+ACTIVATION_MODEL = 7  # `hill_activation`
+INTEGERS = 8
+
+# Columns of MuscleTable.number. Those that a kind does not use hold zeros.
+MAX_FORCE = 0  # [N]
+OPTIMAL_LENGTH = 1  # [m]
+PER_OPTIMAL_LENGTH = 2  # its inverse, as of the two below: Newton's loop divides by them at every step
+PER_SLACK_LENGTH = 3  # zero for a tendon of no length
+PER_MAX_SPEED = 4
+SLACK_LENGTH = 5  # [m]
+WIDTH = 6  # optimal length times the sine of pennation there [m]
+LEAST_LENGTH = 7  # shortest fibre [m]
+LEAST_ALONG = 8  # its part along the tendon [m]
+MAX_SPEED = 9  # largest shortening speed [m/s]
+DAMPING = 10  # force over the maximum one at the largest speed [-]
+LEAST_ACTIVATION = 11
+ACTIVE_WIDTH = 12  # Thelen: gamma; De Groote-Fregly: width scale
+PASSIVE_RATE = 13  # Thelen, De Groote-Fregly: f = (e^(rate (l - 1)) - offset) scale
+PASSIVE_OFFSET = 14
+PASSIVE_SCALE = 15
+TOE_STRAIN = 16  # Thelen: end of the toe; De Groote-Fregly: 1 / rate of the exponential
+TENDON_STIFFNESS = 17  # Thelen: slope of the linear part
+HILL_SHAPE = 18  # Thelen: Af
+ECCENTRIC_FORCE = 19  # Thelen: Flen
+EXTRAPOLATION = 20  # Thelen: part of Flen where the curve turns linear
+ACTIVATION_TIME = 21  # [s], or a rate [1/s] where the model has rates
+DEACTIVATION_TIME = 22  # the same
+ACTIVATION_SMOOTHING = 23
+COSINE_AT_OPTIMAL = 24
+CONTRACTION_VELOCITY = 25  # as the file states it, in optimal lengths a second
+NUMBERS = 26
+
+
+class MuscleTable(NamedTuple):
+    """All muscles of a model, a row each: two arrays, because a kernel hands them on at every call."""
+
+    integer: IntArray  # (muscles, INTEGERS)
+    number: FloatArray  # (muscles, NUMBERS)

@@ -1,0 +1,48 @@
+"""What a muscle can give at full activation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.errors import InvalidInput
+from musculo.kernels.frames import over_frames
+from musculo.kernels.hill_frames import capacity_frames
+from musculo.model.model import Model
+from musculo.muscle.compile_muscles import compiled_muscles
+from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+
+
+def active_force_capacity(
+    model: Model,
+    length: ArrayLike,
+    speed: ArrayLike,
+    *,
+    method: Literal["exact", "opensim"] = "exact",
+    threads: int | None = None,
+) -> FloatArray:
+    """Active force along the tendon at full activation, with a tendon that does not stretch [N].
+
+        F0 f_L(l) f_V(w) cos a,   l = sqrt((L - l_S)^2 + h^2),   w = Ldot cos a / v_max
+
+    Static optimisation multiplies it by the activation.
+
+    Departs:    `method="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
+                cosine is taken at l / l0 instead of l, De Groote-Fregly's is left out, as is the one in the velocity of
+                RigidTendonMuscle, and the deprecated muscles give their static elastic force, passive part included,
+                times a generic f_V.
+    Guarantees: zero or more; zero where the path is shorter than tendon and shortest fibre.
+
+    Args:
+        length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.
+        speed: its rate [m/s], lengthening positive.
+    """
+    if method not in ("exact", "opensim"):
+        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+    c = compiled_muscles(model)
+    (L, v), single = muscle_columns(c, length=length, speed=speed)
+    out = np.empty_like(L)
+    over_frames(capacity_frames, (*c.arrays, L, v, method == "opensim", out), len(L), threads)
+    return out[0] if single else out

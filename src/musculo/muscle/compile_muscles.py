@@ -1,0 +1,355 @@
+"""All muscles of a model as arrays: what muscle kernels run on."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
+from musculo.functions.base import Function
+from musculo.kernels import hill_table as table
+from musculo.kernels.function_table import PIECEWISE_POLYNOMIAL
+from musculo.kernels.hill_activation import DIRECT, FIRST_ORDER, RATES, SMOOTH
+from musculo.kernels.hill_curves import EXPONENTIAL_PASSIVE
+from musculo.kernels.hill_table import FloatArray, MuscleTable
+from musculo.model.force import Muscle
+from musculo.model.model import Model
+from musculo.muscle import hill_defaults, millard_curves
+from musculo.muscle.bezier_sections import BezierCurve, stepped_rows
+
+# The angle whose cosine is 0.1: where OpenSim stops fibres from turning, for kinds that state no other [rad].
+MAXIMUM_PENNATION = math.acos(0.1)
+# Below this damping OpenSim's Millard muscle counts as undamped.
+LEAST_DAMPING = 0.001
+# Fibres of kinds without a shortest length stay longer than this part of the optimal one: a fibre of no length pulls in
+# no direction.
+LEAST_FIBER = 1e-8
+# Shortest fibre of De Groote and Fregly, over the optimal length: their passive force is zero there, negative below.
+DGF_LEAST_FIBER = 0.2
+_DGF_PASSIVE_SHAPE = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledMuscles:
+    """The muscles of a model in file order, as arrays."""
+
+    names: tuple[str, ...]
+    muscles: MuscleTable
+    curves: FloatArray  # as in `musculo.kernels.hill_curve_table`
+
+    @property
+    def arrays(self) -> tuple[MuscleTable, FloatArray]:
+        """What muscle kernels take first."""
+        return self.muscles, self.curves
+
+
+class _Curves:
+    """Curves of all muscles, each once; a curve is known by where it starts."""
+
+    def __init__(self) -> None:
+        self._blocks: list[FloatArray] = []
+        self._size = 0
+        self._starts: dict[Any, int] = {}
+
+    def _put(self, key: Any, rows: Callable[[], FloatArray]) -> int:
+        if key not in self._starts:
+            block = rows()
+            self._starts[key] = self._size
+            self._blocks.append(block)
+            self._size += block.size
+        return self._starts[key]
+
+    def bezier(self, curve: BezierCurve) -> int:
+        return self._put(curve.key(), lambda: stepped_rows(curve))
+
+    def function(self, function: Function) -> int:
+        return self._put(function, lambda: _spline_rows(function))
+
+    def table(self) -> FloatArray:
+        """All of them in a row; never empty."""
+        return np.concatenate([*self._blocks, np.zeros(1)])
+
+
+def _spline_rows(function: Function) -> FloatArray:
+    packed = function.packed()
+    if packed.kind != PIECEWISE_POLYNOMIAL:
+        raise InvalidInput(f"a curve of a muscle is a spline or a polynomial, not a {type(function).__name__}")
+    breaks, rows = packed.data[: packed.entries], packed.data[packed.entries :]
+    return np.concatenate([[packed.entries, packed.degree], breaks, packed.scale * rows])
+
+
+def compile_muscles(model: Model) -> CompiledMuscles:
+    """Check and compile every muscle of a model.
+
+    Raises:
+        InvalidModel: a parameter that no muscle can have, naming the muscle.
+        Unsupported: a kind of muscle whose equations are not known.
+    """
+    curves = _Curves()
+    rows = []
+    for muscle in model.muscles:
+        build = _KINDS.get(muscle.kind)
+        if build is None:
+            raise Unsupported(
+                f"muscle {muscle.name!r} is a {muscle.kind}, whose forces are not computed; "
+                f"known kinds: {', '.join(_KINDS)}"
+            )
+        _check(muscle)
+        try:
+            rows.append({**_common(muscle), **build(muscle, curves)})
+        except InvalidInput as error:
+            raise InvalidModel(f"muscle {muscle.name!r}: {error}") from None
+    integer = np.full((len(rows), table.INTEGERS), -1, dtype=np.int64)
+    number = np.zeros((len(rows), table.NUMBERS))
+    for k, row in enumerate(rows):
+        for name, value in row.items():
+            target = integer if name in _INTEGER_COLUMNS else number
+            target[k, getattr(table, name.upper())] = value
+    for inverse, column in (
+        (table.PER_OPTIMAL_LENGTH, table.OPTIMAL_LENGTH),
+        (table.PER_SLACK_LENGTH, table.SLACK_LENGTH),
+        (table.PER_MAX_SPEED, table.MAX_SPEED),
+    ):
+        values = number[:, column]
+        number[:, inverse] = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+    return CompiledMuscles(model.muscle_names, MuscleTable(integer, number), curves.table())
+
+
+_cache: weakref.WeakKeyDictionary[Model, CompiledMuscles] = weakref.WeakKeyDictionary()
+
+
+def compiled_muscles(model: Model) -> CompiledMuscles:
+    """The compiled muscles of a model, made once; models are frozen, so they cannot go stale."""
+    if model not in _cache:
+        _cache[model] = compile_muscles(model)
+    return _cache[model]
+
+
+_INTEGER_COLUMNS = {
+    *("kind", "rigid", "active_curve", "passive_curve", "tendon_curve", "velocity_curve", "velocity_inverse"),
+    "activation_model",
+}
+
+
+# --- parameters that every kind has -----------------------------------------------------------------------------------
+def _refuse(muscle: Muscle, what: str) -> MusculoError:
+    return InvalidModel(f"muscle {muscle.name!r}: {what}")
+
+
+def _number(muscle: Muscle, key: str, default: float) -> float:
+    value = muscle.parameter(key, default)
+    if isinstance(value, str) or not math.isfinite(value):
+        raise _refuse(muscle, f"its {key} is {value!r}; give a number")
+    return float(value)
+
+
+def _positive(muscle: Muscle, key: str, default: float) -> float:
+    value = _number(muscle, key, default)
+    if not value > 0.0:
+        raise _refuse(muscle, f"its {key} is {value:g}; give a number above zero")
+    return value
+
+
+def _check(muscle: Muscle) -> None:
+    for key in ("max_isometric_force", "optimal_fiber_length"):
+        value = getattr(muscle, key)
+        if not (math.isfinite(value) and value > 0.0):
+            raise _refuse(muscle, f"its {key} is {value:g}; give a number above zero")
+    slack, angle = muscle.tendon_slack_length, muscle.pennation_angle_at_optimal
+    if not (math.isfinite(slack) and slack >= 0.0):
+        raise _refuse(muscle, f"its tendon_slack_length is {slack:g} m; give zero or more")
+    if slack == 0.0 and not muscle.ignore_tendon_compliance and muscle.kind != "RigidTendonMuscle":
+        raise _refuse(
+            muscle,
+            "its tendon_slack_length is zero, and a tendon of no length cannot stretch; "
+            "give a positive length, or set ignore_tendon_compliance",
+        )
+    limit = _number(muscle, "maximum_pennation_angle", MAXIMUM_PENNATION)
+    if not 0.0 <= angle < min(limit, 0.5 * math.pi):
+        raise _refuse(
+            muscle,
+            f"its pennation_angle_at_optimal is {angle:g} rad; give zero or more and less than {limit:.4g} "
+            "(near 90 degrees fibres pull across the tendon, not along it)",
+        )
+
+
+def _common(muscle: Muscle) -> dict[str, Any]:
+    """Columns of the table that every kind has."""
+    optimal = muscle.optimal_fiber_length
+    return {
+        "rigid": int(muscle.ignore_tendon_compliance),
+        "max_force": muscle.max_isometric_force,
+        "optimal_length": optimal,
+        "slack_length": muscle.tendon_slack_length,
+        "width": optimal * math.sin(muscle.pennation_angle_at_optimal),
+        "cosine_at_optimal": math.cos(muscle.pennation_angle_at_optimal),
+        "contraction_velocity": muscle.max_contraction_velocity,
+    }
+
+
+def _lengths(muscle: Muscle, shortest: float) -> dict[str, float]:
+    """Shortest fibre, no shorter than its width lets it turn."""
+    width = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal)
+    limit = _number(muscle, "maximum_pennation_angle", MAXIMUM_PENNATION)
+    if width > 0.0:
+        shortest = max(shortest, width / math.sin(limit))
+    return {"least_length": shortest, "least_along": math.sqrt(shortest**2 - width**2)}
+
+
+def _speed(muscle: Muscle) -> dict[str, float]:
+    if not (math.isfinite(muscle.max_contraction_velocity) and muscle.max_contraction_velocity > 0.0):
+        raise _refuse(
+            muscle, f"its max_contraction_velocity is {muscle.max_contraction_velocity:g}; give a number above zero"
+        )
+    return {"max_speed": muscle.max_contraction_velocity * muscle.optimal_fiber_length}
+
+
+def _first_order(muscle: Muscle, model: int, rise: float, fall: float) -> dict[str, Any]:
+    return {
+        "activation_model": DIRECT if muscle.ignore_activation_dynamics else model,
+        "activation_time": _positive(muscle, "activation_time_constant", rise),
+        "deactivation_time": _positive(muscle, "deactivation_time_constant", fall),
+    }
+
+
+def _damping(muscle: Muscle, key: str, default: float) -> float:
+    value = _number(muscle, key, default)
+    if value < 0.0:
+        raise _refuse(muscle, f"its {key} is {value:g}; give zero or more")
+    return value
+
+
+# --- kinds ------------------------------------------------------------------------------------------------------------
+def _millard(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    """OpenSim's finalisation: damped muscles and rigid tendons get f_L = 0 and f_V' = 0 at the ends of their curves;
+    undamped elastic ones f_L >= 0.1, an invertible f_V and an activation of at least 0.01."""
+    damping = _damping(muscle, "fiber_damping", 0.1)
+    damping = 0.0 if damping < LEAST_DAMPING else damping
+    undamped = damping == 0.0 and not muscle.ignore_tendon_compliance
+    active, velocity = muscle.curve("ActiveForceLengthCurve"), muscle.curve("ForceVelocityCurve")
+    least = max(active.parameter("minimum_value", 0.1), 0.1) if undamped else 0.0
+    fv = millard_curves.force_velocity(velocity, millard_curves.undamped_slopes(velocity) if undamped else (0.0, 0.0))
+    shortest = active.parameter("min_norm_active_fiber_length", 0.4441) * muscle.optimal_fiber_length
+    activation = _number(muscle, "minimum_activation", 0.01)
+    return {
+        "kind": table.MILLARD_2012,
+        "damping": damping,
+        "least_activation": max(activation, 0.01) if undamped else max(activation, 0.0),
+        "active_curve": curves.bezier(millard_curves.active_force_length(active, least)),
+        "passive_curve": curves.bezier(millard_curves.fiber_force_length(muscle.curve("FiberForceLengthCurve"))),
+        "tendon_curve": curves.bezier(millard_curves.tendon_force_length(muscle.curve("TendonForceLengthCurve"))),
+        "velocity_curve": curves.bezier(fv),
+        "velocity_inverse": curves.bezier(fv.inverse()) if undamped else -1,
+        **_speed(muscle),
+        **_lengths(muscle, max(shortest, LEAST_FIBER * muscle.optimal_fiber_length)),
+        **_first_order(muscle, FIRST_ORDER, 0.01, 0.04),
+    }
+
+
+def _thelen(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    strain = _positive(muscle, "FmaxTendonStrain", 0.04)
+    # exact values; [Thelen2003] prints 0.609 and 1.712
+    rate = _positive(muscle, "KshapePassive", 5.0)
+    e3 = math.exp(3.0)
+    toe = 99.0 * strain * e3 / (166.0 * e3 - 67.0)
+    top = _number(muscle, "Flen", 1.4)
+    if not top > 1.0:
+        raise _refuse(muscle, f"its Flen is {top:g}; the force of fast lengthening exceeds 1")
+    part = _number(muscle, "fv_linear_extrap_threshold", 0.95)
+    if not 1.0 / top < part < 1.0:
+        raise _refuse(muscle, f"its fv_linear_extrap_threshold is {part:g}; give a number between 1 / Flen and 1")
+    return {
+        "kind": table.THELEN_2003,
+        "least_activation": _number(muscle, "minimum_activation", 0.01),
+        "active_width": _positive(muscle, "KshapeActive", 0.45),
+        "passive_rate": rate / _positive(muscle, "FmaxMuscleStrain", 0.6),
+        "passive_offset": 1.0,
+        "passive_scale": 1.0 / math.expm1(rate),
+        "toe_strain": toe,
+        "tendon_stiffness": 0.67 / (strain - toe),
+        "hill_shape": _positive(muscle, "Af", 0.25),
+        "eccentric_force": top,
+        "extrapolation": part,
+        **_speed(muscle),
+        **_lengths(muscle, LEAST_FIBER * muscle.optimal_fiber_length),
+        **_first_order(muscle, FIRST_ORDER, 0.015, 0.05),
+    }
+
+
+def _de_groote_fregly(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    rate = _DGF_PASSIVE_SHAPE / _positive(muscle, "passive_fiber_strain_at_one_norm_force", 0.6)
+    # zero passive force at the shortest fibre
+    offset = math.exp(rate * (DGF_LEAST_FIBER - 1.0))
+    scale = 1.0 / (math.exp(_DGF_PASSIVE_SHAPE) - offset)
+    return {
+        "kind": table.DE_GROOTE_FREGLY_2016,
+        "damping": _damping(muscle, "fiber_damping", 0.0),
+        "active_width": _positive(muscle, "active_force_width_scale", 1.0),
+        "passive_rate": rate,
+        "passive_offset": offset,
+        "passive_scale": 0.0 if muscle.parameter("ignore_passive_fiber_force", False) is True else scale,
+        "toe_strain": _positive(muscle, "tendon_strain_at_one_norm_force", 0.049) / math.log(6.0),
+        "activation_smoothing": _number(muscle, "activation_dynamics_smoothing", 0.1),
+        **_speed(muscle),
+        **_lengths(muscle, DGF_LEAST_FIBER * muscle.optimal_fiber_length),
+        **_first_order(muscle, SMOOTH, 0.015, 0.06),
+    }
+
+
+def _spline_muscle(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    given = dict(muscle.functions)
+    return {
+        "active_curve": curves.function(given.get("active_force_length_curve", hill_defaults.ACTIVE_FORCE_LENGTH)),
+        "passive_curve": curves.function(given.get("passive_force_length_curve", hill_defaults.PASSIVE_FORCE_LENGTH)),
+        "tendon_curve": curves.function(given.get("tendon_force_length_curve", hill_defaults.TENDON_FORCE_STRAIN)),
+        "velocity_curve": curves.function(given.get("force_velocity_curve", hill_defaults.FORCE_VELOCITY)),
+        **_lengths(muscle, LEAST_FIBER * muscle.optimal_fiber_length),
+    }
+
+
+def _deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    """Schutte and Delp measure time in `time_scale` and may turn their fibres until they stand across the tendon."""
+    scale = _positive(muscle, "time_scale", 0.1)
+    row = _spline_muscle(muscle, curves)
+    width, along = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal), LEAST_FIBER
+    along *= muscle.optimal_fiber_length
+    return {
+        **row,
+        "max_speed": muscle.optimal_fiber_length / scale,
+        "least_along": along,
+        "least_length": math.hypot(width, along),
+        "activation_model": DIRECT if muscle.ignore_activation_dynamics else RATES,
+        "activation_time": _number(muscle, "activation1", 7.667) / scale,
+        "deactivation_time": _number(muscle, "activation2", 1.459854) / scale,
+    }
+
+
+def _schutte(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    row = {**_deprecated(muscle, curves), "kind": table.SCHUTTE_1993, "damping": _positive(muscle, "damping", 0.1)}
+    if "passive_force_length_curve" not in dict(muscle.functions):
+        row["passive_curve"] = EXPONENTIAL_PASSIVE
+    return row
+
+
+def _delp(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    return {**_deprecated(muscle, curves), "kind": table.DELP_1990}
+
+
+def _rigid_tendon(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    row = _spline_muscle(muscle, curves)
+    return {**row, "kind": table.RIGID_TENDON, "rigid": 1, "activation_model": DIRECT, **_speed(muscle)}
+
+
+_KINDS: dict[str, Callable[[Muscle, _Curves], dict[str, Any]]] = {
+    "Millard2012EquilibriumMuscle": _millard,
+    "Thelen2003Muscle": _thelen,
+    "DeGrooteFregly2016Muscle": _de_groote_fregly,
+    "Schutte1993Muscle_Deprecated": _schutte,
+    "Delp1990Muscle_Deprecated": _delp,
+    "RigidTendonMuscle": _rigid_tendon,
+}

@@ -1,0 +1,153 @@
+"""Fibres and tendons in equilibrium, and the forces they carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.errors import InvalidInput
+from musculo.kernels import hill_table as table
+from musculo.kernels.frames import over_frames
+from musculo.kernels.hill_frames import equilibrium_frames, opensim_equilibrium_frames, state_frames
+from musculo.model.model import Model
+from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
+from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+
+Tendon = Literal["as stated", "rigid"]
+Method = Literal["exact", "opensim"]
+
+
+class Status(IntEnum):
+    """What an answer assumes."""
+
+    CONVERGED = table.CONVERGED
+    """Fibre and tendon balance (or the tendon is rigid)."""
+    TENDON_SLACK = table.TENDON_SLACK
+    """The tendon carries nothing: the path is too short, or shortens faster than the fibres do without load."""
+    FIBER_AT_MINIMUM = table.FIBER_AT_MINIMUM
+    """The fibre has its least length and would shorten more: its stop carries what fibre and tendon differ by."""
+    NOT_CONVERGED = table.NOT_CONVERGED
+    """No balance was found; only OpenSim's rule for the speed of Thelen's muscles can end so."""
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleForces:
+    """Fibres and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
+
+    muscles: tuple[str, ...]
+    fiber_length: FloatArray  # [m]
+    fiber_velocity: FloatArray  # [m/s], shortening negative
+    pennation: FloatArray  # [rad]
+    tendon_length: FloatArray  # [m]
+    tendon_force: FloatArray  # [N], the pull of the muscle
+    active_fiber_force: FloatArray  # [N], along the fibre
+    passive_fiber_force: FloatArray  # [N], along the fibre: elastic and damping
+    fiber_force_along_tendon: FloatArray  # [N]
+    stiffness: FloatArray  # [N/m], tendon force by path length at the same speed and activation
+    status: NDArray[np.int64]  # `Status`
+
+    @property
+    def converged(self) -> bool:
+        """Whether every entry has an answer, with or without an assumption."""
+        return bool((self.status != Status.NOT_CONVERGED).all())
+
+
+def muscle_equilibrium(
+    model: Model,
+    length: ArrayLike,
+    speed: ArrayLike,
+    activation: ArrayLike,
+    *,
+    tendon: Tendon = "as stated",
+    method: Method = "exact",
+    threads: int | None = None,
+) -> MuscleForces:
+    """Fibre lengths at which fibres and tendons carry the same force, and those forces.
+
+        f_T((L - l cos a) / l_S) = (act f_L(l) f_V(w) + beta w + f_PE(l)) cos a,   w = cos a Ldot / v_max
+
+    The tendon keeps its length while the path moves (its force does not change), so the fibre takes all of the speed;
+    where activation changes slowly and the tendon is stiff beside the fibre, this is what the muscle does.
+
+    Source:     [Millard2013] eq. 6-12; [DeGroote2016] for the assumption on the speed. With `tendon="rigid"`:
+                [Ruggiero2020] eq. 20-21 (eq. 20 as corrected: F = F0 (a f_L f_V + f_PE) cos a).
+    Departs:    `method="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
+                muscles as if the speed were zero, Thelen with the speed shared by stiffness.
+                Delp's muscles have no mass here. Tendon forces are never negative.
+    Guarantees: an answer for every length, speed and activation: Newton's method in a bracket that shrinks (see
+                `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
+                is none: the tendon is slack, or the fibre stops at its least length.
+
+    Args:
+        length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.
+        speed: its rate [m/s], lengthening positive.
+        activation: 0 to 1; raised to the muscle's least activation where it has one.
+        tendon: "rigid" treats every tendon as one that does not stretch, not only those that say so.
+        method: "exact", or "opensim" for OpenSim's own definitions.
+        threads: at most so many; all cores by default.
+    """
+    c = compiled_muscles(model)
+    (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
+    rigid, opensim = _choices(tendon, method)
+    out, status = _outputs(L)
+    run = opensim_equilibrium_frames if opensim else equilibrium_frames
+    over_frames(run, (*c.arrays, L, v, a, rigid, out, status), len(L), threads)
+    return _result(c, out, status, single)
+
+
+def muscle_force(
+    model: Model,
+    length: ArrayLike,
+    speed: ArrayLike,
+    activation: ArrayLike,
+    fiber_length: ArrayLike,
+    *,
+    tendon: Tendon = "as stated",
+    method: Method = "exact",
+    threads: int | None = None,
+) -> MuscleForces:
+    """Forces at given fibre lengths, and the fibre velocities at which fibres and tendons carry the same.
+
+        act f_L f_V(w) + beta w = f_T / cos a - f_PE     solved for w
+
+    This is the state equation of muscles whose state is the fibre length. Rigid tendons have no such state: their
+    fibres follow from path length and speed, and `fiber_length` is not looked at.
+
+    Departs:    `method="opensim"` neglects the damping of De Groote and Fregly's muscles, does not let Schutte's
+                fibres shorten under negative load, and drops the fibre forces of Millard's at their least length.
+    Guarantees: the left side increases with w, so w is unique. Fibres shorter than their least length are taken at
+                it; those at it do not shorten (status FIBER_AT_MINIMUM).
+
+    Args: as in `muscle_equilibrium`, and
+        fiber_length: [m]; (frames, muscles), (muscles,) or a number.
+    """
+    c = compiled_muscles(model)
+    (L, v, a, fiber), single = muscle_columns(
+        c, length=length, speed=speed, activation=activation, fiber_length=fiber_length
+    )
+    rigid, opensim = _choices(tendon, method)
+    out, status = _outputs(L)
+    over_frames(state_frames, (*c.arrays, L, v, a, fiber, rigid, opensim, out, status), len(L), threads)
+    return _result(c, out, status, single)
+
+
+def _choices(tendon: str, method: str) -> tuple[bool, bool]:
+    if tendon not in ("as stated", "rigid"):
+        raise InvalidInput(f"tendon is 'as stated' or 'rigid', not {tendon!r}")
+    if method not in ("exact", "opensim"):
+        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+    return tendon == "rigid", method == "opensim"
+
+
+def _outputs(length: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    return np.empty((table.OUTPUTS, *length.shape)), np.empty(length.shape, dtype=np.int64)
+
+
+def _result(c: CompiledMuscles, out: FloatArray, status: NDArray[np.int64], single: bool) -> MuscleForces:
+    if single:
+        out, status = out[:, 0], status[0]
+    return MuscleForces(c.names, *out, status)  # type: ignore[call-arg]

@@ -1,0 +1,243 @@
+"""Muscles in equilibrium: balances checkable by hand, assumptions that are named, input that is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from musculo.errors import InvalidInput, InvalidModel, Unsupported
+from musculo.muscle.activation import activation_rate
+from musculo.muscle.capacity import active_force_capacity
+from musculo.muscle.curves import muscle_curves
+from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from support.muscle_rig import ELASTIC, KINDS, MAX_FORCE, OPTIMAL, SLACK, model_of, muscle, one_of_each
+
+# Newton stops where a step is 1e-9 of the lengths; the step squares the error, but for kinks in the curves.
+BALANCE = 1e-9 * MAX_FORCE
+ROUNDING = 1e-12
+MILLARD, THELEN, DGF, SCHUTTE, DELP, RIGID = KINDS
+
+
+@pytest.fixture(scope="module")
+def model():
+    return one_of_each()
+
+
+def states(model, n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = (n, len(model.muscles))
+    return rng.uniform(0.22, 0.42, shape), rng.uniform(-0.5, 0.5, shape), rng.uniform(0.0, 1.0, shape)
+
+
+def test_fibre_and_tendon_carry_the_same(model):
+    length, speed, activation = states(model)
+    r = muscle_equilibrium(model, length, speed, activation)
+    balanced = r.status == Status.CONVERGED
+    assert balanced.mean() > 0.8
+    assert_allclose(r.tendon_force[balanced], r.fiber_force_along_tendon[balanced], atol=BALANCE)
+    along = r.fiber_length * np.cos(r.pennation)
+    assert_allclose(r.tendon_length + along, length, atol=1e-14)
+    width = np.where(along > 0, r.fiber_length * np.sin(r.pennation), 0.0)
+    assert_allclose(width, OPTIMAL * math.sin(0.3), atol=1e-14)
+
+
+def test_tendon_at_its_curve_and_fibre_at_its_speed(model):
+    """The tendon's force is that of its length; the fibre takes all of the path's speed."""
+    length, speed, activation = states(model)
+    r = muscle_equilibrium(model, length, speed, activation)
+    for k, name in enumerate(model.muscle_names):
+        ok = r.status[:, k] == Status.CONVERGED
+        expected = np.cos(r.pennation[ok, k]) * speed[ok, k]
+        assert_allclose(r.fiber_velocity[ok, k], expected, atol=1e-13)
+        if name != RIGID:
+            f = muscle_curves(model, name).tendon_force_length(r.tendon_length[ok, k] / SLACK)
+            assert_allclose(r.tendon_force[ok, k], MAX_FORCE * f, rtol=1e-9, atol=1e-9)
+
+
+def test_isometric_at_optimal_length_is_the_stretch_of_the_tendon():
+    """At full activation with the fibre at its optimum, the tendon carries F0 at its strain for F0."""
+    model = model_of(muscle(THELEN), muscle(MILLARD, "n"))
+    r = muscle_equilibrium(model, [SLACK * 1.04 + OPTIMAL, SLACK * 1.049 + OPTIMAL], 0.0, 1.0)
+    assert_allclose(r.tendon_force, MAX_FORCE, atol=BALANCE)
+    assert_allclose(r.fiber_length, OPTIMAL, atol=1e-12)
+
+
+def test_rigid_tendon_is_ruggiero_2020():
+    """Eq. 21 for the fibre, eq. 20 as corrected for the force."""
+    model = one_of_each((THELEN, MILLARD), pennation=0.35)
+    L, v, a = 0.31, -0.2, 0.6
+    r = muscle_equilibrium(model, L, v, a, tendon="rigid")
+    h = OPTIMAL * math.sin(0.35)
+    fiber = math.hypot(L - SLACK, h)
+    angle = math.atan(h / (L - SLACK))
+    w = v * math.cos(angle) / (10.0 * OPTIMAL)
+    for k, (name, damping) in enumerate(((THELEN, 0.0), (MILLARD, 0.1))):
+        c = muscle_curves(model, name)
+        x = fiber / OPTIMAL
+        force = a * c.active_force_length(x) * c.force_velocity(w, activation=a) + c.passive_force_length(x)
+        assert_allclose(r.tendon_force[k], MAX_FORCE * (force + damping * w) * math.cos(angle), rtol=ROUNDING)
+        assert_allclose([r.fiber_length[k], r.pennation[k], r.fiber_velocity[k]], [fiber, angle, v * math.cos(angle)])
+
+
+def test_rigid_tendon_is_the_limit_of_a_stiff_one():
+    stiff = (("FmaxTendonStrain", 1e-7),)
+    model = model_of(muscle(THELEN, parameters=stiff, pennation_angle_at_optimal=0.2))
+    elastic = muscle_equilibrium(model, 0.3, 0.1, 0.5)
+    rigid = muscle_equilibrium(model, 0.3, 0.1, 0.5, tendon="rigid")
+    assert_allclose(elastic.tendon_force, rigid.tendon_force, rtol=1e-6)
+
+
+def test_a_short_path_leaves_the_tendon_slack(model):
+    r = muscle_equilibrium(model, 0.9 * SLACK, 0.0, 0.5)
+    assert (r.status == Status.TENDON_SLACK).all()
+    assert_allclose(r.tendon_force, 0.0)
+    assert_allclose(r.tendon_length + r.fiber_length * np.cos(r.pennation), 0.9 * SLACK)
+
+
+def test_a_path_that_outruns_the_fibres_leaves_the_tendon_slack():
+    model = model_of(muscle(MILLARD), muscle(THELEN, "t"))
+    r = muscle_equilibrium(model, 0.3, -3.0, 0.5)
+    assert (r.status == Status.TENDON_SLACK).all()
+    assert_allclose(r.tendon_force, 0.0)
+    assert_allclose(r.tendon_length, SLACK)
+    # the fibres shorten as fast as they can without load
+    assert (r.fiber_velocity < 0.0).all()
+    assert (r.fiber_velocity > -3.0).all()
+
+
+def test_fibres_stop_at_their_least_length():
+    """Thelen's bell never ends, so a short path pulls the fibre to its stop: 84 degrees of pennation."""
+    model = model_of(muscle(THELEN, pennation_angle_at_optimal=0.3))
+    least = OPTIMAL * math.sin(0.3) / math.sin(math.acos(0.1))
+    r = muscle_equilibrium(model, SLACK + 0.1 * least + 1e-5, 0.0, 1.0)
+    assert r.status[0] == Status.FIBER_AT_MINIMUM
+    assert_allclose(r.fiber_length, least)
+    assert r.fiber_force_along_tendon[0] > r.tendon_force[0] >= 0.0
+    assert_allclose(r.fiber_velocity, 0.0)
+
+
+def test_force_from_the_state_returns_the_velocity_of_the_equilibrium(model):
+    """muscle_force at the fibre lengths of muscle_equilibrium asks for the fibre velocities found there."""
+    length, speed, activation = states(model, seed=4)
+    activation = np.maximum(activation, 0.05)
+    r = muscle_equilibrium(model, length, speed, activation)
+    s = muscle_force(model, length, speed, activation, r.fiber_length)
+    # Delp's curve and the undamped one are flat where nothing can be told from the force
+    flat = np.isin(model.muscle_names, [DELP])
+    same = (r.status == Status.CONVERGED) & (s.status == Status.CONVERGED) & ~flat
+    assert same.mean() > 0.7
+    assert_allclose(s.tendon_force[same], r.tendon_force[same], atol=BALANCE)
+    assert_allclose(s.fiber_velocity[same], r.fiber_velocity[same], atol=2e-5)
+    assert_allclose(s.active_fiber_force[same], r.active_fiber_force[same], atol=1e-5 * MAX_FORCE)
+
+
+def test_static_method_ignores_the_speed_as_opensim_does():
+    model = model_of(muscle(MILLARD))
+    still, moving = (muscle_equilibrium(model, 0.31, v, 0.5, method="opensim") for v in (0.0, 0.4))
+    assert_allclose(moving.fiber_length, still.fiber_length)
+    assert abs(muscle_equilibrium(model, 0.31, 0.4, 0.5).fiber_length - still.fiber_length) > 1e-4
+
+
+def test_shapes_broadcast(model):
+    n = len(model.muscles)
+    single = muscle_equilibrium(model, 0.3, 0.0, 0.5)
+    assert single.tendon_force.shape == (n,)
+    assert single.muscles == model.muscle_names
+    many = muscle_equilibrium(model, np.full((5, n), 0.3), np.zeros(n), 0.5, threads=1)
+    assert many.tendon_force.shape == (5, n)
+    assert_allclose(many.tendon_force, np.tile(single.tendon_force, (5, 1)))
+    assert muscle_equilibrium(model_of(), 0.3, 0.0, 0.5).tendon_force.shape == (0,)
+
+
+# --- activation and capacity ------------------------------------------------------------------------------------------
+def test_activation_rates_by_hand(model):
+    e, a = 0.8, 0.3
+    rates = dict(zip(model.muscle_names, activation_rate(model, e, a), strict=True))
+    k = 0.5 + 1.5 * a
+    assert_allclose(rates[MILLARD], (e - a) / (0.010 * k))
+    assert_allclose(rates[THELEN], (e - a) / (0.015 * k))
+    g = 0.5 * math.tanh(0.1 * (e - a))
+    assert_allclose(rates[DGF], (e - a) * ((0.5 + g) / (0.015 * k) + (0.5 - g) * k / 0.060))
+    assert_allclose(rates[SCHUTTE], (e - a) * (7.667 * e + 1.459854) / 0.1)
+    assert rates[RIGID] == 0.0
+    falling = dict(zip(model.muscle_names, activation_rate(model, a, e), strict=True))
+    assert_allclose(falling[THELEN], (a - e) * (0.5 + 1.5 * e) / 0.050)
+    assert_allclose(falling[DELP], (a - e) * 1.459854 / 0.1)
+    assert_allclose(activation_rate(model, 0.4, 0.4), 0.0)
+
+
+def test_capacity_is_the_active_part_of_a_rigid_tendon(model):
+    length, speed, _ = states(model, seed=7)
+    r = muscle_equilibrium(model, length, speed, 1.0, tendon="rigid")
+    force = np.maximum(r.active_fiber_force * np.cos(r.pennation), 0.0)
+    pulls = r.status == Status.CONVERGED
+    assert_allclose(active_force_capacity(model, length, speed)[pulls], force[pulls], rtol=1e-12, atol=1e-9)
+    assert (active_force_capacity(model, 0.9 * SLACK, 0.0) == 0.0).all()
+
+
+# --- input that is refused --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ELASTIC)
+def test_a_tendon_of_no_length_cannot_stretch(kind):
+    with pytest.raises(InvalidModel, match=r"muscle 'm': its tendon_slack_length is zero.*ignore_tendon_compliance"):
+        muscle_equilibrium(model_of(muscle(kind, tendon_slack_length=0.0)), 0.1, 0.0, 0.5)
+
+
+def test_a_rigid_tendon_may_have_no_length():
+    model = model_of(muscle(MILLARD, tendon_slack_length=0.0, ignore_tendon_compliance=True))
+    assert muscle_equilibrium(model, OPTIMAL, 0.0, 1.0).tendon_force[0] == pytest.approx(MAX_FORCE)
+
+
+@pytest.mark.parametrize("angle", [1.5, 1.57, 2.0, -0.1, math.nan])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pennation_near_ninety_degrees_is_refused(kind, angle):
+    with pytest.raises(InvalidModel, match=r"muscle 'm': its pennation_angle_at_optimal is .*near 90 degrees"):
+        muscle_equilibrium(model_of(muscle(kind, pennation_angle_at_optimal=angle)), 0.3, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"max_isometric_force": 0.0}, "max_isometric_force is 0; give a number above zero"),
+        ({"optimal_fiber_length": -0.1}, "optimal_fiber_length is -0.1; give a number above zero"),
+        ({"tendon_slack_length": -0.1}, "tendon_slack_length is -0.1 m; give zero or more"),
+        ({"max_contraction_velocity": 0.0}, "max_contraction_velocity is 0; give a number above zero"),
+        ({"parameters": (("fiber_damping", -1.0),)}, "fiber_damping is -1; give zero or more"),
+        ({"parameters": (("activation_time_constant", 0.0),)}, "activation_time_constant is 0; give a number above"),
+        ({"parameters": (("fiber_damping", "none"),)}, "fiber_damping is 'none'; give a number"),
+    ],
+)
+def test_impossible_parameters_name_the_muscle(changes, message):
+    with pytest.raises(InvalidModel, match=f"muscle 'm': its {message}"):
+        muscle_equilibrium(model_of(muscle(MILLARD, **changes)), 0.3, 0.0, 0.5)
+
+
+def test_unknown_kinds_are_named():
+    with pytest.raises(Unsupported, match=r"muscle 'm' is a Blob2020Muscle.*known kinds: Millard2012"):
+        muscle_equilibrium(model_of(muscle("Blob2020Muscle")), 0.3, 0.0, 0.5)
+
+
+def test_bad_arrays_are_placed(model):
+    n = len(model.muscles)
+    bad = np.full((3, n), 0.3)
+    bad[2, 1] = np.nan
+    with pytest.raises(InvalidInput, match=f"length holds nan at frame 2, muscle '{THELEN}'"):
+        muscle_equilibrium(model, bad, 0.0, 0.5)
+    with pytest.raises(InvalidInput, match=rf"speed has shape \(2,\); it needs \(frames, {n}\)"):
+        muscle_equilibrium(model, 0.3, [0.0, 1.0], 0.5)
+    with pytest.raises(InvalidInput, match=r"activation is 1.5; give numbers from 0 to 1"):
+        muscle_equilibrium(model, 0.3, 0.0, 1.5)
+    with pytest.raises(InvalidInput, match="length is -1 m; a length is zero or more"):
+        muscle_equilibrium(model, -1.0, 0.0, 0.5)
+    with pytest.raises(InvalidInput, match="different numbers of frames"):
+        muscle_equilibrium(model, np.full((2, n), 0.3), np.zeros((3, n)), 0.5)
+    with pytest.raises(InvalidInput, match="tendon is 'as stated' or 'rigid'"):
+        muscle_equilibrium(model, 0.3, 0.0, 0.5, tendon="soft")
+    with pytest.raises(InvalidInput, match="method is 'exact' or 'opensim'"):
+        active_force_capacity(model, 0.3, 0.0, method="quick")
+    with pytest.raises(InvalidInput, match="fiber_length holds inf"):
+        muscle_force(model, 0.3, 0.0, 0.5, math.inf)
+    with pytest.raises(InvalidInput, match="excitation is -1"):
+        activation_rate(model, -1.0, 0.5)
