@@ -63,6 +63,7 @@ _HOME = {
     "musculo.muscle.activation": ("activation_rate",),
     "musculo.muscle.capacity": ("active_force_capacity",),
     "musculo.muscle.curves": ("muscle_curves",),
+    "musculo.muscle.geometry": ("muscle_geometry", "path_geometry"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
     "musculo.dynamics.energy": (
         "center_of_mass",
@@ -124,6 +125,8 @@ __all__ = [
     "muscle_curves",
     "muscle_equilibrium",
     "muscle_force",
+    "muscle_geometry",
+    "path_geometry",
     "potential_energy",
     "read_osim",
     "speeds_from_rates",
@@ -182,6 +185,7 @@ if TYPE_CHECKING:
     from musculo.muscle.capacity import active_force_capacity
     from musculo.muscle.curves import muscle_curves
     from musculo.muscle.equilibrium import muscle_equilibrium, muscle_force
+    from musculo.muscle.geometry import muscle_geometry, path_geometry
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,112 @@
+"""All lengths and all moment arms of a model against OpenSim, one thread, same run.
+
+python benchmarks/muscle_geometry.py      needs the extra `oracles` and the data folder
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from musculo import embedding_of, read_osim
+from musculo.model.model import Model
+from musculo.muscle.geometry import muscle_geometry
+from timing import Timing, report, time_of
+from trees import data_folder
+
+MODELS = {
+    "Rajagopal2016": ("rajagopal_walk/subject_walk_scaled.osim", "rajagopal_walk"),
+    "gait2392": ("gait2392/subject01_simbody.osim", "gait2392"),
+}
+POSES = 4  # in OpenSim, which needs a quarter of a second for each
+FRAMES = 2000
+
+
+def walking(folder: Path, model: Model, name: str) -> np.ndarray:
+    """The poses of a walk, from OpenSim's own inverse kinematics, repeated to FRAMES; dependent coordinates follow."""
+    data = folder / "oracle" / (name if name == "rajagopal_walk" else f"{name}_walk") / "ik.mot"
+    lines = data.read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip() == "endheader") + 1
+    names = lines[start].split()
+    rows = np.array([[float(x) for x in line.split()] for line in lines[start + 1 :]])
+    e = embedding_of(model)
+    z = rows[:, [names.index(n) for n in e.coordinate_names]]
+    turns = np.array([not n.endswith(("_tx", "_ty", "_tz")) for n in e.coordinate_names])
+    q = e.coordinates(np.where(turns, np.deg2rad(z), z))
+    return np.resize(q, (FRAMES, q.shape[1]))
+
+
+class Peer:
+    """The model in OpenSim, set to poses one by one."""
+
+    def __init__(self, path: Path, model: Model) -> None:
+        import opensim
+
+        opensim.Logger.setLevelString("off")
+        self.model = opensim.Model(str(path))
+        self.state = self.model.initSystem()
+        self.muscles = [self.model.getMuscles().get(name) for name in model.muscle_names]
+        group = self.model.getCoordinateSet()
+        self.coordinates = [group.get(name) for name in model.coordinate_names]
+        self.free = [group.get(name) for name in embedding_of(model).coordinate_names]
+
+    def place(self, q: np.ndarray) -> None:
+        for c, value in zip(self.coordinates, q, strict=True):
+            if not c.getLocked(self.state):
+                c.setValue(self.state, float(value), False)
+        self.model.realizePosition(self.state)
+
+    def lengths(self) -> np.ndarray:
+        return np.array([m.getLength(self.state) for m in self.muscles])
+
+    def arms(self) -> np.ndarray:
+        return np.array([[m.computeMomentArm(self.state, c) for c in self.free] for m in self.muscles])
+
+
+def main() -> None:
+    folder = data_folder()
+    if folder is None:
+        print("skipped: the data folder is not there")
+        return
+    for title, (file, name) in MODELS.items():
+        model = read_osim(folder / file)
+        q, peer = walking(folder, model, name), Peer(folder / file, model)
+        some = q[:: FRAMES // POSES][:POSES]
+        ours = muscle_geometry(model, some, wrapping="opensim")
+        worst = np.zeros(2)
+        for f, pose in enumerate(some):
+            peer.place(pose)
+            differences = (peer.lengths() - ours.length[f], peer.arms() - ours.moment_arm_independent[f])
+            worst = np.maximum(worst, [np.abs(d).max() for d in differences])
+        print(f"{title}: {len(ours.names)} muscles, {len(peer.free)} coordinates; ", end="")
+        print(f"lengths agree to {worst[0]:.0e} m, moment arms to {worst[1]:.0e} m")
+
+        def all_lengths(peer=peer, some=some) -> None:
+            for pose in some:
+                peer.place(pose)
+                peer.lengths()
+
+        def all_arms(peer=peer, some=some) -> None:
+            for pose in some:
+                peer.place(pose)
+                peer.lengths()
+                peer.arms()
+
+        one = time_of(lambda m=model, q=q: muscle_geometry(m, q, wrapping="opensim", threads=1), FRAMES)
+        through = time_of(
+            lambda m=model, q=q: muscle_geometry(m, q, wrapping="opensim", threads=1).moment_arm_independent, FRAMES
+        )
+        lengths: Timing = time_of(all_lengths, POSES, 3)
+        arms: Timing = time_of(all_arms, POSES, 3)
+        # we always compute both, so the same time stands against OpenSim's lengths alone
+        report(f"{title} lengths", one, "OpenSim", lengths, "")
+        report(f"{title} lengths and moment arms", one, "OpenSim", arms, "2000x")
+        report("  with couplings (r J)", through, "OpenSim", arms, "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""One obstacle between two points: closed forms, or the best start and Newton's method."""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic_guess import (
+    PLANES,
+    chord_frame,
+    dip_start,
+    refine_section,
+    ring_approach,
+    section_guess,
+    section_path,
+    tube_azimuth,
+    tube_start,
+)
+from musculo.kernels.geodesic_march import COARSE, FINE
+from musculo.kernels.geodesic_newton import (
+    ACTIVE,
+    AXIS,
+    DIRECTION,
+    ENDS,
+    LENGTH,
+    OBSTACLE_ROWS,
+    PINNED,
+    POSE,
+    SIGN,
+    START,
+    TIGHT,
+    WAY,
+    lay,
+    load_shape,
+    straighten,
+)
+from musculo.kernels.geodesic_round import taut_cylinder, taut_sphere
+from musculo.kernels.geodesic_surface import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
+from musculo.kernels.jit import kernel
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import add, dot, load3, rotate, rotate_back, store3, subtract
+
+# Two sides whose plane sections differ by less than this part of the arc are both solved; the shorter path wins.
+_NEAR_TIE = 0.15
+_ITERATIONS = 60
+_WARM_ITERATIONS = 12
+_JOINING = 8
+# An offset (over the size) at which a geodesic between two points is good enough to start from.
+_JOINED = 1e-3
+# Returned in place of 1 where a path passes on the wrong side, for want of one on the quadrant's.
+OTHER = 2
+# Where a start fails: so many more, so far apart [rad].
+_RETRIES = 16
+_RETRY_ANGLE = 0.12
+
+
+@kernel
+def _place(W, w, n, k, x, t, length, error_a_step, lane):
+    """Put a geodesic on obstacle k and lay it."""
+    o = w + OBSTACLE_ROWS * k
+    store3(W, o + START, lane, x)
+    store3(W, o + DIRECTION, lane, t)
+    W[o + LENGTH, lane] = length
+    W[o + ACTIVE, lane] = 1.0
+    lay(W, w, n, k, error_a_step, lane)
+
+
+@kernel
+def total(W, w, k, P, Q, lane):
+    """Length of the path from P over obstacle k to Q, in the common frame."""
+    o = w + OBSTACLE_ROWS * k
+    a, b = subtract(load3(W, o + ENDS, lane), P), subtract(Q, load3(W, o + ENDS + 12, lane))
+    return math.sqrt(dot(a, a)) + W[o + LENGTH, lane] + math.sqrt(dot(b, b))
+
+
+@kernel
+def _from_guess(W, w, n, k, P, Q, lane):
+    """Newton from the geodesic that obstacle k holds already. Returns 1 where it converges to a positive length."""
+    o = w + OBSTACLE_ROWS * k
+    shape = load_shape(W, o, lane)
+    x = onto(shape, load3(W, o + START, lane))
+    t = along_surface(unit(slope(shape, x)), load3(W, o + DIRECTION, lane))
+    before = W[o + LENGTH, lane]
+    if not dot(t, t) > 0.5:
+        return 0
+    _place(W, w, n, k, x, t, before, COARSE, lane)
+    if straighten(W, w, n, k, k + 1, P, Q, _WARM_ITERATIONS, TIGHT, lane) == 0:
+        return 0
+    # a guess may not run off to another turn of the surface
+    return 1 if W[o + LENGTH, lane] > 0.0 and W[o + LENGTH, lane] < 2.0 * before + shape[4] else 0
+
+
+@kernel
+def _join(W, w, n, k, end, lane):
+    """Turn and stretch obstacle k's geodesic until it ends in `end` (own frame), its start held.
+
+    A plane section's end points are good guesses, its direction is not: what starts along it may end elsewhere.
+    """
+    o = w + OBSTACLE_ROWS * k
+    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
+    pin_1, pin_2 = W[o + PINNED, lane], W[o + PINNED + 1, lane]
+    W[o + PINNED, lane], W[o + PINNED + 1, lane] = 1.0, 1.0
+    straighten(W, w, n, k, k + 1, load3(W, o + ENDS, lane), add(p, rotate(R, end)), _JOINING, _JOINED, lane)
+    W[o + PINNED, lane], W[o + PINNED + 1, lane] = pin_1, pin_2
+
+
+@kernel
+def _settle(W, w, n, k, P, Q, lane):
+    """Newton from the geodesic on obstacle k; a vanishing length lifts it off. Returns 1 where it converges."""
+    o = w + OBSTACLE_ROWS * k
+    done = straighten(W, w, n, k, k + 1, P, Q, _ITERATIONS, TIGHT, lane)
+    if done == 0 or W[o + LENGTH, lane] <= 0.0:
+        W[o + ACTIVE, lane] = 0.0
+    return done
+
+
+@kernel
+def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
+    """The plane sections to start from: (first, second, whether there is a second), angles about the chord.
+
+    Of the minima of the length those on the quadrant's side, the shortest first; the second where it is nearly as
+    short. Where that side has no minimum, its maximum: the long way round, as on a sphere.
+    """
+    for i in range(PLANES):
+        W[lengths + i, lane] = section_path(shape, frame, 2.0 * math.pi * i / PLANES)[0]
+    straight = 0.0
+    first, second, best, next_best, top, highest, any_, lowest = -1, -1, 1e300, 1e300, -1, -1.0, 0, 1e300
+    for i in range(PLANES):
+        left, here = W[lengths + (i + PLANES - 1) % PLANES, lane], W[lengths + i, lane]
+        right = W[lengths + (i + 1) % PLANES, lane]
+        psi = 2.0 * math.pi * i / PLANES
+        c, s = math.cos(psi), math.sin(psi)
+        fits = True
+        if axis >= 0:
+            fits = sign * (c * frame[2][axis] + s * frame[3][axis]) >= 0.0
+        if here < lowest:
+            any_, lowest = i, here
+        straight = max(straight, here)
+        if not fits:
+            continue
+        if here < left and here <= right:
+            if here < best:
+                second, next_best = first, best
+                first, best = i, here
+            elif here < next_best:
+                second, next_best = i, here
+        if here > left and here >= right and here > highest:
+            top, highest = i, here
+    if first < 0:
+        if top >= 0:
+            return refine_section(shape, frame, 2.0 * math.pi * top / PLANES, -1.0), 0.0, False
+        return refine_section(shape, frame, 2.0 * math.pi * any_ / PLANES, 1.0), 0.0, False
+    psi = refine_section(shape, frame, 2.0 * math.pi * first / PLANES, 1.0)
+    if second < 0:
+        return psi, 0.0, False
+    other = refine_section(shape, frame, 2.0 * math.pi * second / PLANES, 1.0)
+    a, b = section_path(shape, frame, psi), section_path(shape, frame, other)
+    return psi, other, b[0] - a[0] < _NEAR_TIE * (a[1] + b[1])
+
+
+@kernel
+def _start_from(W, w, n, k, start, P, Q, lane):
+    """The geodesic from a start (point, direction, length, end point). Returns 1 where it converges."""
+    x, t, length, y = start
+    _place(W, w, n, k, x, t, length, COARSE, lane)
+    _join(W, w, n, k, y, lane)
+    return _settle(W, w, n, k, P, Q, lane)
+
+
+@kernel
+def _ellipsoid(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
+    """The taut path over an ellipsoid from a cold start. Returns 1 where it converges (or passes by), or OTHER."""
+    o = w + OBSTACLE_ROWS * k
+    frame = chord_frame(shape, P_own, Q_own)
+    if not frame[6]:
+        W[o + ACTIVE, lane] = 0.0
+        return 1
+    # the steps of a geodesic are not in use while planes are compared
+    lengths = w + OBSTACLE_ROWS * n
+    axis = int(W[o + AXIS, lane])
+    first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
+    done = _start_from(W, w, n, k, section_guess(shape, frame, first), P, Q, lane)
+    if two:
+        good = done and W[o + ACTIVE, lane] != 0.0
+        x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
+        whole = total(W, w, k, P, Q, lane)
+        again = _start_from(W, w, n, k, section_guess(shape, frame, second), P, Q, lane)
+        if good and (not again or W[o + ACTIVE, lane] == 0.0 or total(W, w, k, P, Q, lane) >= whole):
+            _place(W, w, n, k, x, t, length, FINE, lane)
+        done = max(done, again)
+    for i in range(_RETRIES):
+        if done:
+            break
+        psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (1 + i // 2)
+        done = _start_from(W, w, n, k, section_guess(shape, frame, psi), P, Q, lane)
+    if not done and axis >= 0:
+        first, _, _ = _choose_plane(W, lengths, frame, shape, -1, 0.0, lane)
+        if _start_from(W, w, n, k, section_guess(shape, frame, first), P, Q, lane):
+            done = OTHER
+    return done
+
+
+@kernel
+def _torus(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
+    """The taut path through a torus from a cold start. Returns 1 where it converges (or passes by)."""
+    o = w + OBSTACLE_ROWS * k
+    nearest, out, outside = ring_approach(shape, P_own, Q_own)
+    if not outside and out >= 1.0:
+        W[o + ACTIVE, lane] = 0.0
+        return 1
+    theta = tube_azimuth(shape, P_own, Q_own, nearest)
+    done = _start_from(W, w, n, k, tube_start(shape, P_own, Q_own, theta), P, Q, lane)
+    if not done and not outside:
+        done = _start_from(W, w, n, k, dip_start(shape, P_own, Q_own, nearest), P, Q, lane)
+    for i in range(_RETRIES):
+        if done:
+            break
+        theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * i / _RETRIES
+        done = _start_from(W, w, n, k, tube_start(shape, P_own, Q_own, theta), P, Q, lane)
+    return done
+
+
+@kernel
+def alone(W, w, n, k, P, Q, lane):
+    """The taut path from P to Q (common frame) over obstacle k alone; sets its geodesic and whether it is in contact.
+
+    The way round that it holds (from a guess or an earlier sweep) is kept. Returns 1 where it converges; OTHER where
+    the quadrant's side has no path that was found, but the other has; else 0, and it is out of contact.
+    """
+    o = w + OBSTACLE_ROWS * k
+    shape = load_shape(W, o, lane)
+    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
+    P_own, Q_own = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
+    way = W[o + WAY, lane]
+    if shape[0] == CYLINDER or shape[0] == SPHERE:
+        axis, sign = int(W[o + AXIS, lane]), W[o + SIGN, lane]
+        if shape[0] == CYLINDER:
+            wrap, way, x, t, length = taut_cylinder(shape[4], axis, sign, P_own, Q_own, way)
+        else:
+            wrap, way, x, t, length = taut_sphere(shape[4], axis, sign, P_own, Q_own, way)
+        W[o + ACTIVE, lane] = 0.0
+        W[o + WAY, lane] = 0.0
+        if wrap > 0.0:
+            W[o + WAY, lane] = way
+            _place(W, w, n, k, x, t, length, COARSE, lane)
+        return 1
+    if way != 0.0 and _from_guess(W, w, n, k, P, Q, lane):
+        return 1
+    if shape[0] == TORUS:
+        done = _torus(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
+    else:
+        done = _ellipsoid(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
+    W[o + WAY, lane] = W[o + ACTIVE, lane]
+    return done

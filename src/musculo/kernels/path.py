@@ -1,0 +1,382 @@
+"""The way of a muscle over its points, its length, and its moment arms in closed form.
+
+All paths of a model are rows of arrays (`Paths`). A lane walks them in three steps: `active_points` lists the points
+that are there in this pose, a wrapping method puts contacts between them, and `path_lengths` and `moment_arms` read
+the lists. The list of a path is its current path: path k has `counts[k]` entries from `first_entry(paths, k)` on, and
+entry e has ENTRY_ROWS rows of the workspace C and TAG_ROWS rows of I.
+
+A wrapping method is one kernel `wrap(paths, motion, C, I, counts, lane)`: for each wrap that a path touches it inserts
+two contacts (PLACE and SEEN in ground, ARC on the second, tags), and raises the count by two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.function_table import evaluate
+from musculo.kernels.jit import kernel, spliced
+from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
+from musculo.kernels.scalar import like, square_root
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import accumulate3, add, cross, dot, load3, rotate, scale, store3, subtract
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Kinds of path points.
+FIXED, CONDITIONAL, MOVING = range(3)
+# Kinds of surfaces.
+CYLINDER, SPHERE, ELLIPSOID, TORUS = range(4)
+# How OpenSim picks the plane of an ellipsoid's wrap.
+HYBRID, MIDPOINT, AXIAL = range(3)
+
+# Rows of an entry in C.
+PLACE = 0  # position in ground
+SEEN = 3  # the position that lengths and directions use: OpenSim's may be one of an earlier pass
+ARC = 6  # length along a surface from the entry before; zero unless both touch the same one
+ENTRY_ROWS = 7
+# Rows of an entry in I.
+SLOT = 0  # which of the path's nodes it is fixed to
+BODY = 1  # which body it is fixed to
+OWNER = 2  # which wrap (of all paths) put it there; -1 for a path point
+POINT = 3  # which point (of all paths) it is; of no meaning for a contact
+TAG_ROWS = 4
+
+# A conditional point is there up to so far outside its range [rad, m]: OpenSim's margin.
+RANGE_MARGIN = 1e-5
+# Points closer than this [m] coincide (SimTK's SignificantReal, eps^(7/8)); the segment has no direction.
+COINCIDENT = 2.0e-14
+
+
+class Paths(NamedTuple):
+    """All paths of a model. Lists of a path are slices `first[k] .. first[k + 1] - 1` of flat arrays.
+
+    Nodes are those of the tree. A path's slots number the distinct nodes it touches; its speeds are those that move
+    some of them, the `n_inner` ones that do not move all of them first: only those can change its length.
+    """
+
+    first_point: IntArray  # (paths + 1,)
+    first_wrap: IntArray  # (paths + 1,)
+    first_slot: IntArray  # (paths + 1,)
+    first_speed: IntArray  # (paths + 1,)
+    first_moved: IntArray  # (paths,) first entry in `moved`
+    n_inner: IntArray  # (paths,)
+    slot_node: IntArray  # (slots,)
+    speed_row: IntArray  # (speeds,) row of u
+    moved: IntArray  # (entries,) 1 where a speed moves a slot, for each path (slots, speeds) row by row
+    point_kind: IntArray  # (points,)
+    point_node: IntArray  # (points,)
+    point_slot: IntArray  # (points,)
+    point_body: IntArray  # (points,)
+    location: FloatArray  # (points, 3) in the node; of a moving point: its frame's origin
+    condition_row: IntArray  # (points,) row of q; -1: none, never there
+    condition_range: FloatArray  # (points, 2)
+    moving_R: FloatArray  # (points, 9) rotation of a moving point's frame in the node
+    moving_function: IntArray  # (points, 3) in the table of functions; -1: not a moving point
+    moving_row: IntArray  # (points, 3) row of q; -1: the function is taken at zero
+    moving_speed: IntArray  # (points, 3) row of u that is the derivative of that coordinate; -1: none
+    moving_range: FloatArray  # (points, 3, 2) the coordinate is clamped to
+    wrap_surface: IntArray  # (wraps,)
+    wrap_slot: IntArray  # (wraps,)
+    wrap_range: IntArray  # (wraps, 2) first and last point (of all paths) between which it is tried
+    wrap_method: IntArray  # (wraps,)
+    surface_kind: IntArray  # (surfaces,)
+    surface_node: IntArray  # (surfaces,)
+    surface_body: IntArray  # (surfaces,)
+    surface_R: FloatArray  # (surfaces, 9) in the node
+    surface_p: FloatArray  # (surfaces, 3) in the node
+    surface_size: FloatArray  # (surfaces, 3) radius and length; radius; semi-axes; tube and ring radius
+    surface_axis: IntArray  # (surfaces,) axis of the quadrant, 0 .. 2
+    surface_sign: FloatArray  # (surfaces,) +1 or -1: side of the quadrant; 0: all
+    surface_active: IntArray  # (surfaces,)
+
+
+@kernel
+def moving_axis(table, function, x, low, high, literal):
+    """(value, slope) of one coordinate function of a moving point.
+
+    The location holds still outside the coordinate's range. So does its slope vanish there, unless `literal`:
+    OpenSim takes the slope of the function itself.
+    """
+    held = x
+    outside = False
+    if x.real < low:
+        held = like(x, low)
+        outside = True
+    elif x.real > high:
+        held = like(x, high)
+        outside = True
+    value, slope, _, _ = evaluate(table, function, held)
+    if outside:
+        slope = like(slope, 0.0)
+        if literal:
+            _, slope, _, _ = evaluate(table, function, x)
+    return value, slope
+
+
+@spliced
+def moving_axis_at(paths, table, point, axis, q, literal, lane):
+    """(value, slope) of axis 0, 1 or 2 of a moving point in this pose."""
+    row = paths.moving_row[point, axis]
+    x = like(q[0, lane], 0.0)
+    low, high = 0.0, 0.0
+    if row >= 0:
+        x = q[row, lane]
+        low, high = paths.moving_range[point, axis, 0], paths.moving_range[point, axis, 1]
+    return moving_axis(table, paths.moving_function[point, axis], x, low, high, literal)
+
+
+@spliced
+def fixed_rotation_of(R, i):
+    """Nine numbers of row i."""
+    return R[i, 0], R[i, 1], R[i, 2], R[i, 3], R[i, 4], R[i, 5], R[i, 6], R[i, 7], R[i, 8]
+
+
+@spliced
+def first_entry(paths, k):
+    """First entry of path k: there is room for all its points and two contacts a wrap."""
+    return paths.first_point[k] + 2 * paths.first_wrap[k]
+
+
+@kernel
+def active_points(paths, table, q, motion, literal, C, I, counts, lane):
+    """List the points of all paths that are there in this pose.
+
+    Args:
+        q: (rows, lanes). motion: (MOTION_ROWS nodes, lanes) from the kernel `kinematics`.
+        literal: whether a moving point moves as in OpenSim (see `moving_axis`). C, I, counts: current paths, written.
+    """
+    for k in range(paths.first_point.size - 1):
+        counts[k, lane] = _list_points(paths, table, k, q, motion, literal, C, I, lane)
+
+
+@spliced
+def _list_points(paths, table, k, q, motion, literal, C, I, lane):
+    """List the points of path k; returns how many are there."""
+    n = 0
+    for point in range(paths.first_point[k], paths.first_point[k + 1]):
+        kind = paths.point_kind[point]
+        there = True
+        if kind == CONDITIONAL:
+            row = paths.condition_row[point]
+            there = row >= 0
+            if there:
+                x = q[row, lane].real
+                there = (
+                    paths.condition_range[point, 0] - RANGE_MARGIN <= x
+                    and x <= paths.condition_range[point, 1] + RANGE_MARGIN
+                )
+        if there:
+            one = like(motion[0, lane], 1.0)
+            p = (one * paths.location[point, 0], one * paths.location[point, 1], one * paths.location[point, 2])
+            if kind == MOVING:
+                x, _ = moving_axis_at(paths, table, point, 0, q, literal, lane)
+                y, _ = moving_axis_at(paths, table, point, 1, q, literal, lane)
+                z, _ = moving_axis_at(paths, table, point, 2, q, literal, lane)
+                p = add(p, rotate(fixed_rotation_of(paths.moving_R, point), (x, y, z)))
+            node = paths.point_node[point] * MOTION_ROWS
+            p = add(load3(motion, node + POSITION, lane), rotate(load_rotation(motion, node + ROTATION, lane), p))
+            e = first_entry(paths, k) + n
+            c = e * ENTRY_ROWS
+            store3(C, c + PLACE, lane, p)
+            store3(C, c + SEEN, lane, p)
+            C[c + ARC, lane] = like(one, 0.0)
+            t = e * TAG_ROWS
+            I[t + SLOT, lane] = paths.point_slot[point]
+            I[t + BODY, lane] = paths.point_body[point]
+            I[t + OWNER, lane] = -1
+            I[t + POINT, lane] = point
+            n += 1
+    return n
+
+
+@spliced
+def same_contact(paths, I, e, lane):
+    """Whether entries e and e + 1 touch the same surface: what lies between them is an arc."""
+    a = I[e * TAG_ROWS + OWNER, lane]
+    b = I[(e + 1) * TAG_ROWS + OWNER, lane]
+    same = False
+    if a >= 0 and b >= 0:
+        same = paths.wrap_surface[a] == paths.wrap_surface[b]
+    return same
+
+
+@spliced
+def path_length(paths, first, n, C, I, lane):
+    """Straight segments and arcs of a current path of n entries from `first` on [m]."""
+    length = like(C[0, lane], 0.0)
+    for e in range(first, first + n - 1):
+        c = e * ENTRY_ROWS
+        if same_contact(paths, I, e, lane):
+            length = length + C[c + ENTRY_ROWS + ARC, lane]
+        else:
+            d = subtract(load3(C, c + ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
+            length = length + square_root(dot(d, d))
+    return length
+
+
+@kernel
+def path_lengths(paths, C, I, counts, length, lane):
+    """Lengths (paths, lanes) of all current paths [m]."""
+    for k in range(paths.first_point.size - 1):
+        length[k, lane] = path_length(paths, first_entry(paths, k), counts[k, lane], C, I, lane)
+
+
+@spliced
+def _slide(paths, table, point, q, motion, d, literal, arms, first, lane):
+    """What a moving point's own motion adds to the moment arms: its slope along the pull d on it."""
+    node = paths.point_node[point] * MOTION_ROWS
+    along = fixed_rotation_of(paths.moving_R, point)
+    R = load_rotation(motion, node + ROTATION, lane)
+    for axis in range(3):
+        speed = paths.moving_speed[point, axis]
+        if speed >= 0:
+            _, slope = moving_axis_at(paths, table, point, axis, q, literal, lane)
+            e = (along[axis], along[axis + 3], along[axis + 6])
+            arms[first + speed, lane] = arms[first + speed, lane] + slope * dot(rotate(R, e), d)
+
+
+@spliced
+def _pull(paths, table, e, q, motion, literal, C, I, S, arms, first, lane):
+    """Add what unit tension between entries e and e + 1 does to the path's nodes and moving points."""
+    c = e * ENTRY_ROWS
+    a = e * TAG_ROWS
+    b = a + TAG_ROWS
+    d = subtract(load3(C, c + ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
+    norm = square_root(dot(d, d))
+    if norm.real < COINCIDENT:
+        d = scale(np.nan if literal else 0.0, d)
+    else:
+        d = scale(1.0 / norm, d)
+    for end in range(2):
+        # the first end is pulled along d, the second against it
+        row = 6 * I[a + SLOT, lane]
+        accumulate3(S, row, lane, cross(load3(C, c + PLACE, lane), d))
+        accumulate3(S, row + 3, lane, d)
+        if I[a + OWNER, lane] < 0 and paths.point_kind[I[a + POINT, lane]] == MOVING:
+            _slide(paths, table, I[a + POINT, lane], q, motion, d, literal, arms, first, lane)
+        if end == 0:
+            a, c, d = b, c + ENTRY_ROWS, scale(-1.0, d)
+
+
+@spliced
+def _pulls(paths, I, e, literal, lane):
+    """Whether tension between entries e and e + 1 can do anything."""
+    a = e * TAG_ROWS
+    b = a + TAG_ROWS
+    if literal:
+        # OpenSim leaves out what stays on one body, even where a point moves on it
+        pulls = I[a + BODY, lane] != I[b + BODY, lane]
+    else:
+        pulls = I[a + SLOT, lane] != I[b + SLOT, lane]
+        if not pulls:
+            for t in range(a, b + 1, TAG_ROWS):
+                if I[t + OWNER, lane] < 0 and paths.point_kind[I[t + POINT, lane]] == MOVING:
+                    pulls = True
+    return pulls
+
+
+@kernel
+def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms, lane):
+    """Moment arms of all paths per tree speed: the generalised force of unit tension.
+
+        r_j = sum over the points i that speed j moves of  v_j . f_i + w_j . (x_i x f_i),   f_i = e_next - e_previous
+
+    with (w_j, v_j) the twist of ground's origin that unit speed j gives; a moving point adds its slope along f_i to
+    the speed of its own coordinate.
+
+    Source:     Ehsani2023 eq. 174-195: e is the line of action of definition 3, summed over the bodies of the
+                attachment sequence only.
+    Departs:    twist columns of the tree take the place of the paper's beta and gamma; couplings come in by r J.
+    Guarantees: r = -dl/du where contacts are geodesic; r = 0 for speeds that move the whole path.
+
+    Args:
+        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths. S: (6 slots, lanes) scratch.
+        arms: (paths n_u, lanes), written.
+    """
+    n_u = columns.shape[0] // 6
+    zero = like(C[0, lane], 0.0)
+    for k in range(paths.first_point.size - 1):
+        first = k * n_u
+        for j in range(n_u):
+            arms[first + j, lane] = zero
+        slots = paths.first_slot[k + 1] - paths.first_slot[k]
+        for j in range(6 * slots):
+            S[j, lane] = zero
+        begin = first_entry(paths, k)
+        for e in range(begin, begin + counts[k, lane] - 1):
+            if _pulls(paths, I, e, literal, lane):
+                _pull(paths, table, e, q, motion, literal, C, I, S, arms, first, lane)
+        speeds = paths.first_speed[k + 1] - paths.first_speed[k]
+        # OpenSim's contacts may pull past each other (see SEEN), so that even what moves the whole path feels them
+        several = paths.first_wrap[k + 1] - paths.first_wrap[k] > 1
+        for j in range(speeds if literal and several else paths.n_inner[k]):
+            row = paths.speed_row[paths.first_speed[k] + j]
+            w = load3(columns, 6 * row, lane)
+            v = load3(columns, 6 * row + 3, lane)
+            arm = arms[first + row, lane]
+            for s in range(slots):
+                if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
+                    arm = arm + dot(w, load3(S, 6 * s, lane)) + dot(v, load3(S, 6 * s + 3, lane))
+            arms[first + row, lane] = arm
+
+
+@spliced
+def _point_velocity(paths, table, e, q, u, motion, C, I, S, lane):
+    """Velocity in ground of entry e of the current path, given the twists of the path's nodes."""
+    t = e * TAG_ROWS
+    row = 6 * I[t + SLOT, lane]
+    v = add(load3(S, row + 3, lane), cross(load3(S, row, lane), load3(C, e * ENTRY_ROWS + PLACE, lane)))
+    point = I[t + POINT, lane]
+    if I[t + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
+        along = fixed_rotation_of(paths.moving_R, point)
+        R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+        for axis in range(3):
+            speed = paths.moving_speed[point, axis]
+            if speed >= 0:
+                _, slope = moving_axis_at(paths, table, point, axis, q, True, lane)
+                direction = rotate(R, (along[axis], along[axis + 3], along[axis + 6]))
+                v = add(v, scale(slope * u[speed, lane], direction))
+    return v
+
+
+@kernel
+def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lane):
+    """Lengthening speeds (paths, lanes) as OpenSim computes them, from the velocities of the points [m/s].
+
+        ldot = sum over neighbours of (v_i - v_i+1) . e,   e = unit(x_i - x_i+1)
+
+    Both contacts of a surface move with its body, so their pair adds nothing unless they are not where they are seen.
+    There, and where OpenSim's moment arms leave out a point that moves on its own body, this is not -sum(r u).
+    S: (6 slots, lanes) scratch.
+    """
+    zero = like(C[0, lane], 0.0)
+    for k in range(paths.first_point.size - 1):
+        speeds = paths.first_speed[k + 1] - paths.first_speed[k]
+        for s in range(paths.first_slot[k + 1] - paths.first_slot[k]):
+            for i in range(6):
+                total = zero
+                for j in range(speeds):
+                    if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
+                        row = paths.speed_row[paths.first_speed[k] + j]
+                        total = total + columns[6 * row + i, lane] * u[row, lane]
+                S[6 * s + i, lane] = total
+        total = zero
+        before = (zero, zero, zero)
+        begin = first_entry(paths, k)
+        for e in range(begin, begin + counts[k, lane]):
+            now = _point_velocity(paths, table, e, q, u, motion, C, I, S, lane)
+            if e > begin:
+                v = subtract(before, now)
+                c = e * ENTRY_ROWS
+                d = subtract(load3(C, c - ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
+                distance = square_root(dot(d, d))
+                if distance.real < COINCIDENT:
+                    total = total + square_root(dot(v, v))
+                else:
+                    total = total + dot(v, d) / distance
+            before = now
+        speed[k, lane] = total

@@ -1,0 +1,62 @@
+"""All paths of a model over all frames on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from musculo.kernels.jit import driver, kernel
+from musculo.kernels.path import (
+    ENTRY_ROWS,
+    OWNER,
+    PLACE,
+    TAG_ROWS,
+    active_points,
+    first_entry,
+    moment_arms,
+    path_lengths,
+    path_speeds,
+)
+from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
+
+# Wrapping methods: none (paths without wraps, by the exact rules), or OpenSim's with all its own rules. Another method
+# is one more number here and one more call in `path_frames`; `kernels/path.py` says what such a kernel does.
+POINTS, OPENSIM = range(2)
+
+
+@kernel
+def keep_paths(paths, C, I, counts, places, owners, lane):
+    """Copy current paths out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1."""
+    for k in range(paths.first_point.size - 1):
+        first = first_entry(paths, k)
+        for e in range(first, first + counts[k, lane]):
+            owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
+            for j in range(3):
+                places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
+
+
+@driver
+def path_frames(
+    paths, table, q, u, moving, motion, columns, method, length, speed, arms, places, owners, counts, start, stop
+):
+    """Frames start .. stop - 1 of arrays with the frame first; a lane is a column of their transposes.
+
+    Args:
+        u, speed: have one frame unless `moving`: speeds are computed only as OpenSim computes them.
+        motion, columns: of `kinematics` and `twists`. method: POINTS or OPENSIM.
+    """
+    entries = owners.shape[1]
+    wraps = paths.wrap_surface.size
+    C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * wraps, 1))
+    I = np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
+    S = np.zeros((6 * paths.slot_node.size, 1))
+    literal = method == OPENSIM
+    for f in range(start, stop):
+        Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
+        active_points(paths, table, Q, K, literal, C, I, N, 0)
+        if method == OPENSIM:
+            wrap_opensim(paths, K, C, I, N, 0)
+        path_lengths(paths, C, I, N, length[f : f + 1].T, 0)
+        moment_arms(paths, table, Q, K, T, literal, C, I, N, S, arms[f : f + 1].T, 0)
+        if moving:
+            path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)

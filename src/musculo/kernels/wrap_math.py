@@ -1,0 +1,65 @@
+"""Geometry that OpenSim's wrapping recipes share; vectors are tuples of float64 in a surface's frame."""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.jit import kernel
+from musculo.kernels.vector import cross, dot, scale, subtract
+
+# Below this squared sine two lines count as parallel (SimTK's 1e-13 scale).
+PARALLEL = 2e-13
+
+
+@kernel
+def norm(a):
+    """|a|."""
+    return math.sqrt(dot(a, a))
+
+
+@kernel
+def unit(a):
+    """a / |a|; NaN where a is zero."""
+    return scale(1.0 / math.sqrt(dot(a, a)), a)
+
+
+@kernel
+def side(x):
+    """+1 for zero and above, else -1."""
+    return 1.0 if x >= 0.0 else -1.0
+
+
+@kernel
+def cosine(a, b):
+    """Cosine of the angle between two vectors."""
+    return dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
+
+
+@kernel
+def angle(a, b):
+    """Angle between two vectors, in 0 .. pi."""
+    return math.acos(min(1.0, max(-1.0, cosine(a, b))))
+
+
+@kernel
+def largest_cosine(c_aa, c_ab, c_ba, c_bb):
+    """Which of four pairs has the largest cosine; of equals, the last: 0 aa, 1 ab, 2 ba, 3 bb."""
+    if c_aa > c_ab and c_aa > c_ba and c_aa > c_bb:
+        pair = 0
+    elif c_ab > c_ba and c_ab > c_bb:
+        pair = 1
+    elif c_ba > c_bb:
+        pair = 2
+    else:
+        pair = 3
+    return pair
+
+
+@kernel
+def closest_on_lines(p1, p2, s1, s2):
+    """(found, t, s): parameters of the closest points p1 + t (p2 - p1) and s1 + s (s2 - s1) of two lines."""
+    a, b, w = subtract(p2, p1), subtract(s2, s1), subtract(s1, p1)
+    n = cross(a, b)
+    nn = dot(n, n)
+    found = nn > PARALLEL * dot(a, a) * dot(b, b)
+    return found, dot(cross(w, b), n) / nn, dot(cross(w, a), n) / nn

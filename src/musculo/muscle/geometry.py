@@ -1,0 +1,189 @@
+"""Lengths, lengthening speeds and moment arms of every path of a model, for one pose or a whole motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.kernels.frames import kinematics_frames, over_frames
+from musculo.kernels.kinematics import MOTION_ROWS
+from musculo.kernels.path_frames import OPENSIM, POINTS, path_frames
+from musculo.model.model import Model
+from musculo.muscle.paths import CompiledPaths, compiled_paths
+
+WRAPPINGS = ("geodesic", "opensim")
+# Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoints:
+    """The current paths of all frames in flat arrays; `of` gives one of them.
+
+    The entries of path k are `first[k] .. first[k] + count[frame, k] - 1` of the middle axis; what follows up to
+    first[k + 1] is unused.
+    """
+
+    names: tuple[str, ...]
+    first: NDArray[np.int64]  # (paths + 1,)
+    count: NDArray[np.int64]  # (frames, paths)
+    position: FloatArray = field(repr=False)  # (frames, entries, 3) in ground [m]
+    wrap: NDArray[np.int32] = field(repr=False)  # (frames, entries) -1: a path point; else which of `wrap_objects`
+    wrap_objects: tuple[str, ...] = ()
+
+    def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:
+        """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
+        if name not in self.names:
+            raise UnknownName("path", name, self.names)
+        k = self.names.index(name)
+        entries = slice(self.first[k], self.first[k] + self.count[frame, k])
+        touched = tuple(self.wrap_objects[w] if w >= 0 else "" for w in self.wrap[frame, entries])
+        return self.position[frame, entries], touched
+
+
+@dataclass(frozen=True, eq=False)
+class PathGeometry:
+    """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
+
+    Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
+    wrapping="opensim" both are OpenSim's own, which do not always agree with each other.
+    """
+
+    model: Model = field(repr=False)
+    wrapping: str
+    names: tuple[str, ...]
+    speed_names: tuple[str, ...]  # last axis of moment_arm: all speeds of the tree in file order
+    length: FloatArray = field(repr=False)  # (frames, paths) [m]
+    speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
+    moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
+    path_points: PathPoints = field(repr=False)
+    _q: FloatArray = field(repr=False)
+
+    @property
+    def independent_names(self) -> tuple[str, ...]:
+        """Last axis of `moment_arm_independent`."""
+        return embedding_of(self.model).speed_names
+
+    @cached_property
+    def moment_arm_independent(self) -> FloatArray:
+        """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
+
+        Raises:
+            Unsupported: the model has a closed loop, and no speed of it is independent before the loop is solved.
+        """
+        e = embedding_of(self.model)
+        if e.unsolved:
+            raise Unsupported(
+                f"constraint {e.unsolved[0]!r} closes a loop, and moment arms per independent speed need it solved, "
+                "which is not there yet; use moment_arm, per speed of the tree, or switch it off (enforced=False)"
+            )
+        return self.moment_arm @ e.jacobian(self._q)
+
+    def index(self, name: str) -> int:
+        """Which path has this name."""
+        if name not in self.names:
+            raise UnknownName("path", name, self.names, self.model.source or f"model {self.model.name!r}")
+        return self.names.index(name)
+
+
+def muscle_geometry(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    wrapping: str = "geodesic",
+    threads: int | None = None,
+) -> PathGeometry:
+    """Length, lengthening speed, moment arms and current path of every muscle.
+
+        r_k = generalised force of unit tension on speed k,   ldot = -sum_k r_k u_k
+
+    Source:     Ehsani2023 eq. 174-195 for the moment arms.
+    Departs:    see `kernels.path.moment_arms`.
+    Guarantees: r = -dl/du, except with wrapping="opensim", which gives what OpenSim 4.6 gives.
+
+    Args:
+        model: the model.
+        q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
+        u: speeds, likewise; needed for lengthening speeds.
+        wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
+        threads: at most so many; all cores by default.
+    """
+    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads)
+
+
+def path_geometry(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    wrapping: str = "geodesic",
+    threads: int | None = None,
+) -> PathGeometry:
+    """As `muscle_geometry`, for everything with a path: muscles first, then springs, ligaments and path actuators."""
+    return _geometry(model, compiled_paths(model, muscles_only=False), q, u, wrapping, threads)
+
+
+def _geometry(
+    model: Model, p: CompiledPaths, q: ArrayLike, u: ArrayLike | None, wrapping: str, threads: int | None
+) -> PathGeometry:
+    if wrapping not in WRAPPINGS:
+        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
+    if wrapping == "geodesic":
+        _refuse_what_is_not_exact(p)
+    c = compiled(model)
+    Q, single = frames_of("q", q, model.coordinate_names)
+    c.check_coordinates(Q)
+    U = None if u is None else frames_of("u", u, model.speed_names)[0]
+    if U is not None:
+        same_frames(q=Q, u=U)
+    length, speed, arms, points = _run(c, p, Q, U, wrapping == "opensim", threads)
+    if single:
+        length, arms, Q = length[0], arms[0], Q[0]
+        speed = None if speed is None else speed[0]
+    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, points, Q)
+
+
+def _refuse_what_is_not_exact(p: CompiledPaths) -> None:
+    if p.wrapped:
+        shown = ", ".join(p.wrapped[:6]) + (f", ... ({len(p.wrapped)} in all)" if len(p.wrapped) > 6 else "")
+        raise Unsupported(f"geodesic wrapping is not there yet for {shown}; use wrapping='opensim'")
+    if p.indirect:
+        raise Unsupported(
+            f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "
+            "derivative; make the joint a gimbal or custom joint, or use wrapping='opensim', which mixes the two up"
+        )
+
+
+def _run(
+    c: CompiledModel, p: CompiledPaths, Q: FloatArray, U: FloatArray | None, literal: bool, threads: int | None
+) -> tuple[FloatArray, FloatArray | None, FloatArray, PathPoints]:
+    """Lengths, speeds, moment arms and current paths of all frames."""
+    frames, n, n_u = len(Q), len(p.names), c.n_u
+    first = p.paths.first_point + 2 * p.paths.first_wrap
+    entries = int(first[-1])
+    length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
+    places, owners = np.zeros((frames, 3 * entries)), np.full((frames, entries), -1, dtype=np.int32)
+    counts = np.zeros((frames, n), dtype=np.int64)
+    rest = np.zeros((1, n_u))
+    moving = U is not None and literal
+    speed = np.zeros((frames if moving else 1, n))
+    size = min(frames, _CHUNK)
+    motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
+    for start in range(0, frames if n else 0, _CHUNK):
+        now = slice(start, min(start + _CHUNK, frames))
+        X = Q[now]
+        over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
+        given = (X, U[now] if U is not None else rest, moving, motion, twists, OPENSIM if literal else POINTS)
+        results = (length[now], speed[now] if moving else speed, arms[now], places[now], owners[now], counts[now])
+        over_frames(path_frames, (p.paths, p.table, *given, *results), len(X), threads)
+    r = arms.reshape(frames, n, n_u)
+    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names)
+    if U is None:
+        return length, None, r, points
+    return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points
