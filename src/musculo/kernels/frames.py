@@ -138,9 +138,13 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"musculo-{process}")
 
 
+_cores = cache(os.cpu_count)
+
+
+@cache
 def _announce(run: Any) -> None:
-    """Tell somebody at a terminal why a first call takes its time."""
-    if run.signatures or sys.stderr is None or not sys.stderr.isatty():
+    """Tell somebody at a terminal, once, why a first call takes its time."""
+    if sys.stderr is None or not sys.stderr.isatty():
         return
     kept = Path(run._cache.cache_path)
     if not any(kept.glob(f"*{run.py_func.__name__}*.nbi")):
@@ -152,7 +156,7 @@ def over_frames(run: Callable[..., Any], arguments: tuple[Any, ...], frames: int
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
     _announce(run)
-    limit = threads if threads is not None else (os.cpu_count() or 1)
+    limit = threads if threads is not None else (_cores() or 1)
     n = max(1, min(limit, frames // _FRAMES_PER_THREAD))
     if n == 1:
         run(*arguments, 0, frames)
