@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
 
 from musculo.demo import MODEL_FILE, MOTION_FILE
 from musculo.demo.storage import Table, read_table
@@ -15,13 +14,11 @@ from musculo.dynamics.inverse import bias_forces, inverse_dynamics, mass_matrix
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.rates import speeds_from_rates
 from musculo.errors import InvalidInput
+from musculo.functions.splines import SimmSpline
 from musculo.io import read_osim
 from musculo.model.model import Model
 
 FloatArray = NDArray[np.float64]
-
-# Splines of degree five have smooth second derivatives, which accelerations are.
-SPLINE_DEGREE = 5
 
 
 class Peak(NamedTuple):
@@ -61,6 +58,11 @@ class LegSwing:
         return Table(self.time, tuple(f"{name}_moment" for name in self.coordinate_names), self.moments)
 
 
+def _slopes(time: FloatArray, values: FloatArray) -> FloatArray:
+    """Time derivatives of the columns, by splines; cubic ones are exact to the fourth order at their knots."""
+    return np.column_stack([SimmSpline(tuple(time), tuple(column)).derivative(time) for column in values.T])
+
+
 def leg_swing() -> LegSwing:
     """Inverse dynamics of the motion that ships with the package.
 
@@ -74,8 +76,8 @@ def leg_swing() -> LegSwing:
     if motion.names != joints.coordinate_names:
         raise InvalidInput(f"{MOTION_FILE} holds {motion.names}; the model moves by {joints.coordinate_names}")
     time, q = motion.time, joints.coordinates(motion.values)
-    u = speeds_from_rates(model, q, make_interp_spline(time, q, k=SPLINE_DEGREE)(time, 1))
-    udot = make_interp_spline(time, u, k=SPLINE_DEGREE)(time, 1)
+    u = speeds_from_rates(model, q, _slopes(time, q))
+    udot = _slopes(time, u)
     tau = inverse_dynamics(model, q, u, udot)
     again = np.einsum("fij,fj->fi", mass_matrix(model, q), udot) + bias_forces(model, q, u)
     return LegSwing(
