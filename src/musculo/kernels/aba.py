@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mobilizer import place
-from musculo.kernels.rnea import inertial_wrench, rest_at_ground
+from musculo.kernels.rnea import inertial_wrench, less_external, rest_at_ground
 from musculo.kernels.scalar import like
 from musculo.kernels.traced import traced
 from musculo.kernels.tree import (
@@ -22,11 +22,9 @@ from musculo.kernels.tree import (
     OMEGA,
     PRISMATIC,
     REVOLUTE,
-    WORLD,
     hinge_column,
     load_rotation,
     pose,
-    store_rotation,
 )
 from musculo.kernels.vector import (
     accumulate3,
@@ -40,7 +38,6 @@ from musculo.kernels.vector import (
     rotate_back,
     rotate_symmetric,
     store3,
-    subtract,
     symmetric_times,
     transpose,
 )
@@ -185,15 +182,7 @@ def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lan
     store3(A, at + BIAS_ACCEL, lane, accel)
     force, moment = inertial_wrench(tree, i, omega, (zero, zero, zero), (zero, zero, zero))
     if loaded:
-        R_WP = load_rotation(W, P + WORLD, lane)
-        R_W = matmul(R_WP, R)
-        p_W = add(load3(W, P + WORLD + 9, lane), rotate(R_WP, p))
-        store_rotation(W, b + WORLD, lane, R_W)
-        store3(W, b + WORLD + 9, lane, p_W)
-        push = load3(external, 6 * i, lane)
-        twist = subtract(load3(external, 6 * i + 3, lane), cross(p_W, push))
-        force = subtract(force, rotate_back(R_W, push))
-        moment = subtract(moment, rotate_back(R_W, twist))
+        force, moment = less_external(tree, i, R, p, external, force, moment, W, lane)
     store3(A, at + BIAS_FORCE, lane, force)
     store3(A, at + BIAS_MOMENT, lane, moment)
     # rigid inertia to begin with: A = J, B = h~, C = m 1

@@ -86,6 +86,23 @@ def inertial_wrench(tree, i, omega, alpha, accel):
     return force, add(moment, cross(h, accel))
 
 
+@spliced
+def less_external(tree, i, R, p, external, force, moment, W, lane):
+    """(force, moment) that node i's joint must give, less the external wrench; keeps the node's pose in ground.
+
+    R, p: pose of the node in its parent, which is in ground already.
+    """
+    P = tree.parent[i] * NODE_ROWS + WORLD
+    R_WP = load_rotation(W, P, lane)
+    R_W = matmul(R_WP, R)
+    p_W = add(load3(W, P + 9, lane), rotate(R_WP, p))
+    store_rotation(W, i * NODE_ROWS + WORLD, lane, R_W)
+    store3(W, i * NODE_ROWS + WORLD + 9, lane, p_W)
+    push = load3(external, 6 * i, lane)
+    twist = subtract(load3(external, 6 * i + 3, lane), cross(p_W, push))
+    return subtract(force, rotate_back(R_W, push)), subtract(moment, rotate_back(R_W, twist))
+
+
 @kernel
 def rnea(tree, table, q, u, udot, external, loaded, W, tau, lane):
     """Inverse dynamics of one lane: q, u, udot -> tau; leaves every node's joint wrench in FORCE and MOMENT.
@@ -140,15 +157,7 @@ def rnea(tree, table, q, u, udot, external, loaded, W, tau, lane):
         else:
             force, moment = inertial_wrench(tree, i, omega, alpha, accel)
         if loaded:
-            R_WP = load_rotation(W, P + WORLD, lane)
-            R_W = matmul(R_WP, R)
-            p_W = add(load3(W, P + WORLD + 9, lane), rotate(R_WP, p))
-            store_rotation(W, b + WORLD, lane, R_W)
-            store3(W, b + WORLD + 9, lane, p_W)
-            push = load3(external, 6 * i, lane)
-            twist = subtract(load3(external, 6 * i + 3, lane), cross(p_W, push))
-            force = subtract(force, rotate_back(R_W, push))
-            moment = subtract(moment, rotate_back(R_W, twist))
+            force, moment = less_external(tree, i, R, p, external, force, moment, W, lane)
         store3(W, b + FORCE, lane, force)
         store3(W, b + MOMENT, lane, moment)
     # Tip to base: a parent's wrench needs every child's first.
