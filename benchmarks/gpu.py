@@ -1,4 +1,4 @@
-"""Frames a second of inverse dynamics on a CUDA device, in float64, resident and with transfers.
+"""Frames a second of the dynamics on a CUDA device, in float64, resident and with transfers.
 
 python benchmarks/gpu.py                       37-dof tree; Rajagopal's model too where its file is found
 python benchmarks/gpu.py --export FILE.npz     write the compiled models, so that a bare machine needs no reader
@@ -64,45 +64,69 @@ def load(path: str) -> dict[str, tuple]:
     return found
 
 
-def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
-    """Print the rate of one model and how far its numbers are from the CPU's."""
+def resident(what: str, launch, arguments: tuple, lanes: int) -> None:
+    """Print the rate of a kernel whose arrays are on the device already."""
     from numba import cuda
 
-    from musculo.kernels.cuda import rnea_launcher, rnea_on_gpu, to_device
-    from musculo.kernels.frames import over_frames, rnea_frames, work_rows
+    threads, times = 128, []
+    for _ in range(12):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        launch[(lanes + threads - 1) // threads, threads](*arguments)
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(begin, end) / 1e3)
+    spread = (max(times[2:]) - min(times[2:])) / np.median(times[2:])
+    print(f"{what}: resident {lanes / np.median(times[2:]) / 1e6:.0f} million frames a second (spread {spread:.0%})")
+
+
+def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
+    """Print the rates of one model and how far its numbers are from the CPU's."""
+    from numba import cuda
+
+    from musculo.kernels.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+    from musculo.kernels.crba import COMPOSITE_ROWS, crba
+    from musculo.kernels.cuda import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu, to_device
+    from musculo.kernels.frames import crba_frames, over_frames, rnea_frames, work_rows
+    from musculo.kernels.rnea import rnea
 
     nothing = np.zeros((0, 6))
-    cpu = np.empty_like(u)
+    n_u, rows, nodes = u.shape[1], work_rows.py_func(tree), tree.parent.size
+    cpu, mass = np.empty_like(u), np.empty((len(q), n_u * n_u))
     over_frames(rnea_frames, (tree, table, q, u, udot, nothing, False, cpu, nothing), len(q), None)
+    over_frames(crba_frames, (tree, table, q, mass), len(q), None)
     start = time.perf_counter()
     gpu = rnea_on_gpu(tree, table, q, u, udot, nothing, False)
     print(f"{name}: first call {time.perf_counter() - start:.1f} s, compile included")
-    print(f"{name}: GPU against CPU {abs(gpu - cpu).max() / abs(cpu).max():.1e} relative")
+    print(f"{name}: inverse dynamics, GPU against CPU {abs(gpu - cpu).max() / abs(cpu).max():.1e} relative")
+    print(f"{name}: mass matrix, {abs(crba_on_gpu(tree, table, q) - mass).max() / abs(mass).max():.1e} relative")
+    free = np.zeros(n_u, dtype=np.int64)
+    again, _ = aba_on_gpu(tree, table, q, u, cpu, np.zeros_like(u), free, nothing, False)
+    print(f"{name}: forward dynamics of inverse dynamics, {abs(again - udot).max() / abs(udot).max():.1e} relative")
     repeat = -(-lanes // len(q))
     Q, U, A = (np.tile(x, (repeat, 1))[:lanes] for x in (q, u, udot))
     start = time.perf_counter()
     rnea_on_gpu(tree, table, Q, U, A, nothing, False)
     elapsed = time.perf_counter() - start
-    print(f"{name}: with transfers and turning {lanes / elapsed / 1e6:.1f} million frames a second")
-    tree_d, table_d = to_device(tree), to_device(table)
-    arrays = [cuda.to_device(np.ascontiguousarray(x.T)) for x in (Q, U, A)]
-    W, tau = cuda.device_array((work_rows.py_func(tree), lanes)), cuda.device_array((u.shape[1], lanes))
-    empty = cuda.device_array((1, 1))
-    launch = rnea_launcher()
-    for threads in (64, 128, 256):
-        times = []
-        for _ in range(12):
-            begin, end = cuda.event(), cuda.event()
-            begin.record()
-            launch[(lanes + threads - 1) // threads, threads](tree_d, table_d, *arrays, empty, False, W, tau)
-            end.record()
-            end.synchronize()
-            times.append(cuda.event_elapsed_time(begin, end) / 1e3)
-        spread = (max(times[2:]) - min(times[2:])) / np.median(times[2:])
-        print(
-            f"{name}: resident, {threads} threads a block: {lanes / np.median(times[2:]) / 1e6:.0f} million frames a "
-            f"second (spread {spread:.0%})"
-        )
+    print(f"{name}: inverse dynamics with transfers {lanes / elapsed / 1e6:.1f} million frames a second")
+
+    def lanes_of(n: int):
+        return cuda.device_array((n, lanes))
+
+    model = (to_device(tree), to_device(table))
+    turned = [cuda.to_device(np.ascontiguousarray(x.T)) for x in (Q, U, A)]
+    W, out = lanes_of(rows), lanes_of(2 * n_u)
+    resident(f"{name}: inverse dynamics", launcher(rnea), (*model, *turned, turned[0], False, W, out), lanes)
+    some = min(lanes, 1 << 17)
+    short = [cuda.to_device(np.ascontiguousarray(x[:some].T)) for x in (Q, U, A)]
+    del W
+    W = cuda.device_array((rows, some))
+    M, C = cuda.device_array((n_u * n_u, some)), cuda.device_array((COMPOSITE_ROWS * nodes, some))
+    resident(f"{name}: mass matrix", launcher(crba), (*model, short[0], W, C, M), some)
+    articulated = cuda.device_array((ARTICULATED_ROWS * nodes + SLOT_ROWS * n_u, some))
+    accelerations = cuda.device_array((2 * n_u, some))
+    forward = (*model, *short, short[2], cuda.to_device(free), short[0], False, W, articulated, accelerations)
+    resident(f"{name}: forward dynamics", launcher(aba), forward, some)
 
 
 def main() -> None:

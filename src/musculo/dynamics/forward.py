@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
-from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.inverse import Device, inverse_dynamics, mass_matrix, on_gpu
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
@@ -31,6 +31,7 @@ def forward_dynamics(
     external: ExternalLoad | Sequence[ExternalLoad] = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
+    device: Device = "cpu",
 ) -> FloatArray:
     """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
 
@@ -45,6 +46,7 @@ def forward_dynamics(
         external: loads from outside.
         time: (frames,) or a number, for prescribed motion [s].
         threads: at most so many; all cores by default.
+        device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
 
     Raises:
         InvalidInput: q or u contradicts a coupler, lock or prescribed motion.
@@ -69,7 +71,7 @@ def forward_dynamics(
     for start in range(0, frames, step):
         at = slice(start, min(start + step, frames))
         some = [part(load, at.start, at.stop) for load in loads]
-        udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, start)
+        udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, device, start)
     finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
@@ -84,18 +86,19 @@ def _some_frames(
     external: list[ExternalLoad],
     time: FloatArray,
     threads: int | None,
+    device: Device,
     first: int,
 ) -> FloatArray:
     """udot of some frames; `first` is the number of the first of them, for messages."""
     if not e.rules:
-        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), external, threads, first)
+        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), external, threads, device, first)
     motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time)
     _check_speeds(model, U, motion.u, first)
     if e.selects:
-        return _articulated(model, c, e, Q, U, T, motion.b, external, threads, first)
-    rest = inverse_dynamics(model, Q, U, motion.b, external, threads)
+        return _articulated(model, c, e, Q, U, T, motion.b, external, threads, device, first)
+    rest = inverse_dynamics(model, Q, U, motion.b, external, threads, device)
     J = motion.J
-    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads) @ J
+    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads, device) @ J
     force = np.einsum("fij,fi->fj", J, T - rest)
     return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, first)) + motion.b
 
@@ -121,6 +124,7 @@ def _articulated(
     bias: FloatArray,
     external: list[ExternalLoad],
     threads: int | None,
+    device: Device,
     first: int,
 ) -> FloatArray:
     free = set(e.speed_names)
@@ -131,8 +135,13 @@ def _articulated(
         else np.zeros((0, 6))
     )
     udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
-    arguments = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external), pivot)
-    over_frames(aba_frames, arguments, len(Q), threads)
+    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external))
+    if on_gpu(device):
+        from musculo.kernels.cuda import aba_on_gpu
+
+        udot, pivot = aba_on_gpu(*inputs)
+    else:
+        over_frames(aba_frames, (*inputs, pivot), len(Q), threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > _SINGULAR) & solved
     if weak.any():

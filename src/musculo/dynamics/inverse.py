@@ -21,6 +21,13 @@ Device = Literal["cpu", "gpu"]
 _NO_WRENCH = np.zeros((0, 6))
 
 
+def on_gpu(device: str) -> bool:
+    """Whether the work goes to the GPU; a device that is neither is refused."""
+    if device not in ("cpu", "gpu"):
+        raise InvalidInput(f"device {device!r} is neither 'cpu' nor 'gpu'")
+    return device == "gpu"
+
+
 def inverse_dynamics(
     model: Model,
     q: ArrayLike,
@@ -49,15 +56,13 @@ def inverse_dynamics(
     Q, U, A, single = _motion(model, q, u, udot)
     loads = listed(external, len(Q))
     wrenches = node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else _NO_WRENCH
-    if device == "gpu":
+    if on_gpu(device):
         from musculo.kernels.cuda import rnea_on_gpu
 
         tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads))
-    elif device == "cpu":
+    else:
         tau = np.empty_like(U)
         over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, _NO_WRENCH), len(Q), threads)
-    else:
-        raise InvalidInput(f"device {device!r} is neither 'cpu' nor 'gpu'")
     finite("the generalised force", tau, model.speed_names)
     return tau[0] if single else tau
 
@@ -87,19 +92,25 @@ def gravity_forces(model: Model, q: ArrayLike, threads: int | None = None) -> Fl
     return tau[0] if single else tau
 
 
-def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None) -> FloatArray:
+def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None, device: Device = "cpu") -> FloatArray:
     """M(q) of the tree before any embedding, (frames, n_u, n_u) or (n_u, n_u); symmetric.
 
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order.
         threads: at most so many; all cores by default.
+        device: `cpu` or `gpu`.
     """
     c = compiled(model)
     Q, single = frames_of("q", q, model.coordinate_names)
     c.check_coordinates(Q)
-    mass = np.empty((len(Q), c.n_u * c.n_u))
-    over_frames(crba_frames, (c.tree, c.table, Q, mass), len(Q), threads)
+    if on_gpu(device):
+        from musculo.kernels.cuda import crba_on_gpu
+
+        mass = crba_on_gpu(c.tree, c.table, Q)
+    else:
+        mass = np.empty((len(Q), c.n_u * c.n_u))
+        over_frames(crba_frames, (c.tree, c.table, Q, mass), len(Q), threads)
     M = mass.reshape(len(Q), c.n_u, c.n_u)
     return M[0] if single else M
 

@@ -7,6 +7,7 @@ forms by giving each function a copy of its globals, so that no kernel knows tha
 from __future__ import annotations
 
 import types
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,8 @@ if not hasattr(np, "row_stack"):  # some releases of numba-cuda look for it; Num
     np.row_stack = np.vstack  # noqa: NPY201
 
 from musculo.errors import MusculoError
+from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba
+from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.frames import work_rows
 from musculo.kernels.rnea import rnea
 
@@ -70,24 +73,47 @@ def _device_function(function: Any, done: dict[Any, Any]) -> Any:
     return done[source]
 
 
-def _launch(tree, table, q, u, udot, external, loaded, W, tau):
-    # `cuda` and `device_rnea` are put into a copy of this function's globals by `rnea_launcher`
+# The kernels that run on the device. `cuda` and `run` are put into copies of their globals by `launcher`: the device's
+# module, and the device form of the kernel that does the work.
+def _rnea_lanes(tree, table, q, u, udot, external, loaded, W, tau):
     lane = cuda.grid(1)  # noqa: F821
     if lane < tau.shape[1]:
-        device_rnea(tree, table, q, u, udot, external, loaded, W, tau, lane)  # noqa: F821
+        run(tree, table, q, u, udot, external, loaded, W, tau, lane)  # noqa: F821
+
+
+def _crba_lanes(tree, table, q, W, C, M):
+    lane = cuda.grid(1)  # noqa: F821
+    if lane < M.shape[1]:
+        run(tree, table, q, W, C, M, lane)  # noqa: F821
+
+
+def _aba_lanes(tree, table, q, u, tau, given, prescribed, external, loaded, W, A, out):
+    lane = cuda.grid(1)  # noqa: F821
+    if lane < out.shape[1]:
+        n = given.shape[0]
+        for k in range(n):
+            out[k, lane] = given[k, lane]
+        run(tree, table, q, u, tau, out, prescribed, external, loaded, W, A, lane)  # noqa: F821
+        # beside the accelerations, how far each elimination was from singular
+        for k in range(n):
+            out[n + k, lane] = A[ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * k + PIVOT, lane]
+
+
+_LANES = {rnea: _rnea_lanes, crba: _crba_lanes, aba: _aba_lanes}
 
 
 @cache
-def rnea_launcher() -> Any:
-    """The CUDA kernel that runs `rnea` for every lane."""
-    names = {"cuda": _cuda(), "device_rnea": _device_function(rnea, {})}
+def launcher(kernel: Any) -> Any:
+    """The CUDA kernel that runs `rnea`, `crba` or `aba` for every lane."""
+    lanes = _LANES[kernel]
+    names = {**lanes.__globals__, "cuda": _cuda(), "run": _device_function(kernel, {})}
     # Numba's simulator, which tests use in place of a device, knows no registers
     options = {} if getattr(config, "ENABLE_CUDASIM", 0) else {"max_registers": _REGISTERS}
-    return _cuda().jit(types.FunctionType(_launch.__code__, names, "rnea_lanes"), **options)
+    return _cuda().jit(types.FunctionType(lanes.__code__, names, lanes.__name__), **options)
 
 
 def _turn(source, target):
-    # frames first on one side, lanes last on the other; `cuda` as in `_launch`
+    # frames first on one side, lanes last on the other
     lane, row = cuda.grid(2)  # noqa: F821
     if lane < target.shape[1] and row < target.shape[0]:
         target[row, lane] = source[lane, row]
@@ -113,45 +139,94 @@ def to_device(named: Any) -> Any:
     return type(named)(*(cuda.to_device(np.ascontiguousarray(array)) for array in named))
 
 
-def lane_bytes(tree: Any, n_q: int, loaded: bool) -> int:
-    """Device memory of one lane."""
-    n_u = tree.u_rows.size
-    return 8 * (work_rows.py_func(tree) + 2 * (n_q + 3 * n_u) + (12 * tree.parent.size if loaded else 0))
-
-
-def rnea_on_gpu(
-    tree: Any, table: Any, q: np.ndarray, u: np.ndarray, udot: np.ndarray, external: np.ndarray, loaded: bool
+def _over_batches(
+    inputs: Sequence[np.ndarray],
+    workspaces: Sequence[int],
+    n_out: int,
+    launch: Callable[[Any, list[Any], list[Any], Any], None],
 ) -> np.ndarray:
-    """Inverse dynamics of all frames on the GPU, in batches that fit its free memory.
+    """Run a kernel over all frames in batches that fit the free memory; returns (frames, n_out).
 
-    Args: arrays with the frame first, as `rnea_frames` takes them. Returns tau (frames, n_u).
+    Args:
+        inputs: arrays with the frame first. workspaces: how many rows each workspace has.
+        launch: called with (blocks and threads, inputs and workspaces with the lane last, output (n_out, lanes)).
     """
     cuda = _cuda()
-    launch, (turn, turn_back) = rnea_launcher(), _turners()
-    frames, n_u = u.shape
+    turn, turn_back = _turners()
+    frames = len(inputs[0])
+    result = np.empty((frames, n_out))
+    if frames == 0:
+        return result
+    rows = sum(workspaces) + 2 * n_out + 2 * sum(x.shape[1] for x in inputs)
     free = cuda.current_context().get_memory_info()[0]
-    batch = int(min(frames, _BATCH, max(_THREADS, _SHARE * free // lane_bytes(tree, q.shape[1], loaded))))
-    tree_d, table_d = to_device(tree), to_device(table)
-    W = cuda.device_array((work_rows.py_func(tree), batch))
-    inputs = [q, u, udot, external] if loaded else [q, u, udot]
+    batch = int(min(frames, _BATCH, max(_THREADS, _SHARE * free // (8 * rows))))
+    work = [cuda.device_array((n, batch)) for n in workspaces]
     staged = [(cuda.device_array((batch, x.shape[1])), cuda.device_array((x.shape[1], batch))) for x in inputs]
-    tau_d, tau_out = cuda.device_array((n_u, batch)), cuda.device_array((batch, n_u))
-    tau = np.empty((frames, n_u))
+    # zeros: entries of unrelated speeds in a mass matrix are never written
+    out, turned_out = cuda.to_device(np.zeros((n_out, batch))), cuda.device_array((batch, n_out))
 
-    def grid(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        return ((batch + 31) // 32, (rows + 7) // 8), (32, 8)
+    def grid(n: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        return ((batch + 31) // 32, (n + 7) // 8), (32, 8)
 
     for start in range(0, frames, batch):
         # the last batch is padded with frames that were done before: one shape, one workspace
         first = max(0, min(start, frames - batch))
         for x, (flat, turned) in zip(inputs, staged, strict=True):
-            flat.copy_to_device(x[first : first + batch])
+            flat.copy_to_device(np.ascontiguousarray(x[first : first + batch]))
             turn[grid(x.shape[1])](flat, turned)
-        lanes = [turned for _, turned in staged]
-        external_d = lanes[3] if loaded else lanes[0]
-        launch[(batch + _THREADS - 1) // _THREADS, _THREADS](
-            tree_d, table_d, lanes[0], lanes[1], lanes[2], external_d, loaded, W, tau_d
+        blocks = ((batch + _THREADS - 1) // _THREADS, _THREADS)
+        launch(blocks, [turned for _, turned in staged], work, out)
+        turn_back[grid(n_out)](out, turned_out)
+        turned_out.copy_to_host(result[first : first + batch])
+    return result
+
+
+def rnea_on_gpu(
+    tree: Any, table: Any, q: np.ndarray, u: np.ndarray, udot: np.ndarray, external: np.ndarray, loaded: bool
+) -> np.ndarray:
+    """Inverse dynamics of all frames on the GPU; arrays as `rnea_frames` takes them. Returns tau (frames, n_u)."""
+    tree_d, table_d, run = to_device(tree), to_device(table), launcher(rnea)
+
+    def launch(blocks: Any, x: list[Any], work: list[Any], out: Any) -> None:
+        run[blocks](tree_d, table_d, x[0], x[1], x[2], x[3] if loaded else x[0], loaded, work[0], out)
+
+    inputs = [q, u, udot, external] if loaded else [q, u, udot]
+    return _over_batches(inputs, [work_rows.py_func(tree)], u.shape[1], launch)
+
+
+def crba_on_gpu(tree: Any, table: Any, q: np.ndarray) -> np.ndarray:
+    """Mass matrices (frames, n_u n_u) of all frames on the GPU."""
+    tree_d, table_d, run = to_device(tree), to_device(table), launcher(crba)
+
+    def launch(blocks: Any, x: list[Any], work: list[Any], out: Any) -> None:
+        run[blocks](tree_d, table_d, x[0], work[0], work[1], out)
+
+    workspaces = [work_rows.py_func(tree), COMPOSITE_ROWS * tree.parent.size]
+    return _over_batches([q], workspaces, tree.u_rows.size**2, launch)
+
+
+def aba_on_gpu(
+    tree: Any,
+    table: Any,
+    q: np.ndarray,
+    u: np.ndarray,
+    tau: np.ndarray,
+    udot: np.ndarray,
+    prescribed: np.ndarray,
+    external: np.ndarray,
+    loaded: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forward dynamics of all frames on the GPU: udot (frames, n_u), and how far from singular (frames, slots)."""
+    tree_d, table_d, run = to_device(tree), to_device(table), launcher(aba)
+    given = _cuda().to_device(prescribed)
+    n_u = u.shape[1]
+
+    def launch(blocks: Any, x: list[Any], work: list[Any], out: Any) -> None:
+        run[blocks](
+            tree_d, table_d, x[0], x[1], x[2], x[3], given, x[4] if loaded else x[0], loaded, work[0], work[1], out
         )
-        turn_back[grid(n_u)](tau_d, tau_out)
-        tau_out.copy_to_host(tau[first : first + batch])
-    return tau
+
+    workspaces = [work_rows.py_func(tree), ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * n_u]
+    inputs = [q, u, tau, udot, external] if loaded else [q, u, tau, udot]
+    both = _over_batches(inputs, workspaces, 2 * n_u, launch)
+    return np.ascontiguousarray(both[:, :n_u]), both[:, n_u:]
