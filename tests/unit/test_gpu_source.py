@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-# Both run the same operations; the CPU fuses products and sums, the simulator does not. Forward dynamics loses some
-# digits to the condition of the mass matrix.
-ROUNDING = 1e-11
+# Both run the same operations; the CPU fuses products and sums, the simulator does not.
+ROUNDING = 1e-13
+# Accelerations carry that rounding times the condition of the mass matrix.
+CONDITIONED = 1e-11
 
 SCRIPT = """
 import numpy as np
@@ -36,15 +37,15 @@ load = [ExternalLoad("b4", force=(1.0, 2.0, 3.0), point=(0.1, 0.0, 0.2), point_i
 for external in ([], load):
     cpu = inverse_dynamics(model, q, u, udot, external)
     gpu = inverse_dynamics(model, q, u, udot, external, device="gpu")
-    print(abs(gpu - cpu).max() / abs(cpu).max())
+    print("rounding", abs(gpu - cpu).max() / abs(cpu).max())
     again = forward_dynamics(model, q, u, cpu, external, device="gpu")
-    print(abs(again - udot).max())
+    print("conditioned", abs(again - udot).max())
 cpu, gpu = mass_matrix(model, q), mass_matrix(model, q, device="gpu")
-print(abs(gpu - cpu).max() / abs(cpu).max())
+print("rounding", abs(gpu - cpu).max() / abs(cpu).max())
 locked = model.with_coordinate("p", locked=True, default_value=0.2)
 q[:, -1], u[:, -1], tau = 0.2, 0.0, np.ones_like(u)
 cpu, gpu = (forward_dynamics(locked, q, u, tau, device=device) for device in ("cpu", "gpu"))
-print(abs(gpu - cpu).max() / abs(cpu).max())
+print("conditioned", abs(gpu - cpu).max() / abs(cpu).max())
 """
 
 
@@ -56,6 +57,7 @@ def test_simulated_gpu_agrees_with_cpu():
     if "No module named 'numba.cuda" in done.stderr:
         pytest.skip("this Numba has no CUDA simulator")
     assert done.returncode == 0, done.stderr[-2000:]
-    errors = [float(line) for line in done.stdout.split()]
+    errors = [line.split() for line in done.stdout.splitlines()]
     assert len(errors) == 6
-    assert max(errors) < ROUNDING
+    for kind, error in errors:
+        assert float(error) < {"rounding": ROUNDING, "conditioned": CONDITIONED}[kind]
