@@ -41,7 +41,7 @@ def scene(kinds: tuple[str, ...], rng: np.random.Generator) -> tuple:
             p[:, i, 1] += 0.04
     starts, ends = np.zeros((FRAMES, 3)), np.tile([0.15 * (n + 1), 0.0, 0.0], (FRAMES, 1))
     X = np.concatenate([R.reshape(FRAMES, n, 9), p], axis=2).reshape(FRAMES, 12 * n, 1)
-    return surfaces, np.arange(n), starts, ends, np.ascontiguousarray(X)
+    return surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X)
 
 
 def main() -> None:

@@ -64,7 +64,7 @@ def complex_lengths(model, q):
     C, I = np.zeros((ENTRY_ROWS * entries, 1), dtype=complex), np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
     counts, length = np.zeros((len(p.names), 1), dtype=np.int64), np.zeros((len(p.names), 1), dtype=complex)
     active_points(p.paths, p.table, np.ascontiguousarray(q[:, None]), motion, False, C, I, counts, 0)
-    path_lengths(p.paths, C, I, counts, length, 0)
+    path_lengths(p.paths, False, C, I, counts, length, 0)
     return length[:, 0]
 
 

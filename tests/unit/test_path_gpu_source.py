@@ -52,7 +52,7 @@ for i in range(nodes):
     motion[24 * i : 24 * i + 9] = k._R[:, i].reshape(lanes, 9).T
     motion[24 * i + 9 : 24 * i + 12] = k._motion[:, i, 0].T
 columns = np.ascontiguousarray(k._twists.reshape(lanes, -1).T)
-n, entries = len(p.names), int(p.paths.first_point[-1] + 2 * p.paths.first_wrap[-1])
+n, entries = len(p.names), int(p.paths.path_entry[-1])
 C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * len(p.wrap_names), lanes))
 I = np.zeros((TAG_ROWS * entries, lanes), dtype=np.int64)
 counts, S = np.zeros((n, lanes), dtype=np.int64), np.zeros((6 * p.paths.slot_node.size, lanes))
@@ -67,7 +67,7 @@ def lane(paths, table, q, u, motion, columns, C, I, counts, S, length, speed, ar
     if lane < q.shape[1]:
         active_points(paths, table, q, motion, True, C, I, counts, lane)
         wrap_opensim(paths, motion, C, I, counts, lane)
-        path_lengths(paths, C, I, counts, length, lane)
+        path_lengths(paths, True, C, I, counts, length, lane)
         moment_arms(paths, table, q, motion, columns, True, C, I, counts, S, arms, lane)
         path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lane)
 launch = gpu._cuda().jit(types.FunctionType(lane.__code__, names, "lane"))

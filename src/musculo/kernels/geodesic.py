@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_alone import OTHER, alone
+from musculo.kernels.geodesic_alone import ABSENT, AS_QUADRANT, FREE, HELD, OTHER, alone
 from musculo.kernels.geodesic_march import FINE
 from musculo.kernels.geodesic_newton import (
     ACTIVE,
     AXIS,
+    AZIMUTHS,
     BEFORE,
     DIRECTION,
     ENDS,
+    HOLD,
     KEPT,
     LENGTH,
     OBSTACLE_ROWS,
@@ -27,6 +29,7 @@ from musculo.kernels.geodesic_newton import (
     SIGN,
     START,
     TIGHT,
+    TURN,
     WAY,
     lay,
     load_shape,
@@ -48,7 +51,19 @@ from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import dot, load3, rotate, rotate_back, scale, store3, subtract
 
-__all__ = ["CYLINDER", "ELLIPSOID", "SPHERE", "TORUS", "Surfaces", "geodesic_stretch", "work_rows"]
+__all__ = [
+    "ABSENT",
+    "AS_QUADRANT",
+    "CYLINDER",
+    "ELLIPSOID",
+    "FREE",
+    "HELD",
+    "SPHERE",
+    "TORUS",
+    "Surfaces",
+    "geodesic_stretch",
+    "work_rows",
+]
 
 # Rows of an obstacle in `G`. In the common frame: contact (1, 0; on entry -1 for no guess), first and last contact
 # point, unit tangents there (both in the direction from start to end), length on the surface, ...
@@ -58,10 +73,13 @@ CONTACT, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC = 0, 1, 4, 7, 10, 13
 START_GAIN, END_GAIN, SHRUNK = 14, 17, 20
 # ... and, for a warm start: the way round, start point and direction in the obstacle's own frame.
 WAY_ROUND, OWN_START, OWN_DIRECTION = 21, 22, 25
-RESULT_ROWS = 28
+# On entry: how the side is held (AS_QUADRANT, FREE, HELD, ABSENT) and, where a cylinder's is HELD, the turn about its
+# axis from start to end [rad].
+SIDE, SIDE_TURN = 28, 29
+RESULT_ROWS = 30
 
 # What `geodesic_stretch` may end in.
-CONVERGED, INSIDE, OTHER_SIDE, ROUGH, LEFT_OUT = range(5)
+CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
 
 # An end so close to a surface (relative) counts as on it: the length is off by its square root's cube, below 1e-12.
 _ON_SURFACE = 1e-8
@@ -82,7 +100,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
     """Fill the workspace: shapes (shrunk where an end lies inside), poses, guesses. Returns 1 where one is shrunk."""
     shrunk = 0
     for k in range(n):
-        i = obstacles[first + k]
+        i = obstacles[first + k, lane]
         o, x, g = w_row + OBSTACLE_ROWS * k, x_row + 12 * k, g_row + RESULT_ROWS * k
         for r in range(12):
             W[o + POSE + r, lane] = X[x + r, lane]
@@ -91,7 +109,10 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         shape = shape_of(surfaces, i, 1.0)
         out_P, out_Q = depth(shape, P), depth(shape, Q)
         shrink = min(1.0, min(out_P, out_Q))
-        if shrink < 1.0:
+        side = G[g + SIDE, lane]
+        if side == ABSENT:
+            shrink = 0.0
+        elif shrink < 1.0:
             shrunk = 1
             shape = shape_of(surfaces, i, max(shrink, _VANISHED))
         W[o + SHRINK, lane] = shrink
@@ -100,8 +121,12 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         W[o + SHAPE, lane] = shape[0]
         W[o + SHAPE + 1, lane], W[o + SHAPE + 2, lane], W[o + SHAPE + 3, lane] = shape[1], shape[2], shape[3]
         W[o + SHAPE + 4, lane], W[o + SHAPE + 5, lane] = shape[4], shape[5]
-        W[o + AXIS, lane] = surfaces.quadrant_axis[i]
+        sided = side != FREE and surfaces.quadrant_sign[i] != 0.0
+        W[o + AXIS, lane] = surfaces.quadrant_axis[i] if sided else -1.0
         W[o + SIGN, lane] = surfaces.quadrant_sign[i]
+        W[o + HOLD, lane] = side
+        W[o + TURN, lane] = G[g + SIDE_TURN, lane]
+        W[o + AZIMUTHS, lane], W[o + AZIMUTHS + 1, lane] = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
         guessed = G[g + CONTACT, lane] > 0.0
         W[o + ACTIVE, lane] = 0.0
         W[o + WAY, lane] = G[g + WAY_ROUND, lane] if guessed else 0.0
@@ -113,19 +138,56 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
 
 
 @kernel
+def _is_inside(W, o, x, lane):
+    """Whether a point of the common frame lies inside the obstacle whose rows start at o."""
+    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
+    return depth(load_shape(W, o, lane), rotate_back(R, subtract(x, p))) < 1.0 - _ON_SURFACE
+
+
+@kernel
 def _around(W, w, n, k, p_start, p_end, lane):
-    """The points on either side of obstacle k: contact points of its neighbours in contact, or the fixed ends."""
+    """The points on either side of obstacle k: contact points of its neighbours in contact, or the fixed ends.
+
+    Where surfaces overlap, a neighbour's contact may lie inside this one, and the next neighbour counts.
+    """
     P, Q = p_start, p_end
+    o = w + OBSTACLE_ROWS * k
     first, last = True, True
-    for j in range(k):
+    for j in range(k - 1, -1, -1):
         if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
-            P = load3(W, w + OBSTACLE_ROWS * j + ENDS + 12, lane)
-            first = False
-    j = next_active(W, w, k + 1, n, lane)
-    if j < n:
-        Q = load3(W, w + OBSTACLE_ROWS * j + ENDS, lane)
-        last = False
+            x = load3(W, w + OBSTACLE_ROWS * j + ENDS + 12, lane)
+            if not _is_inside(W, o, x, lane):
+                P, first = x, False
+                break
+    for j in range(k + 1, n):
+        if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
+            x = load3(W, w + OBSTACLE_ROWS * j + ENDS, lane)
+            if not _is_inside(W, o, x, lane):
+                Q, last = x, False
+                break
     return P, Q, first, last
+
+
+@kernel
+def _covered(W, w, n, lane):
+    """An obstacle in contact at a point inside its neighbour, or -1; of two that are inside each other, the one with
+    the shorter geodesic."""
+    i = next_active(W, w, 0, n, lane)
+    while i < n:
+        j = next_active(W, w, i + 1, n, lane)
+        if j == n:
+            return -1
+        a, b = w + OBSTACLE_ROWS * i, w + OBSTACLE_ROWS * j
+        i_in_j = _is_inside(W, b, load3(W, a + ENDS + 12, lane), lane)
+        j_in_i = _is_inside(W, a, load3(W, b + ENDS, lane), lane)
+        if i_in_j and j_in_i:
+            return i if W[a + LENGTH, lane] < W[b + LENGTH, lane] else j
+        if i_in_j:
+            return i
+        if j_in_i:
+            return j
+        i = j
+    return -1
 
 
 @kernel
@@ -282,7 +344,7 @@ def _try_other_ways(W, w, n, status, p_start, p_end, lane):
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
         open_side = W[o + SHAPE, lane] == CYLINDER and (W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0)
-        if not open_side or W[o + ACTIVE, lane] == 0.0:
+        if not open_side or W[o + HOLD, lane] == HELD or W[o + ACTIVE, lane] == 0.0:
             continue
         _copy(W, w, n, START, KEPT, lane)
         W[o + WAY, lane] = -W[o + WAY, lane]
@@ -297,6 +359,19 @@ def _try_other_ways(W, w, n, status, p_start, p_end, lane):
 
 
 @kernel
+def _uncover(W, w, n, status, p_start, p_end, lane):
+    """Leave out, one after the other, obstacles that their neighbours cover where the path touches them."""
+    for _ in range(n):
+        k = _covered(W, w, n, lane)
+        if k < 0:
+            break
+        W[w + OBSTACLE_ROWS * k + SHRINK, lane] = 0.0
+        W[w + OBSTACLE_ROWS * k + ACTIVE, lane] = 0.0
+        status = max(_solve(W, w, n, p_start, p_end, lane), OVERLAPPED)
+    return status
+
+
+@kernel
 def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
     """The taut path from p_start to p_end over n obstacles in order.
 
@@ -307,7 +382,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
 
     Args:
         surfaces: `Surfaces`, the model's wrap surfaces.
-        obstacles: (any,) int64; entries first .. first + n - 1 are indices into `surfaces`, in the path's order.
+        obstacles: (rows, lanes) int64; rows first .. first + n - 1 are indices into `surfaces`, in the path's order.
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
         X: (rows, lanes) poses; from x_row on, 12 rows an obstacle of the stretch: R (row-major, 9) and p (3), the
             surface's frame in the common frame.
@@ -315,13 +390,16 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
             guess) or the whole block an earlier answer for this stretch (a guess); on return:
             CONTACT 1 or 0; where 1: FIRST, LAST (contact points), FIRST_TANGENT, LAST_TANGENT (unit, along the path),
             ARC (length on the surface); START_GAIN, END_GAIN, SHRUNK (below); the rest serves as a guess.
-            Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing.
+            Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing. SIDE and SIDE_TURN are read only;
+            zeros mean that the quadrant decides.
         W: (rows, lanes) workspace, work_rows(n) rows from w_row on.
 
     Returns (length [m], status):
         CONVERGED   kinks below 1e-12 rad (1e-8 where rounding allows no better); length good to 1e-12 of the size.
         INSIDE      as CONVERGED, but an end lies inside a surface, which is shrunk (SHRUNK < 1).
         OTHER_SIDE  as CONVERGED, but the quadrant's side had no geodesic (ellipsoid) and the other is taken.
+        OVERLAPPED  as CONVERGED, but two surfaces overlap where the path goes: it touches the one that covers the other
+                    (the other's CONTACT is 0).
         ROUGH       contacts still move by more than 1e-12 m a sweep: a feasible path, not quite taut.
         LEFT_OUT    a surface found no geodesic and is left out (its CONTACT is 0).
 
@@ -359,6 +437,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     status = _solve(W, w_row, n, p_start, p_end, lane)
     if n > 1 and not guessed:
         status = _try_other_ways(W, w_row, n, status, p_start, p_end, lane)
+    if n > 1:
+        status = _uncover(W, w_row, n, status, p_start, p_end, lane)
     length, u = 0.0, p_start
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k

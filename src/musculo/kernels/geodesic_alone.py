@@ -19,8 +19,10 @@ from musculo.kernels.geodesic_march import COARSE, FINE
 from musculo.kernels.geodesic_newton import (
     ACTIVE,
     AXIS,
+    AZIMUTHS,
     DIRECTION,
     ENDS,
+    HOLD,
     LENGTH,
     OBSTACLE_ROWS,
     PINNED,
@@ -28,12 +30,13 @@ from musculo.kernels.geodesic_newton import (
     SIGN,
     START,
     TIGHT,
+    TURN,
     WAY,
     lay,
     load_shape,
     straighten,
 )
-from musculo.kernels.geodesic_round import taut_cylinder, taut_sphere
+from musculo.kernels.geodesic_round import principal, taut_cylinder, taut_sphere
 from musculo.kernels.geodesic_surface import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
 from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
@@ -46,6 +49,8 @@ _WARM_ITERATIONS = 12
 _JOINING = 8
 # An offset (over the size) at which a geodesic between two points is good enough to start from.
 _JOINED = 1e-3
+# How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
+AS_QUADRANT, FREE, HELD, ABSENT = range(4)
 # Returned in place of 1 where a path passes on the wrong side, for want of one on the quadrant's.
 OTHER = 2
 # Where a start fails: so many more, so far apart [rad].
@@ -203,7 +208,7 @@ def _ellipsoid(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
 def _torus(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
     """The taut path through a torus from a cold start. Returns 1 where it converges (or passes by)."""
     o = w + OBSTACLE_ROWS * k
-    nearest, out, outside = ring_approach(shape, P_own, Q_own)
+    nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
     if not outside and out >= 1.0:
         W[o + ACTIVE, lane] = 0.0
         return 1
@@ -234,7 +239,13 @@ def alone(W, w, n, k, P, Q, lane):
     if shape[0] == CYLINDER or shape[0] == SPHERE:
         axis, sign = int(W[o + AXIS, lane]), W[o + SIGN, lane]
         if shape[0] == CYLINDER:
-            wrap, way, x, t, length = taut_cylinder(shape[4], axis, sign, P_own, Q_own, way)
+            held = W[o + HOLD, lane] == HELD
+            turn = W[o + TURN, lane]
+            if held:
+                # the neighbours' contacts take the place of the stretch's ends, which they are seen from
+                turn = turn + principal(math.atan2(Q_own[1], Q_own[0]) - W[o + AZIMUTHS + 1, lane])
+                turn = turn - principal(math.atan2(P_own[1], P_own[0]) - W[o + AZIMUTHS, lane])
+            wrap, way, x, t, length = taut_cylinder(shape[4], axis, sign, P_own, Q_own, way, held, turn)
         else:
             wrap, way, x, t, length = taut_sphere(shape[4], axis, sign, P_own, Q_own, way)
         W[o + ACTIVE, lane] = 0.0

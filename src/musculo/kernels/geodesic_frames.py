@@ -10,12 +10,12 @@ from musculo.kernels.jit import driver
 
 @driver
 def stretch_frames(surfaces, obstacles, starts, ends, X, G, length, status):
-    """`geodesic_stretch` for every frame.
+    """`geodesic_stretch` for every frame over `obstacles` (n, 1).
 
     starts, ends (frames, 3); X (frames, 12 n, 1) poses; G (frames, RESULT_ROWS n, 1) in and out, as the kernel has
     them; length, status (frames,) out.
     """
-    n = obstacles.size
+    n = obstacles.shape[0]
     W = np.empty((work_rows(n), 1))
     for i in range(starts.shape[0]):
         P, Q = (starts[i, 0], starts[i, 1], starts[i, 2]), (ends[i, 0], ends[i, 1], ends[i, 2])
@@ -38,5 +38,5 @@ def solve_stretches(surfaces, starts, ends, R, p, guess=None):
     length, status = np.empty(frames), np.empty(frames, dtype=np.int64)
     rows = np.ascontiguousarray(G.reshape(frames, n * RESULT_ROWS, 1))
     ends, starts = np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(starts, dtype=float)
-    stretch_frames(surfaces, np.arange(n), starts, ends, np.ascontiguousarray(X), rows, length, status)
+    stretch_frames(surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X), rows, length, status)
     return length, status, rows.reshape(frames, n, RESULT_ROWS)

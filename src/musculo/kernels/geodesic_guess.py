@@ -128,14 +128,14 @@ def section_guess(shape, frame, psi):
 
 
 @kernel
-def ring_approach(shape, P, Q):
+def ring_approach(shape, P, Q, free):
     """Where the chord comes nearest to the ring of a torus, and what that means.
 
     Returns (nearest point, depth there, outside): `outside` where the chord crosses the ring's plane beyond the ring,
-    so that a path through the hole must be pulled in; the point is then that crossing.
+    so that a path through the hole must be pulled in (unless it is `free` to pass by); the point is then that crossing.
     """
     D = subtract(Q, P)
-    if (P[2] > 0.0) != (Q[2] > 0.0):
+    if (P[2] > 0.0) != (Q[2] > 0.0) and not free:
         x = add_scaled(P, P[2] / (P[2] - Q[2]), D)
         if x[0] * x[0] + x[1] * x[1] > shape[5] * shape[5]:
             return x, depth(shape, x), True

@@ -30,7 +30,9 @@ AXIS, SIGN = 72, 73
 KEPT, BEFORE = 74, 85
 # 1 where the stretch's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.
 ON_END = 83
-OBSTACLE_ROWS = 94
+# How the side is held, and for a cylinder the turn from one end of the stretch to the other, and their azimuths.
+HOLD, TURN, AZIMUTHS = 94, 95, 96
+OBSTACLE_ROWS = 98
 
 # A kink below this (radians) is no kink: the length is then off by its square.
 TIGHT = 1e-12

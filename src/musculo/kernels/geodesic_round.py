@@ -16,7 +16,7 @@ _IN_LINE = 1e-12
 
 
 @kernel
-def _principal(angle):
+def principal(angle):
     """The same angle within (-pi, pi]."""
     return angle - 2.0 * math.pi * math.ceil((angle - math.pi) / (2.0 * math.pi))
 
@@ -39,14 +39,15 @@ def _tangent(r, d):
 
 
 @kernel
-def taut_cylinder(r, axis, sign, P, Q, way):
+def taut_cylinder(r, axis, sign, P, Q, way, held, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 
         wrap = |turn| - acos(r / d_P) - acos(r / d_Q),   contact where wrap > 0
         length^2 = (h_P + r wrap + h_Q)^2 + (z_Q - z_P)^2,   h = sqrt(d^2 - r^2)
 
-    turn is the angle from P to Q about z: with a quadrant, the one that does not pass behind the axis (the half-plane
-    opposite to the quadrant); without, the smaller one, or the guessed `way` (+1, -1) where one is given.
+    turn is the angle from P to Q about z: the given one where it is `held`; else with a quadrant the one that does not
+    pass behind the axis (the half-plane opposite to the quadrant); without, the smaller one, or the guessed `way`
+    (+1, -1) where one is given.
 
     Departs:    from OpenSim, whose cylinder ends; a path that slides over an end would jump there. A quadrant along z
                 names no side and is left out of account.
@@ -56,11 +57,11 @@ def taut_cylinder(r, axis, sign, P, Q, way):
     """
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     a_P, a_Q = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
-    if axis == 0 or axis == 1:
+    if not held and (axis == 0 or axis == 1):
         front = (0.0 if sign > 0.0 else math.pi) if axis == 0 else (0.5 * math.pi if sign > 0.0 else -0.5 * math.pi)
-        turn = _principal(a_Q - front) - _principal(a_P - front)
-    else:
-        turn = _kept(_principal(a_Q - a_P), way)
+        turn = principal(a_Q - front) - principal(a_P - front)
+    elif not held:
+        turn = _kept(principal(a_Q - a_P), way)
     way = 1.0 if turn >= 0.0 else -1.0
     h_P, lean_P = _tangent(r, d_P)
     h_Q, lean_Q = _tangent(r, d_Q)

@@ -5,7 +5,7 @@ that are there in this pose, a wrapping method puts contacts between them, and `
 the lists. The list of a path is its current path: path k has `counts[k]` entries from `first_entry(paths, k)` on, and
 entry e has ENTRY_ROWS rows of the workspace C and TAG_ROWS rows of I.
 
-A wrapping method is one kernel `wrap(paths, motion, C, I, counts, lane)`: for each wrap that a path touches it inserts
+A wrapping method is one kernel `wrap(paths, motion, C, I, counts, ...)`: for each wrap that a path touches it inserts
 two contacts (PLACE and SEEN in ground, ARC on the second, tags), and raises the count by two.
 """
 
@@ -37,7 +37,10 @@ HYBRID, MIDPOINT, AXIAL = range(3)
 PLACE = 0  # position in ground
 SEEN = 3  # the position that lengths and directions use: OpenSim's may be one of an earlier pass
 ARC = 6  # length along a surface from the entry before; zero unless both touch the same one
-ENTRY_ROWS = 7
+EXTRA = 7  # what the length has beyond pieces and arcs on the way to the next point
+GAIN = 8  # of a path point: d(length)/d(position) beyond what straight pieces say, in ground
+TANGENT = 8  # of a contact: the path's direction there
+ENTRY_ROWS = 11
 # Rows of an entry in I.
 SLOT = 0  # which of the path's nodes it is fixed to
 BODY = 1  # which body it is fixed to
@@ -49,6 +52,8 @@ TAG_ROWS = 4
 RANGE_MARGIN = 1e-5
 # Points closer than this [m] coincide (SimTK's SignificantReal, eps^(7/8)); the segment has no direction.
 COINCIDENT = 2.0e-14
+# A straight piece shorter than this [m] has the direction of the tangent where it touches a surface.
+_SHORT = 1e-5
 
 
 class Paths(NamedTuple):
@@ -83,6 +88,15 @@ class Paths(NamedTuple):
     wrap_slot: IntArray  # (wraps,)
     wrap_range: IntArray  # (wraps, 2) first and last point (of all paths) between which it is tried
     wrap_method: IntArray  # (wraps,)
+    wrap_order: IntArray  # (wraps,) the wraps of each path in the order in which the path meets them
+    wrap_stretch: (
+        IntArray  # (wraps, 2) the points between which OpenSim's path touches it in the default pose; -1: none
+    )
+    wrap_turns: IntArray  # (wraps,) full turns that path makes about the surface's z axis more than the straight line
+    first_seen: IntArray  # (wraps,) first entry in what follows: each wrap sees all points of its path
+    seen_azimuth: FloatArray  # (entries,) of the point about the surface's z axis in the default pose [rad]
+    seen_inside: IntArray  # (entries,) 1 where the point is fixed to the surface's node, inside it
+    path_entry: IntArray  # (paths + 1,) first entry of the current path
     surface_kind: IntArray  # (surfaces,)
     surface_node: IntArray  # (surfaces,)
     surface_body: IntArray  # (surfaces,)
@@ -137,8 +151,17 @@ def fixed_rotation_of(R, i):
 
 @spliced
 def first_entry(paths, k):
-    """First entry of path k: there is room for all its points and two contacts a wrap."""
-    return paths.first_point[k] + 2 * paths.first_wrap[k]
+    """First entry of path k: there is room for all its points and two contacts a wrap and stretch in its range."""
+    return paths.path_entry[k]
+
+
+@spliced
+def move_entry(C, I, source, target, lane):
+    """Copy one entry of a current path to the place of another."""
+    for j in range(ENTRY_ROWS):
+        C[target * ENTRY_ROWS + j, lane] = C[source * ENTRY_ROWS + j, lane]
+    for j in range(TAG_ROWS):
+        I[target * TAG_ROWS + j, lane] = I[source * TAG_ROWS + j, lane]
 
 
 @kernel
@@ -183,7 +206,8 @@ def _list_points(paths, table, k, q, motion, literal, C, I, lane):
             c = e * ENTRY_ROWS
             store3(C, c + PLACE, lane, p)
             store3(C, c + SEEN, lane, p)
-            C[c + ARC, lane] = like(one, 0.0)
+            for j in range(ARC, ENTRY_ROWS):
+                C[c + j, lane] = like(one, 0.0)
             t = e * TAG_ROWS
             I[t + SLOT, lane] = paths.point_slot[point]
             I[t + BODY, lane] = paths.point_body[point]
@@ -194,23 +218,24 @@ def _list_points(paths, table, k, q, motion, literal, C, I, lane):
 
 
 @spliced
-def same_contact(paths, I, e, lane):
-    """Whether entries e and e + 1 touch the same surface: what lies between them is an arc."""
+def same_contact(paths, I, e, literal, lane):
+    """Whether what lies between entries e and e + 1 is an arc: both belong to one wrap (OpenSim: to one surface)."""
     a = I[e * TAG_ROWS + OWNER, lane]
     b = I[(e + 1) * TAG_ROWS + OWNER, lane]
     same = False
     if a >= 0 and b >= 0:
-        same = paths.wrap_surface[a] == paths.wrap_surface[b]
+        same = a == b or (literal and paths.wrap_surface[a] == paths.wrap_surface[b])
     return same
 
 
 @spliced
-def path_length(paths, first, n, C, I, lane):
+def path_length(paths, first, n, literal, C, I, lane):
     """Straight segments and arcs of a current path of n entries from `first` on [m]."""
     length = like(C[0, lane], 0.0)
     for e in range(first, first + n - 1):
         c = e * ENTRY_ROWS
-        if same_contact(paths, I, e, lane):
+        length = length + C[c + EXTRA, lane]
+        if same_contact(paths, I, e, literal, lane):
             length = length + C[c + ENTRY_ROWS + ARC, lane]
         else:
             d = subtract(load3(C, c + ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
@@ -219,10 +244,10 @@ def path_length(paths, first, n, C, I, lane):
 
 
 @kernel
-def path_lengths(paths, C, I, counts, length, lane):
-    """Lengths (paths, lanes) of all current paths [m]."""
+def path_lengths(paths, literal, C, I, counts, length, lane):
+    """Lengths (paths, lanes) of all current paths [m]; `literal`: arcs as OpenSim counts them (see `same_contact`)."""
     for k in range(paths.first_point.size - 1):
-        length[k, lane] = path_length(paths, first_entry(paths, k), counts[k, lane], C, I, lane)
+        length[k, lane] = path_length(paths, first_entry(paths, k), counts[k, lane], literal, C, I, lane)
 
 
 @spliced
@@ -240,20 +265,22 @@ def _slide(paths, table, point, q, motion, d, literal, arms, first, lane):
 
 
 @spliced
-def _pull(paths, table, e, q, motion, literal, C, I, S, arms, first, lane):
+def _pull(paths, table, e, q, motion, literal, C, I, S, s, arms, first, lane):
     """Add what unit tension between entries e and e + 1 does to the path's nodes and moving points."""
     c = e * ENTRY_ROWS
     a = e * TAG_ROWS
     b = a + TAG_ROWS
     d = subtract(load3(C, c + ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
     norm = square_root(dot(d, d))
-    if norm.real < COINCIDENT:
+    if not literal and norm.real < _SHORT and (I[a + OWNER, lane] >= 0 or I[b + OWNER, lane] >= 0):
+        d = load3(C, c + (0 if I[a + OWNER, lane] >= 0 else ENTRY_ROWS) + TANGENT, lane)
+    elif norm.real < COINCIDENT:
         d = scale(np.nan if literal else 0.0, d)
     else:
         d = scale(1.0 / norm, d)
     for end in range(2):
         # the first end is pulled along d, the second against it
-        row = 6 * I[a + SLOT, lane]
+        row = s + 6 * I[a + SLOT, lane]
         accumulate3(S, row, lane, cross(load3(C, c + PLACE, lane), d))
         accumulate3(S, row + 3, lane, d)
         if I[a + OWNER, lane] < 0 and paths.point_kind[I[a + POINT, lane]] == MOVING:
@@ -294,8 +321,8 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
     Guarantees: r = -dl/du where contacts are geodesic; r = 0 for speeds that move the whole path.
 
     Args:
-        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths. S: (6 slots, lanes) scratch.
-        arms: (paths n_u, lanes), written.
+        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths. S: (6 slots, lanes): forces on
+        the nodes of each path that the wrapping method found, zero at first; changed. arms: (paths n_u, lanes), written.
     """
     n_u = columns.shape[0] // 6
     zero = like(C[0, lane], 0.0)
@@ -304,12 +331,16 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
         for j in range(n_u):
             arms[first + j, lane] = zero
         slots = paths.first_slot[k + 1] - paths.first_slot[k]
-        for j in range(6 * slots):
-            S[j, lane] = zero
+        wrench = 6 * paths.first_slot[k]
         begin = first_entry(paths, k)
         for e in range(begin, begin + counts[k, lane] - 1):
             if _pulls(paths, I, e, literal, lane):
-                _pull(paths, table, e, q, motion, literal, C, I, S, arms, first, lane)
+                _pull(paths, table, e, q, motion, literal, C, I, S, wrench, arms, first, lane)
+        for e in range(begin, begin + counts[k, lane]):
+            point = I[e * TAG_ROWS + POINT, lane]
+            if I[e * TAG_ROWS + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
+                gain = scale(-1.0, load3(C, e * ENTRY_ROWS + GAIN, lane))
+                _slide(paths, table, point, q, motion, gain, literal, arms, first, lane)
         speeds = paths.first_speed[k + 1] - paths.first_speed[k]
         # OpenSim's contacts may pull past each other (see SEEN), so that even what moves the whole path feels them
         several = paths.first_wrap[k + 1] - paths.first_wrap[k] > 1
@@ -320,7 +351,8 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
             arm = arms[first + row, lane]
             for s in range(slots):
                 if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
-                    arm = arm + dot(w, load3(S, 6 * s, lane)) + dot(v, load3(S, 6 * s + 3, lane))
+                    f = wrench + 6 * s
+                    arm = arm + dot(w, load3(S, f, lane)) + dot(v, load3(S, f + 3, lane))
             arms[first + row, lane] = arm
 
 

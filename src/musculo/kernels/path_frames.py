@@ -1,4 +1,4 @@
-"""All paths of a model over all frames on the CPU."""
+"""All paths of a model over all frames on the CPU: one loop a wrapping method."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from musculo.kernels.path import (
     path_lengths,
     path_speeds,
 )
+from musculo.kernels.wrap_geodesic import OBSTACLE_TAGS, geodesic_rows, most_wraps, wrap_geodesic
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
-
-# Wrapping methods: none (paths without wraps, by the exact rules), or OpenSim's with all its own rules. Another method
-# is one more number here and one more call in `path_frames`; `kernels/path.py` says what such a kernel does.
-POINTS, OPENSIM = range(2)
 
 
 @kernel
@@ -35,28 +32,43 @@ def keep_paths(paths, C, I, counts, places, owners, lane):
 
 
 @driver
-def path_frames(
-    paths, table, q, u, moving, motion, columns, method, length, speed, arms, places, owners, counts, start, stop
+def opensim_path_frames(
+    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, counts, start, stop
 ):
-    """Frames start .. stop - 1 of arrays with the frame first; a lane is a column of their transposes.
+    """Frames start .. stop - 1 of arrays with the frame first, as OpenSim computes them.
 
     Args:
-        u, speed: have one frame unless `moving`: speeds are computed only as OpenSim computes them.
-        motion, columns: of `kinematics` and `twists`. method: POINTS or OPENSIM.
+        u, speed: have one frame unless `moving`. motion, columns: of `kinematics` and `twists`.
     """
     entries = owners.shape[1]
-    wraps = paths.wrap_surface.size
-    C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * wraps, 1))
+    C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * paths.wrap_surface.size, 1))
     I = np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
-    literal = method == OPENSIM
     for f in range(start, stop):
         Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
-        active_points(paths, table, Q, K, literal, C, I, N, 0)
-        if method == OPENSIM:
-            wrap_opensim(paths, K, C, I, N, 0)
-        path_lengths(paths, C, I, N, length[f : f + 1].T, 0)
-        moment_arms(paths, table, Q, K, T, literal, C, I, N, S, arms[f : f + 1].T, 0)
+        active_points(paths, table, Q, K, True, C, I, N, 0)
+        wrap_opensim(paths, K, C, I, N, 0)
+        path_lengths(paths, True, C, I, N, length[f : f + 1].T, 0)
+        S[:] = 0.0
+        moment_arms(paths, table, Q, K, T, True, C, I, N, S, arms[f : f + 1].T, 0)
         if moving:
             path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)
+
+
+@driver
+def geodesic_path_frames(paths, table, q, motion, columns, length, arms, places, owners, counts, status, start, stop):
+    """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics."""
+    entries = owners.shape[1]
+    most = most_wraps(paths)
+    C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
+    I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
+    S = np.zeros((6 * paths.slot_node.size, 1))
+    for f in range(start, stop):
+        Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
+        active_points(paths, table, Q, K, False, C, I, N, 0)
+        S[:] = 0.0
+        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, 0)
+        path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
+        moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
         keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)

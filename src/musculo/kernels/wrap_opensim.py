@@ -21,6 +21,7 @@ from musculo.kernels.path import (
     TAG_ROWS,
     first_entry,
     fixed_rotation_of,
+    move_entry,
     path_length,
     same_contact,
 )
@@ -60,21 +61,13 @@ def _distance(a, b):
 
 
 @spliced
-def _move_entry(C, I, source, target, lane):
-    for j in range(ENTRY_ROWS):
-        C[target * ENTRY_ROWS + j, lane] = C[source * ENTRY_ROWS + j, lane]
-    for j in range(TAG_ROWS):
-        I[target * TAG_ROWS + j, lane] = I[source * TAG_ROWS + j, lane]
-
-
-@spliced
 def _remove_contacts(first, n, wrap, C, I, lane):
     """Take the two contacts of a wrap out of the path; returns how many entries are left."""
     left = n
     for e in range(first, first + n):
         if I[e * TAG_ROWS + OWNER, lane] == wrap:
             for j in range(e + 2, first + n):
-                _move_entry(C, I, j, j - 2, lane)
+                move_entry(C, I, j, j - 2, lane)
             left = n - 2
             break
     return left
@@ -84,7 +77,7 @@ def _remove_contacts(first, n, wrap, C, I, lane):
 def _insert_contacts(paths, end, wrap, at, r1, r2, arc, C, I, kept, lane):
     """Put two contacts in as entries `at` and `at + 1`; they are seen where they were when first put in."""
     for j in range(end - 1, at - 1, -1):
-        _move_entry(C, I, j, j + 2, lane)
+        move_entry(C, I, j, j + 2, lane)
     if C[kept, lane] == 0.0:
         C[kept, lane] = 1.0
         store3(C, kept + 1, lane, r1)
@@ -92,7 +85,9 @@ def _insert_contacts(paths, end, wrap, at, r1, r2, arc, C, I, kept, lane):
     c = at * ENTRY_ROWS
     store3(C, c + PLACE, lane, r1)
     store3(C, c + SEEN, lane, load3(C, kept + 1, lane))
-    C[c + ARC, lane] = 0.0
+    for j in range(ARC, ENTRY_ROWS):
+        C[c + j, lane] = 0.0
+        C[c + ENTRY_ROWS + j, lane] = 0.0
     store3(C, c + ENTRY_ROWS + PLACE, lane, r2)
     store3(C, c + ENTRY_ROWS + SEEN, lane, load3(C, kept + 4, lane))
     C[c + ENTRY_ROWS + ARC, lane] = arc
@@ -135,7 +130,7 @@ def _wrap_one(paths, first, n, wrap, several, motion, C, I, kept, lane):
     least = math.inf
     best_1, best_2, best_arc = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     for e in range(low, high):
-        if not same_contact(paths, I, e, lane):
+        if not same_contact(paths, I, e, True, lane):
             c = e * ENTRY_ROWS
             p1 = rotate_back(R, subtract(load3(C, c + PLACE, lane), p))
             p2 = rotate_back(R, subtract(load3(C, c + ENTRY_ROWS + PLACE, lane), p))
@@ -219,7 +214,7 @@ def _wrap_path(paths, k, n, motion, C, I, spare, lane):
         if wraps < 2 or turn == _PASSES:
             going = False
         if going:
-            length = path_length(paths, first, n, C, I, lane)
+            length = path_length(paths, first, n, True, C, I, lane)
             difference = length - before
             if difference > -_SETTLED and difference < _SETTLED:
                 going = False

@@ -14,11 +14,13 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.kernels.path_frames import OPENSIM, POINTS, path_frames
+from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 WRAPPINGS = ("geodesic", "opensim")
+# How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means.
+STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
 
@@ -64,6 +66,8 @@ class PathGeometry:
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
     path_points: PathPoints = field(repr=False)
+    # (frames, paths) which of STATUSES the worst stretch of a path has; zero with wrapping="opensim"
+    status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
 
     @property
@@ -135,24 +139,21 @@ def _geometry(
     if wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     if wrapping == "geodesic":
-        _refuse_what_is_not_exact(p)
+        _refuse_mixed_rates(p)
     c = compiled(model)
     Q, single = frames_of("q", q, model.coordinate_names)
     c.check_coordinates(Q)
     U = None if u is None else frames_of("u", u, model.speed_names)[0]
     if U is not None:
         same_frames(q=Q, u=U)
-    length, speed, arms, points = _run(c, p, Q, U, wrapping == "opensim", threads)
+    length, speed, arms, points, status = _run(c, p, Q, U, wrapping == "opensim", threads)
     if single:
-        length, arms, Q = length[0], arms[0], Q[0]
+        length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
-    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, points, Q)
+    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, points, status, Q)
 
 
-def _refuse_what_is_not_exact(p: CompiledPaths) -> None:
-    if p.wrapped:
-        shown = ", ".join(p.wrapped[:6]) + (f", ... ({len(p.wrapped)} in all)" if len(p.wrapped) > 6 else "")
-        raise Unsupported(f"geodesic wrapping is not there yet for {shown}; use wrapping='opensim'")
+def _refuse_mixed_rates(p: CompiledPaths) -> None:
     if p.indirect:
         raise Unsupported(
             f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "
@@ -162,14 +163,15 @@ def _refuse_what_is_not_exact(p: CompiledPaths) -> None:
 
 def _run(
     c: CompiledModel, p: CompiledPaths, Q: FloatArray, U: FloatArray | None, literal: bool, threads: int | None
-) -> tuple[FloatArray, FloatArray | None, FloatArray, PathPoints]:
-    """Lengths, speeds, moment arms and current paths of all frames."""
+) -> tuple[FloatArray, FloatArray | None, FloatArray, PathPoints, NDArray[np.int8]]:
+    """Lengths, speeds, moment arms, current paths and statuses of all frames."""
     frames, n, n_u = len(Q), len(p.names), c.n_u
-    first = p.paths.first_point + 2 * p.paths.first_wrap
+    first = p.paths.path_entry
     entries = int(first[-1])
     length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
     places, owners = np.zeros((frames, 3 * entries)), np.full((frames, entries), -1, dtype=np.int32)
     counts = np.zeros((frames, n), dtype=np.int64)
+    status = np.zeros((frames, n), dtype=np.int8)
     rest = np.zeros((1, n_u))
     moving = U is not None and literal
     speed = np.zeros((frames if moving else 1, n))
@@ -179,11 +181,16 @@ def _run(
         now = slice(start, min(start + _CHUNK, frames))
         X = Q[now]
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        given = (X, U[now] if U is not None else rest, moving, motion, twists, OPENSIM if literal else POINTS)
-        results = (length[now], speed[now] if moving else speed, arms[now], places[now], owners[now], counts[now])
-        over_frames(path_frames, (p.paths, p.table, *given, *results), len(X), threads)
+        kept = (arms[now], places[now], owners[now], counts[now])
+        if literal:
+            given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
+            results = (length[now], speed[now] if moving else speed, *kept)
+            over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
+        else:
+            given = (X, motion, twists, length[now], *kept, status[now])
+            over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
     r = arms.reshape(frames, n, n_u)
     points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names)
     if U is None:
-        return length, None, r, points
-    return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points
+        return length, None, r, points, status
+    return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points, status

@@ -18,6 +18,7 @@ from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, FloatArray, IntArra
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.muscle.wrap_rules import sample_poses, wrap_rules
 from musculo.muscle.wrap_surfaces import METHODS, SurfaceArrays, compile_surface
 from musculo.spatial.pose import Pose
 
@@ -31,7 +32,6 @@ class CompiledPaths:
     paths: Paths
     table: FunctionTable
     wrap_names: tuple[str, ...]  # wrap object of each wrap
-    wrapped: tuple[str, ...]  # names of the paths that have active wraps
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
 
 
@@ -55,6 +55,7 @@ class _Lists:
     wrap_slot: list[int] = field(default_factory=list)
     wrap_range: list[Sequence[int]] = field(default_factory=list)
     wrap_method: list[int] = field(default_factory=list)
+    path_entry: list[int] = field(default_factory=lambda: [0])
     first_point: list[int] = field(default_factory=lambda: [0])
     first_wrap: list[int] = field(default_factory=lambda: [0])
     first_slot: list[int] = field(default_factory=lambda: [0])
@@ -187,6 +188,10 @@ class _Compiler:
         lists.first_wrap.append(len(lists.wrap_surface))
         lists.first_slot.append(len(lists.slot_node))
         lists.first_speed.append(len(lists.speed_row))
+        wraps = lists.wrap_range[lists.first_wrap[-2] :]
+        contacts = sum(2 * max(1, stop - start) for start, stop in wraps)
+        points = lists.first_point[-1] - lists.first_point[-2]
+        lists.path_entry.append(lists.path_entry[-1] + points + contacts)
 
     def arrays(self) -> Paths:
         s = list(self.surfaces.values())
@@ -202,6 +207,12 @@ class _Compiler:
             surface_axis=_ints([x.axis for x in s]),
             surface_sign=_floats([x.sign for x in s]),
             surface_active=_ints([int(x.active) for x in s]),
+            wrap_order=_ints([]),
+            wrap_stretch=_ints([]).reshape(-1, 2),
+            wrap_turns=_ints([]),
+            first_seen=_ints([]),
+            seen_azimuth=_floats([]),
+            seen_inside=_ints([]),
         )
 
 
@@ -249,21 +260,20 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         Unsupported: a path or a wrap object of a kind that is carried only.
     """
     compiler = _Compiler(model)
-    wrapped, wrap_names = [], []
+    wrap_names: list[str] = []
     for force in forces:
         if force.path is not None:
             compiler.add_path(force, force.path)
-            names = [wrap.wrap_object for wrap in force.path.wraps]
-            wrap_names += names
-            if any(compiler.surfaces[name].active for name in names):
-                wrapped.append(force.name)
+            wrap_names += [wrap.wrap_object for wrap in force.path.wraps]
+    paths = compiler.arrays()
+    if wrap_names:
+        paths = wrap_rules(paths, sample_poses(model, paths, compiler.functions))
     return CompiledPaths(
         tuple(f.name for f in forces),
         sum(isinstance(f, Muscle) for f in forces),
-        compiler.arrays(),
+        paths,
         compile_functions(compiler.functions),
         tuple(wrap_names),
-        tuple(wrapped),
         tuple(compiler.indirect),
     )
 

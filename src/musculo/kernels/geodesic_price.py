@@ -1,0 +1,139 @@
+"""Where a model's rule about the side of a surface ends, and how a path's length gets over that edge without a jump.
+
+A quadrant, the hole of a ring and the end of a cylinder are rules with an edge: on the two sides of it the taut paths
+differ by a finite length. A path may therefore break a rule at a price, and takes the shorter of the two:
+
+    length = min(path by the rule, path without it + price),   price = PRICE x distance from the rule's edge [m]
+
+At the edge the price is zero and both sides have the same length. Away from it the price is too high to matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic_round import principal
+from musculo.kernels.jit import kernel
+
+# Metres of length for every metre from the edge of a rule: steep, so that rules hold almost up to their edge.
+PRICE = 8.0
+# The same for the side of an ellipsoid or sphere: about what the way round on the quadrant's side, which no taut path
+# keeps to by itself, would be longer.
+TOLL = 2.0
+# The price of what cannot be broken.
+NEVER = 1e300
+_NONE = (0.0, 0.0, 0.0)
+
+
+@kernel
+def turn_near(reference, P, Q):
+    """The turn about z from P to Q that is within half a turn of the reference [rad]."""
+    return reference + principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]) - reference)
+
+
+@kernel
+def price_of_turn(r, reference, P, Q):
+    """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
+
+        price = PRICE r (pi - |turn - reference|),   turn - reference within (-pi, pi]
+
+    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter way already.
+    """
+    turn = turn_near(reference, P, Q)
+    off = turn - reference
+    d_P, d_Q = P[0] * P[0] + P[1] * P[1], Q[0] * Q[0] + Q[1] * Q[1]
+    if math.fabs(turn) <= math.pi or d_P == 0.0 or d_Q == 0.0:
+        return turn, NEVER, _NONE, _NONE
+    slope = -PRICE * r if off >= 0.0 else PRICE * r
+    to_P = (slope * P[1] / d_P, -slope * P[0] / d_P, 0.0)
+    to_Q = (-slope * Q[1] / d_Q, slope * Q[0] / d_Q, 0.0)
+    return turn, PRICE * r * (math.pi - math.fabs(off)), to_P, to_Q
+
+
+@kernel
+def price_of_end(half, P, Q):
+    """A cylinder of length 2 half left out: the contact's middle is taken where distances to the axis divide the chord.
+
+        price = PRICE (half - |z|),   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q)
+
+    Returns price (zero beyond the end), d(price)/dP, d(price)/dQ.
+    """
+    d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
+    whole = d_P + d_Q
+    if whole == 0.0:
+        return NEVER, _NONE, _NONE
+    z = (P[2] * d_Q + Q[2] * d_P) / whole
+    inside = half - math.fabs(z)
+    if inside <= 0.0:
+        return 0.0, _NONE, _NONE
+    slope = -PRICE if z >= 0.0 else PRICE
+    # dz/dd_P = (z_Q - z) / whole, and d_P grows along the radius
+    a, b = slope * (Q[2] - z) / whole, slope * (P[2] - z) / whole
+    p, q = (a / d_P if d_P > 0.0 else 0.0), (b / d_Q if d_Q > 0.0 else 0.0)
+    return PRICE * inside, (p * P[0], p * P[1], slope * d_Q / whole), (q * Q[0], q * Q[1], slope * d_P / whole)
+
+
+@kernel
+def toll_of_side(a, axis, sign, P, Q):
+    """What an ellipsoid (or sphere) with semi-axes a adds to the length of a path on the wrong side of its quadrant.
+
+        toll = TOLL min(-sign m_axis, a_axis (1 - |m / a|)),   m the chord's point nearest to the centre, over a
+
+    Zero where the chord passes the centre on the quadrant's side, and where it leaves the surface. On these surfaces
+    no taut path stays on a side by itself: the way round behind is a saddle, so there is no rule to keep, only this.
+    Returns toll, d(toll)/dP, d(toll)/dQ.
+    """
+    p = (P[0] / a[0], P[1] / a[1], P[2] / a[2])
+    d = (Q[0] / a[0] - p[0], Q[1] / a[1] - p[1], Q[2] / a[2] - p[2])
+    along = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+    if along == 0.0:
+        return 0.0, _NONE, _NONE
+    t = -(p[0] * d[0] + p[1] * d[1] + p[2] * d[2]) / along
+    if t <= 0.0 or t >= 1.0:
+        return 0.0, _NONE, _NONE
+    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
+    wrong = -sign * m[axis]
+    far = math.sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2])
+    left = 1.0 - far
+    if wrong <= 0.0 or left <= 0.0:
+        return 0.0, _NONE, _NONE
+    scale = TOLL * a[axis]
+    if wrong <= left:
+        # dm = (1 - t) dp + t dq + d dt, with dt = -((1 - t) dp + t dq) . d / |d|^2 - (dq - dp) . m / |d|^2
+        g = (-sign if axis == 0 else 0.0, -sign if axis == 1 else 0.0, -sign if axis == 2 else 0.0)
+        toll = scale * wrong
+    else:
+        g = (-m[0] / far, -m[1] / far, -m[2] / far)
+        toll = scale * left
+    gd = (g[0] * d[0] + g[1] * d[1] + g[2] * d[2]) / along
+    s = scale
+    to_P = (
+        s * ((1.0 - t) * (g[0] - gd * d[0]) + gd * m[0]) / a[0],
+        s * ((1.0 - t) * (g[1] - gd * d[1]) + gd * m[1]) / a[1],
+        s * ((1.0 - t) * (g[2] - gd * d[2]) + gd * m[2]) / a[2],
+    )
+    to_Q = (
+        s * (t * (g[0] - gd * d[0]) - gd * m[0]) / a[0],
+        s * (t * (g[1] - gd * d[1]) - gd * m[1]) / a[1],
+        s * (t * (g[2] - gd * d[2]) - gd * m[2]) / a[2],
+    )
+    return toll, to_P, to_Q
+
+
+@kernel
+def price_of_hole(R, P, Q):
+    """A ring passed outside instead of through its hole, where the chord crosses its plane beyond the ring.
+
+        price = PRICE min(|z_P|, |z_Q|)
+
+    Returns price (NEVER where the chord does not cross there), d(price)/dP, d(price)/dQ.
+    """
+    if (P[2] > 0.0) == (Q[2] > 0.0):
+        return NEVER, _NONE, _NONE
+    t = P[2] / (P[2] - Q[2])
+    x, y = P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1])
+    if x * x + y * y <= R * R:
+        return NEVER, _NONE, _NONE
+    if math.fabs(P[2]) <= math.fabs(Q[2]):
+        return PRICE * math.fabs(P[2]), (0.0, 0.0, PRICE if P[2] > 0.0 else -PRICE), _NONE
+    return PRICE * math.fabs(Q[2]), _NONE, (0.0, 0.0, PRICE if Q[2] > 0.0 else -PRICE)

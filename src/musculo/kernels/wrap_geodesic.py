@@ -1,0 +1,437 @@
+"""Exact wrapping: which surfaces stand in the way of which stretch of a path, and the taut path over them.
+
+A stretch lies between two path points that follow each other in this pose. A surface acts on every stretch in its
+range, in the order in which the path meets the surfaces in the model's default pose; it is in contact where its
+geodesic has a length. No surface is given to one stretch at the cost of another, so nothing jumps where OpenSim
+changes its choice.
+"""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic import (
+    ABSENT,
+    AS_QUADRANT,
+    CONTACT,
+    END_GAIN,
+    FIRST,
+    FIRST_TANGENT,
+    FREE,
+    HELD,
+    LAST,
+    LAST_TANGENT,
+    OTHER_SIDE,
+    RESULT_ROWS,
+    SIDE,
+    SIDE_TURN,
+    START_GAIN,
+    Surfaces,
+    geodesic_stretch,
+    work_rows,
+)
+from musculo.kernels.geodesic import (
+    ARC as GEODESIC_ARC,
+)
+from musculo.kernels.geodesic_price import NEVER, price_of_end, price_of_hole, price_of_turn, toll_of_side, turn_near
+from musculo.kernels.geodesic_round import principal
+from musculo.kernels.jit import kernel
+from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
+from musculo.kernels.path import (
+    ARC,
+    BODY,
+    CYLINDER,
+    ELLIPSOID,
+    ENTRY_ROWS,
+    EXTRA,
+    GAIN,
+    OWNER,
+    PLACE,
+    POINT,
+    SEEN,
+    SLOT,
+    TAG_ROWS,
+    TANGENT,
+    TORUS,
+    first_entry,
+    fixed_rotation_of,
+    move_entry,
+)
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import (
+    accumulate3,
+    add,
+    cross,
+    dot,
+    load3,
+    matmul,
+    rotate,
+    rotate_back,
+    scale,
+    store3,
+    subtract,
+)
+
+_POSE_ROWS = 12
+# What it costs, d/dP and d/dQ in ground: to pass at all, to break the rule about the side, to leave a cylinder out.
+_PRICE, _TO_P, _TO_Q = 0, 1, 4
+_PRICE_ROWS = 7
+_PRICES = 3
+# What an obstacle may do: keep its rules, break the one about its side, be left out.
+_OPTIONS = 3
+# Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
+_SURFACE, _WRAP, _OPTION, _BEST = range(4)
+OBSTACLE_TAGS = 4
+
+
+@kernel
+def geodesic_rows(most):
+    """Rows of scratch for stretches of at most so many obstacles."""
+    return (_POSE_ROWS + RESULT_ROWS + _PRICES * _PRICE_ROWS) * most + work_rows(most)
+
+
+@kernel
+def most_wraps(paths):
+    """Wraps of the path that has the most."""
+    most = 0
+    for k in range(paths.first_wrap.size - 1):
+        most = max(most, paths.first_wrap[k + 1] - paths.first_wrap[k])
+    return most
+
+
+@kernel
+def _surface_pose(paths, surface, motion, lane):
+    """(R, p) of a surface in ground."""
+    node = paths.surface_node[surface] * MOTION_ROWS
+    R_N = load_rotation(motion, node + ROTATION, lane)
+    R = matmul(R_N, fixed_rotation_of(paths.surface_R, surface))
+    p = (paths.surface_p[surface, 0], paths.surface_p[surface, 1], paths.surface_p[surface, 2])
+    return R, add(load3(motion, node + POSITION, lane), rotate(R_N, p))
+
+
+@kernel
+def _acts(paths, wrap, k, a, b):
+    """Whether a wrap of path k acts between its points a and b: both in range, neither fixed inside the surface."""
+    if paths.surface_active[paths.wrap_surface[wrap]] == 0:
+        return False
+    if a < paths.wrap_range[wrap, 0] or b > paths.wrap_range[wrap, 1]:
+        return False
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    return paths.seen_inside[row + a] == 0 and paths.seen_inside[row + b] == 0
+
+
+@kernel
+def _reference(paths, wrap, k, a, b):
+    """The turn about a cylinder's axis from point a to point b in the default pose, as OpenSim's path takes it."""
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
+    if paths.wrap_stretch[wrap, 0] == a and paths.wrap_stretch[wrap, 1] == b:
+        turn += 2.0 * math.pi * paths.wrap_turns[wrap]
+    return turn
+
+
+@kernel
+def _store_price(C, row, R, price, to_P, to_Q, lane):
+    """Keep a price and its slopes, turned from the surface's frame into ground."""
+    C[row + _PRICE, lane] = price
+    store3(C, row + _TO_P, lane, rotate(R, to_P))
+    store3(C, row + _TO_Q, lane, rotate(R, to_Q))
+
+
+@kernel
+def _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane):
+    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs."""
+    kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
+    none = (0.0, 0.0, 0.0)
+    _store_price(C, prices, R, 0.0, none, none, lane)
+    _store_price(C, prices + _PRICE_ROWS, R, NEVER, none, none, lane)
+    _store_price(C, prices + 2 * _PRICE_ROWS, R, NEVER, none, none, lane)
+    side, turn = FREE, 0.0
+    if kind == CYLINDER:
+        r = paths.surface_size[surface, 0]
+        if sign != 0.0 and axis < 2:
+            side = HELD
+            turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q)
+            _store_price(C, prices + _PRICE_ROWS, R, price, to_P, to_Q, lane)
+        price, to_P, to_Q = price_of_end(0.5 * paths.surface_size[surface, 1], P, Q)
+        _store_price(C, prices + 2 * _PRICE_ROWS, R, price, to_P, to_Q, lane)
+        if price <= 0.0:
+            side = ABSENT
+    elif kind == TORUS:
+        side = AS_QUADRANT
+        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 1], P, Q)
+        _store_price(C, prices + _PRICE_ROWS, R, price, to_P, to_Q, lane)
+    elif sign != 0.0:
+        x = paths.surface_size[surface, 0]
+        size = (x, x, x)
+        if kind == ELLIPSOID:
+            size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
+        price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+        _store_price(C, prices, R, price, to_P, to_Q, lane)
+    C[g + SIDE, lane] = side
+    C[g + SIDE_TURN, lane] = turn
+
+
+@kernel
+def _misses(kind, size, P, Q):
+    """Whether the chord P Q (the surface's frame) passes a cylinder, sphere or ellipsoid by without touching it."""
+    if kind == TORUS:
+        return False
+    a = size[0]
+    b, c = (size[1], size[2]) if kind == ELLIPSOID else (a, a)
+    p = (P[0] / a, P[1] / b, 0.0 if kind == CYLINDER else P[2] / c)
+    d = (Q[0] / a - p[0], Q[1] / b - p[1], 0.0 if kind == CYLINDER else Q[2] / c - p[2])
+    along = dot(d, d)
+    t = -dot(p, d) / along if along > 0.0 else 0.0
+    t = min(1.0, max(0.0, t))
+    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
+    return dot(m, m) > 1.0
+
+
+@kernel
+def _gather(paths, k, e, motion, C, I, base, tags, most, lane):
+    """List the obstacles between entries e and e + 1 with their poses and rules; returns how many."""
+    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
+    P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    n = 0
+    alone = paths.first_wrap[k + 1] == paths.first_wrap[k] + 1
+    for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
+        wrap = paths.wrap_order[i]
+        if _acts(paths, wrap, k, a, b):
+            surface = paths.wrap_surface[wrap]
+            R, p = _surface_pose(paths, surface, motion, lane)
+            x = base + _POSE_ROWS * n
+            for j in range(9):
+                C[x + j, lane] = R[j]
+            store3(C, x + 9, lane, p)
+            g = base + _POSE_ROWS * most + RESULT_ROWS * n
+            prices = base + (_POSE_ROWS + RESULT_ROWS) * most + _PRICES * _PRICE_ROWS * n
+            P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
+            if alone and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
+                # the straight line is the path, unless the side is held against it
+                if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
+                    continue
+                if math.fabs(turn_near(_reference(paths, wrap, k, a, b), P, Q)) <= math.pi:
+                    continue
+            _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane)
+            t = tags + n
+            I[t + _SURFACE * most, lane] = surface
+            I[t + _WRAP * most, lane] = wrap
+            n += 1
+    return n
+
+
+@kernel
+def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
+    """The taut path with every obstacle's option in force; its length without prices, and its status."""
+    G = base + _POSE_ROWS * most
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    W = base + (_POSE_ROWS + RESULT_ROWS + _PRICES * _PRICE_ROWS) * most
+    for j in range(n):
+        C[G + RESULT_ROWS * j + CONTACT, lane] = -1.0
+    return geodesic_stretch(surfaces, I, tags, n, P, Q, C, base, C, G, C, W, lane)
+
+
+@kernel
+def _set_options(n, C, I, base, tags, most, row, lane):
+    """Put the options of a row of tags into force."""
+    G = base + _POSE_ROWS * most
+    for j in range(n):
+        option = I[tags + row * most + j, lane]
+        if option == 1:
+            C[G + RESULT_ROWS * j + SIDE, lane] = FREE
+        elif option == 2:
+            C[G + RESULT_ROWS * j + SIDE, lane] = ABSENT
+
+
+@kernel
+def _price_of(n, number, C, I, base, tags, most, lane):
+    """Spell a number as options, one an obstacle, and add up what they cost; NEVER where one cannot be taken."""
+    G = base + _POSE_ROWS * most
+    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    total = 0.0
+    for j in range(n):
+        option = number % _OPTIONS
+        number //= _OPTIONS
+        I[tags + _OPTION * most + j, lane] = option
+        if option > 0:
+            price = C[prices + _PRICE_ROWS * (_PRICES * j + option) + _PRICE, lane]
+            if price >= NEVER or C[G + RESULT_ROWS * j + SIDE, lane] == ABSENT:
+                return NEVER
+            total += price
+    return total
+
+
+@kernel
+def _shortest(paths, n, P, Q, C, I, base, tags, most, lane):
+    """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
+
+    Returns (price, status).
+    """
+    G = base + _POSE_ROWS * most
+    d = subtract(Q, P)
+    straight = math.sqrt(dot(d, d))
+    best, status = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+    price, toll = 0.0, 0.0
+    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    for j in range(n):
+        toll += C[prices + _PRICE_ROWS * _PRICES * j + _PRICE, lane]
+    for j in range(n):
+        I[tags + _BEST * most + j, lane] = 0
+    combinations = 1
+    for _ in range(n):
+        combinations *= _OPTIONS
+    solved_best = True
+    for number in range(1, combinations):
+        cost = _price_of(n, number, C, I, base, tags, most, lane)
+        if cost >= best - straight:
+            continue
+        kept = _sides(n, C, G, lane)
+        _set_options(n, C, I, base, tags, most, _OPTION, lane)
+        length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+        length += cost
+        solved_best = length < best
+        _restore_sides(n, C, G, kept, lane)
+        if solved_best:
+            best, price, status = length, cost, outcome
+            for j in range(n):
+                I[tags + _BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
+    if not solved_best:
+        kept = _sides(n, C, G, lane)
+        _set_options(n, C, I, base, tags, most, _BEST, lane)
+        _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+        _restore_sides(n, C, G, kept, lane)
+    if toll > 0.0 and status < OTHER_SIDE:
+        status = OTHER_SIDE
+    return price + toll, status
+
+
+@kernel
+def _sides(n, C, G, lane):
+    """How the rules hold the sides of all obstacles, as one number."""
+    kept = 0
+    for j in range(n - 1, -1, -1):
+        kept = 4 * kept + int(C[G + RESULT_ROWS * j + SIDE, lane])
+    return kept
+
+
+@kernel
+def _restore_sides(n, C, G, kept, lane):
+    """Undo `_set_options`."""
+    for j in range(n):
+        C[G + RESULT_ROWS * j + SIDE, lane] = kept % 4
+        kept //= 4
+
+
+@kernel
+def _press(e, slot, gain, C, I, S, first, lane):
+    """Unit tension's force on the point of entry e and on the surface, where the length depends on the place of the
+    one relative to the other beyond what straight pieces say: d(length) = gain . (dp_point - dp_surface)."""
+    P = load3(C, e * ENTRY_ROWS + PLACE, lane)
+    accumulate3(C, e * ENTRY_ROWS + GAIN, lane, gain)
+    own = first + 6 * I[e * TAG_ROWS + SLOT, lane]
+    accumulate3(S, own, lane, scale(-1.0, cross(P, gain)))
+    accumulate3(S, own + 3, lane, scale(-1.0, gain))
+    other = first + 6 * slot
+    accumulate3(S, other, lane, cross(P, gain))
+    accumulate3(S, other + 3, lane, gain)
+
+
+@kernel
+def _gains(paths, k, e, n, C, I, S, base, tags, most, lane):
+    """Forces of ends inside surfaces, and of prices paid, between entries e and e + 1."""
+    first = 6 * paths.first_slot[k]
+    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    for j in range(n):
+        g = base + _POSE_ROWS * most + RESULT_ROWS * j
+        slot = paths.wrap_slot[I[tags + _WRAP * most + j, lane]]
+        _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
+        _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
+        option = I[tags + _BEST * most + j, lane]
+        for paid in range(2):
+            row = prices + _PRICE_ROWS * (_PRICES * j + paid * option)
+            if paid == 0 or option > 0:
+                _press(e, slot, load3(C, row + _TO_P, lane), C, I, S, first, lane)
+                _press(e + 1, slot, load3(C, row + _TO_Q, lane), C, I, S, first, lane)
+
+
+@kernel
+def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
+    """Fill entry `at` with a contact."""
+    c, t = at * ENTRY_ROWS, at * TAG_ROWS
+    for j in range(ENTRY_ROWS):
+        C[c + j, lane] = 0.0
+    store3(C, c + PLACE, lane, x)
+    store3(C, c + SEEN, lane, x)
+    store3(C, c + TANGENT, lane, tangent)
+    C[c + ARC, lane] = arc
+    I[t + SLOT, lane] = paths.wrap_slot[wrap]
+    I[t + BODY, lane] = paths.surface_body[paths.wrap_surface[wrap]]
+    I[t + OWNER, lane] = wrap
+    I[t + POINT, lane] = 0
+
+
+@kernel
+def _insert(paths, e, end, n, C, I, base, tags, most, lane):
+    """Put the contacts of a stretch behind entry e of a path that ends before `end`; returns how many entries came."""
+    touching = 0
+    for j in range(n):
+        if C[base + _POSE_ROWS * most + RESULT_ROWS * j + CONTACT, lane] > 0.0:
+            touching += 1
+    if touching > 0:
+        for j in range(end - 1, e, -1):
+            move_entry(C, I, j, j + 2 * touching, lane)
+    at = e + 1
+    for j in range(n):
+        g = base + _POSE_ROWS * most + RESULT_ROWS * j
+        if C[g + CONTACT, lane] > 0.0:
+            wrap = I[tags + _WRAP * most + j, lane]
+            x, t = load3(C, g + FIRST, lane), load3(C, g + FIRST_TANGENT, lane)
+            _put_contact(paths, wrap, at, x, t, 0.0, C, I, lane)
+            x, t = load3(C, g + LAST, lane), load3(C, g + LAST_TANGENT, lane)
+            _put_contact(paths, wrap, at + 1, x, t, C[g + GEODESIC_ARC, lane], C, I, lane)
+            at += 2
+    return 2 * touching
+
+
+@kernel
+def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
+    """Put contacts into all current paths: taut over every surface in the way.
+
+    Rules (the kernels `geodesic_stretch` and `geodesic_price` say more):
+        Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
+                 one of the two is fixed inside it, as OpenSim leaves such segments alone.
+        Order    of the surfaces on a stretch: as the path meets them in the model's default pose.
+        Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose, for
+                 half a turn of its ends about the axis either way; without one, the shorter way. Ellipsoid and sphere:
+                 the shortest path, with a toll where the chord passes the centre on the wrong side of a quadrant.
+        End      a cylinder ends where its length does.
+        Edges    of these rules are crossed at a price, so that the length is continuous.
+
+    Args:
+        motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
+            than its entries need, I has OBSTACLE_TAGS most rows more. S: (6 slots, lanes), forces on nodes are added.
+        status: (paths, lanes), written: the highest `geodesic_stretch` status of the path's stretches.
+    """
+    n_paths = paths.first_point.size - 1
+    entries = first_entry(paths, n_paths)
+    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
+    for k in range(n_paths):
+        status[k, lane] = 0
+        if paths.first_wrap[k + 1] == paths.first_wrap[k]:
+            continue
+        e = first_entry(paths, k)
+        end = e + counts[k, lane]
+        while e < end - 1:
+            n = _gather(paths, k, e, motion, C, I, base, tags, most, lane)
+            came = 0
+            if n > 0:
+                P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+                price, outcome = _shortest(paths, n, P, Q, C, I, base, tags, most, lane)
+                C[e * ENTRY_ROWS + EXTRA, lane] = price
+                status[k, lane] = max(status[k, lane], outcome)
+                _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
+                came = _insert(paths, e, end, n, C, I, base, tags, most, lane)
+            end += came
+            e += came + 1
+        counts[k, lane] = end - first_entry(paths, k)
