@@ -96,16 +96,17 @@ def main() -> None:
                 peer.lengths()
                 peer.arms()
 
-        one = time_of(lambda m=model, q=q: muscle_geometry(m, q, wrapping="opensim", threads=1), FRAMES)
-        through = time_of(
-            lambda m=model, q=q: muscle_geometry(m, q, wrapping="opensim", threads=1).moment_arm_independent, FRAMES
-        )
         lengths: Timing = time_of(all_lengths, POSES, 3)
         arms: Timing = time_of(all_arms, POSES, 3)
-        # we always compute both, so the same time stands against OpenSim's lengths alone
-        report(f"{title} lengths", one, "OpenSim", lengths, "")
-        report(f"{title} lengths and moment arms", one, "OpenSim", arms, "2000x")
-        report("  with couplings (r J)", through, "OpenSim", arms, "")
+        for w in ("geodesic", "opensim"):
+            one = time_of(lambda m=model, q=q, w=w: muscle_geometry(m, q, wrapping=w, threads=1), FRAMES)
+            through = time_of(
+                lambda m=model, q=q, w=w: muscle_geometry(m, q, wrapping=w, threads=1).moment_arm_independent, FRAMES
+            )
+            # we always compute both, so the same time stands against OpenSim's lengths alone
+            report(f"{title} lengths, {w}", one, "OpenSim", lengths, "")
+            report(f"{title} lengths and moment arms, {w}", one, "OpenSim", arms, "2000x")
+            report("  with couplings (r J)", through, "OpenSim", arms, "")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ LAYERS = (
     "spatial",
     "kernels",
     "functions",
+    "signals",
     "model",
     "results",
     "io",

@@ -26,6 +26,23 @@ _HOME = {
         "Unsupported",
     ),
     "musculo.io": ("read_osim", "write_osim"),
+    "musculo.io.c3d": ("read_c3d",),
+    "musculo.io.external_loads": ("read_external_loads", "write_external_loads"),
+    "musculo.io.markers": ("read_markers",),
+    "musculo.io.netcdf": ("read_netcdf", "write_netcdf"),
+    "musculo.io.storage": ("read_storage", "write_storage"),
+    "musculo.io.trc": ("read_trc", "write_trc"),
+    "musculo.results.external_loads": ("ExternalForce", "ExternalLoads"),
+    "musculo.results.force_plates": ("ForcePlate", "plates_to_table"),
+    "musculo.results.labelled": ("labelled",),
+    "musculo.results.markers": ("Markers",),
+    "musculo.results.provenance": ("Provenance",),
+    "musculo.results.recording": ("Recording",),
+    "musculo.results.table": ("Table",),
+    "musculo.signals.events": ("events_from_force", "events_from_markers"),
+    "musculo.signals.lowpass": ("lowpass",),
+    "musculo.signals.natural": ("NaturalSpline", "resample", "smoothing_spline", "time_derivative"),
+    "musculo.signals.residual": ("residual_cutoff",),
     "musculo.model.model": ("Model",),
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
@@ -64,6 +81,8 @@ _HOME = {
     "musculo.muscle.capacity": ("active_force_capacity",),
     "musculo.muscle.curves": ("muscle_curves",),
     "musculo.muscle.geometry": ("muscle_geometry", "path_geometry"),
+    "musculo.muscle.moment_arm_derivatives": ("moment_arm_derivatives",),
+    "musculo.muscle.path_forces": ("path_generalized_forces", "path_tensions"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
     "musculo.dynamics.energy": (
         "center_of_mass",
@@ -84,7 +103,10 @@ __all__ = [
     "CustomJoint",
     "CylindricalJoint",
     "EllipsoidJoint",
+    "ExternalForce",
     "ExternalLoad",
+    "ExternalLoads",
+    "ForcePlate",
     "FreeJoint",
     "GimbalJoint",
     "InvalidFile",
@@ -93,15 +115,20 @@ __all__ = [
     "Joint",
     "Kinematics",
     "Marker",
+    "Markers",
     "Model",
     "MusculoError",
+    "NaturalSpline",
     "PinJoint",
     "Placement",
     "PlanarJoint",
+    "Provenance",
+    "Recording",
     "ScapulothoracicJoint",
     "ScrewJoint",
     "SingularSystem",
     "SliderJoint",
+    "Table",
     "UniversalJoint",
     "UnknownName",
     "Unsupported",
@@ -114,25 +141,47 @@ __all__ = [
     "change_coordinates",
     "coordinate_rates",
     "embedding_of",
+    "events_from_force",
+    "events_from_markers",
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",
     "joint_reactions",
     "kinematics",
     "kinetic_energy",
+    "labelled",
+    "lowpass",
     "mass_matrix",
+    "moment_arm_derivatives",
     "momentum",
     "muscle_curves",
     "muscle_equilibrium",
     "muscle_force",
     "muscle_geometry",
+    "path_generalized_forces",
     "path_geometry",
+    "path_tensions",
+    "plates_to_table",
     "potential_energy",
+    "read_c3d",
+    "read_external_loads",
+    "read_markers",
+    "read_netcdf",
     "read_osim",
+    "read_storage",
+    "read_trc",
+    "resample",
+    "residual_cutoff",
+    "smoothing_spline",
     "speeds_from_rates",
+    "time_derivative",
     "total_mass",
     "with_quaternions",
+    "write_external_loads",
+    "write_netcdf",
     "write_osim",
+    "write_storage",
+    "write_trc",
 ]
 
 if TYPE_CHECKING:
@@ -160,6 +209,12 @@ if TYPE_CHECKING:
         Unsupported,
     )
     from musculo.io import read_osim, write_osim
+    from musculo.io.c3d import read_c3d
+    from musculo.io.external_loads import read_external_loads, write_external_loads
+    from musculo.io.markers import read_markers
+    from musculo.io.netcdf import read_netcdf, write_netcdf
+    from musculo.io.storage import read_storage, write_storage
+    from musculo.io.trc import read_trc, write_trc
     from musculo.model.body import Body, Marker, Placement
     from musculo.model.constraint import CoordinateCoupler
     from musculo.model.coordinate import Coordinate
@@ -186,6 +241,19 @@ if TYPE_CHECKING:
     from musculo.muscle.curves import muscle_curves
     from musculo.muscle.equilibrium import muscle_equilibrium, muscle_force
     from musculo.muscle.geometry import muscle_geometry, path_geometry
+    from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
+    from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+    from musculo.results.external_loads import ExternalForce, ExternalLoads
+    from musculo.results.force_plates import ForcePlate, plates_to_table
+    from musculo.results.labelled import labelled
+    from musculo.results.markers import Markers
+    from musculo.results.provenance import Provenance
+    from musculo.results.recording import Recording
+    from musculo.results.table import Table
+    from musculo.signals.events import events_from_force, events_from_markers
+    from musculo.signals.lowpass import lowpass
+    from musculo.signals.natural import NaturalSpline, resample, smoothing_spline, time_derivative
+    from musculo.signals.residual import residual_cutoff
 
 
 def __getattr__(name: str) -> Any:

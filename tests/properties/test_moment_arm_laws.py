@@ -7,45 +7,15 @@ import pytest
 
 import musculo
 from dynamics_models import random_q, random_state, random_tree
-from musculo.embedding.rates import turning_joints
-from musculo.functions import SimmSpline
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
-from musculo.model.force import Muscle
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
+from musculo.model.path import PathPoint
 from musculo.muscle.geometry import muscle_geometry
 from musculo.muscle.paths import compiled_paths
 from support.complex_kernels import ComplexKernels, slope, step
+from support.path_models import with_muscles
 
 # Both sides are exact; only rounding along at most 18 joints remains.
 ROUNDING = 1e-12
-KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
-
-
-def with_muscles(model, rng, muscles=12):
-    """Points of all kinds on random bodies and joint frames; moving ones follow coordinates with u = qdot."""
-    frames = [*model.body_names, "ground", *(f"/jointset/{j.name}/{j.parent.name}" for j in model.joints)]
-    turning = {column for joint in turning_joints(model) for column in joint.q}
-    plain = [name for k, name in enumerate(model.coordinate_names) if k not in turning]
-    made = []
-    for i in range(muscles):
-        points = []
-        for k in range(int(rng.integers(2, 6))):
-            name, frame, at = f"p{k}", str(rng.choice(frames)), tuple(rng.uniform(-0.3, 0.3, 3))
-            draw = rng.uniform()
-            if draw < 0.2:
-                # states are 0.3 to 0.7 from zero, so no edge is near
-                points.append(
-                    ConditionalPathPoint(name, frame, at, coordinate=str(rng.choice(plain)), range=(0.0, 9.0))
-                )
-            elif draw < 0.5:
-                x, y, z = (SimmSpline(KNOTS, tuple(rng.uniform(-0.2, 0.2, 5))) for _ in range(3))
-                a, b = (str(n) for n in rng.choice(plain, 2))
-                points.append(MovingPathPoint(name, frame, x=x, y=y, z=z, x_coordinate=a, y_coordinate=b))
-            else:
-                points.append(PathPoint(name, frame, at))
-        ends = (PathPoint("origin", "ground", (0.1, 0.2, 0.3)), PathPoint("end", str(rng.choice(model.body_names))))
-        made.append(Muscle(f"m{i}", "Thelen2003Muscle", path=Path((ends[0], *points, ends[1]))))
-    return model.replace(forces=tuple(made))
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])

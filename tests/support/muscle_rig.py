@@ -15,8 +15,9 @@ KINDS = (
     "Schutte1993Muscle_Deprecated",
     "Delp1990Muscle_Deprecated",
     "RigidTendonMuscle",
+    "Thelen2003Muscle_Deprecated",
 )
-ELASTIC = KINDS[:5]
+ELASTIC = tuple(kind for kind in KINDS if kind != "RigidTendonMuscle")
 MAX_FORCE, OPTIMAL, SLACK = 1000.0, 0.1, 0.2
 
 

@@ -17,7 +17,7 @@ from support.muscle_rig import KINDS, model_of, muscle, one_of_each
 ROUNDING = 1e-12
 # OpenSim's coefficients of De Groote and Fregly make f_L(1) = 1 to nine digits, f_V(0) = 1 to four.
 DGF_PEAK, DGF_ISOMETRIC = 1e-9, 2e-4
-MILLARD, THELEN, DGF, SCHUTTE, DELP, RIGID = KINDS
+MILLARD, THELEN, DGF, SCHUTTE, DELP, RIGID, OLD_THELEN = KINDS
 COMPLEX_STEP = 1e-30
 
 

@@ -18,7 +18,7 @@ from support.muscle_rig import ELASTIC, KINDS, MAX_FORCE, OPTIMAL, SLACK, model_
 # Newton stops where a step is 1e-9 of the lengths; the step squares the error, but for kinks in the curves.
 BALANCE = 1e-9 * MAX_FORCE
 ROUNDING = 1e-12
-MILLARD, THELEN, DGF, SCHUTTE, DELP, RIGID = KINDS
+MILLARD, THELEN, DGF, SCHUTTE, DELP, RIGID, OLD_THELEN = KINDS
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +141,48 @@ def test_static_method_ignores_the_speed_as_opensim_does():
     assert abs(muscle_equilibrium(model, 0.31, 0.4, 0.5).fiber_length - still.fiber_length) > 1e-4
 
 
+@pytest.mark.parametrize("method", ["exact", "opensim"])
+def test_a_frame_does_not_depend_on_its_neighbours(model, method):
+    """Eight frames are solved at once; each ends when it has its own answer, wherever it stands among the others."""
+    length, speed, activation = states(model, n=21, seed=9)
+    together = muscle_equilibrium(model, length, speed, activation, method=method)
+    order = np.random.default_rng(1).permutation(len(length))
+    shuffled = muscle_equilibrium(model, length[order], speed[order], activation[order], method=method)
+    for field in ("tendon_force", "fiber_length", "fiber_velocity", "pennation", "stiffness", "status"):
+        assert (getattr(shuffled, field) == getattr(together, field)[order]).all(), field
+    alone = [muscle_equilibrium(model, length[k], speed[k], activation[k], method=method) for k in range(len(length))]
+    assert_allclose([r.tendon_force for r in alone], together.tendon_force, atol=BALANCE)
+    assert_allclose([r.pennation for r in alone], together.pennation, atol=1e-9)
+    assert ([r.status for r in alone] == together.status).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_length_speed_and_activation_has_an_answer(kind):
+    """Paths of a micrometre and of a million kilometres, at any speed."""
+    model = model_of(muscle(kind, pennation_angle_at_optimal=0.3))
+    L, v, a = np.meshgrid([0.0, 1e-6, 0.2, 0.25, 0.3, 1.0, 1e3, 1e9], [0.0, 0.1, -0.1, 1e12, -1e12], [0.0, 0.5, 1.0])
+    for method in ("exact", "opensim"):
+        r = muscle_equilibrium(model, L.reshape(-1, 1), v.reshape(-1, 1), a.reshape(-1, 1), method=method)
+        assert r.converged
+        # an exponential tendon carries more than a float64 holds before it is a kilometre long
+        assert np.isfinite(r.tendon_force[L.ravel() <= 1.0]).all()
+        assert (r.tendon_force >= 0.0).all()
+        assert np.isfinite(r.fiber_length).all()
+
+
+def test_old_thelen_is_hill_with_damping_inside():
+    """v = (F - a f_L) / (a f_L + F / Af + d) shortening, b = (2 + 2 / Af) (a f_L Flen - F) / (Flen - 1) lengthening."""
+    model = model_of(muscle(OLD_THELEN))
+    a, speed = 0.6, 10.0 * OPTIMAL * (5.0 + 0.6 * 5.0) / 10.0
+    for rate in (-0.2, 0.1):
+        r = muscle_equilibrium(model, 0.305, rate, a)
+        x = r.fiber_length[0] / OPTIMAL
+        pull, force = a * math.exp(-((x - 1.0) ** 2) / 0.5), r.active_fiber_force[0] / MAX_FORCE
+        b = pull + force / 0.3 if rate < 0.0 else (2.0 + 2.0 / 0.3) * (1.8 * pull - force) / 0.8
+        assert_allclose((force - pull) / (b + 0.05), rate / speed, rtol=1e-9)
+        assert_allclose(r.passive_fiber_force[0], MAX_FORCE * math.exp(4.0 * (x - 1.0) / 0.6 - 4.0), rtol=1e-9)
+
+
 def test_shapes_broadcast(model):
     n = len(model.muscles)
     single = muscle_equilibrium(model, 0.3, 0.0, 0.5)
@@ -162,10 +204,12 @@ def test_activation_rates_by_hand(model):
     g = 0.5 * math.tanh(0.1 * (e - a))
     assert_allclose(rates[DGF], (e - a) * ((0.5 + g) / (0.015 * k) + (0.5 - g) * k / 0.060))
     assert_allclose(rates[SCHUTTE], (e - a) * (7.667 * e + 1.459854) / 0.1)
+    assert_allclose(rates[OLD_THELEN], (e - a) / 0.01)
     assert rates[RIGID] == 0.0
     falling = dict(zip(model.muscle_names, activation_rate(model, a, e), strict=True))
     assert_allclose(falling[THELEN], (a - e) * (0.5 + 1.5 * e) / 0.050)
     assert_allclose(falling[DELP], (a - e) * 1.459854 / 0.1)
+    assert_allclose(falling[OLD_THELEN], (a - e) / 0.04)
     assert_allclose(activation_rate(model, 0.4, 0.4), 0.0)
 
 
@@ -207,6 +251,12 @@ def test_pennation_near_ninety_degrees_is_refused(kind, angle):
         ({"parameters": (("fiber_damping", -1.0),)}, "fiber_damping is -1; give zero or more"),
         ({"parameters": (("activation_time_constant", 0.0),)}, "activation_time_constant is 0; give a number above"),
         ({"parameters": (("fiber_damping", "none"),)}, "fiber_damping is 'none'; give a number"),
+        ({"parameters": (("minimum_activation", 2.0),)}, "minimum_activation is 2; give zero or more and less than 1"),
+        ({"parameters": (("minimum_activation", -0.1),)}, "minimum_activation is -0.1; give zero or more"),
+        ({"parameters": (("maximum_pennation_angle", 2.0),)}, "maximum_pennation_angle is 2 rad; .* right angle"),
+        ({"max_contraction_velocity": math.nan}, "max_contraction_velocity is nan; give a number above zero"),
+        ({"optimal_fiber_length": 0.0}, "optimal_fiber_length is 0; give a number above zero"),
+        ({"optimal_fiber_length": math.nan}, "optimal_fiber_length is nan; give a number above zero"),
     ],
 )
 def test_impossible_parameters_name_the_muscle(changes, message):
@@ -219,6 +269,19 @@ def test_unknown_kinds_are_named():
         muscle_equilibrium(model_of(muscle("Blob2020Muscle")), 0.3, 0.0, 0.5)
 
 
+def test_a_fibre_with_a_mass_is_refused_with_the_way_out():
+    message = r"muscle 'm' is a Millard2012AccelerationMuscle, whose fibre has a mass.*make it a Millard2012Equilibrium"
+    with pytest.raises(Unsupported, match=message):
+        muscle_equilibrium(model_of(muscle("Millard2012AccelerationMuscle")), 0.3, 0.0, 0.5)
+
+
+@pytest.mark.parametrize("kind", [SCHUTTE, DELP, OLD_THELEN])
+def test_deprecated_kinds_refuse_speeds_that_are_none(kind):
+    """They do not move by it, but OpenSim's rule for their capacity does."""
+    with pytest.raises(InvalidModel, match=r"muscle 'm': its max_contraction_velocity is nan"):
+        active_force_capacity(model_of(muscle(kind, max_contraction_velocity=math.nan)), 0.3, 0.1, method="opensim")
+
+
 def test_bad_arrays_are_placed(model):
     n = len(model.muscles)
     bad = np.full((3, n), 0.3)
@@ -229,6 +292,10 @@ def test_bad_arrays_are_placed(model):
         muscle_equilibrium(model, 0.3, [0.0, 1.0], 0.5)
     with pytest.raises(InvalidInput, match=r"activation is 1.5; give numbers from 0 to 1"):
         muscle_equilibrium(model, 0.3, 0.0, 1.5)
+    with pytest.raises(InvalidInput, match=r"activation is -0.2; give numbers from 0 to 1"):
+        muscle_equilibrium(model, 0.3, 0.0, -0.2)
+    with pytest.raises(InvalidInput, match=r"device 'tpu' is neither 'cpu' nor 'gpu'"):
+        muscle_equilibrium(model, 0.3, 0.0, 0.5, device="tpu")
     with pytest.raises(InvalidInput, match="length is -1 m; a length is zero or more"):
         muscle_equilibrium(model, -1.0, 0.0, 0.5)
     with pytest.raises(InvalidInput, match="different numbers of frames"):

@@ -78,15 +78,40 @@ print(counts.sum(), abs(length.T - g.length).max(), abs(speed.T - g.speed).max()
       abs(arms.T - g.moment_arm[:, :, 0]).max(), (counts.T != g.path_points.count).sum())
 """
 
+# The whole road from coordinates to lengths and moment arms, with geodesics; the model of `SCRIPT`.
+GEODESIC = (
+    SCRIPT[: SCRIPT.index("p, k, lanes =")]
+    + """
+from musculo.kernels.path_cuda import paths_on_gpu
+c, p = compiled(model), compiled_paths(model, True)
+g = muscle_geometry(model, q)
+for literal in (False, True):
+    length, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, q, literal)
+    g = muscle_geometry(model, q, wrapping="opensim" if literal else "geodesic")
+    print(abs(length - g.length).max(), abs(arms - g.moment_arm).max())
+"""
+)
 
-def test_simulated_gpu_agrees_with_cpu():
-    """All surfaces, two wraps on one path, and points that come, go and move."""
+
+def simulated(script):
+    """The numbers a script prints under the simulator."""
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
     if "No module named 'numba.cuda" in done.stderr:
         pytest.skip("this Numba has no CUDA simulator")
     assert done.returncode == 0, done.stderr[-2000:]
-    points, *errors, different = (float(x) for x in done.stdout.split())
+    return [float(x) for x in done.stdout.split()]
+
+
+def test_simulated_gpu_takes_the_whole_road():
+    errors = simulated(GEODESIC)
+    assert len(errors) == 4
+    assert max(errors) < ROUNDING
+
+
+def test_simulated_gpu_agrees_with_cpu():
+    """All surfaces, two wraps on one path, and points that come, go and move."""
+    points, *errors, different = simulated(SCRIPT)
     # six paths of two ends in three frames, and contacts on most of them
     assert points > 50
     assert max(errors) < ROUNDING

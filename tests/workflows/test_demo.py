@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import musculo
 from musculo.cli.main import main
 from musculo.demo import MODEL_FILE, leg_swing
-from musculo.demo.storage import Table, read_table, write_table
+from musculo.io.storage import read_storage, write_storage
 
 # Newton-Euler against the mass matrix: a few hundred products in float64, relative to the largest moment.
 ROUNDING = 1e-13
@@ -36,9 +36,11 @@ def test_writes_a_table_a_plot_and_numbers(monkeypatch, capsys, tmp_path, swing)
         row = next(line for line in printed.splitlines() if line.strip().startswith(peak.coordinate))
         assert row.split()[-3:] == [f"{peak.peak:.2f}", f"{peak.time:.2f}", f"{peak.mean:.2f}"]
     assert sorted(p.name for p in folder.iterdir()) == ["leg_swing.html", "leg_swing_moments.sto"]
-    numbers = read_table(folder / "leg_swing_moments.sto")
+    numbers = read_storage(folder / "leg_swing_moments.sto")
     assert numbers.names == tuple(f"{name}_moment" for name in swing.coordinate_names)
     assert np.array_equal(numbers.values, swing.moments)  # every digit
+    assert numbers.provenance is not None
+    assert (numbers.provenance.model_hash, numbers.units[0]) == (swing.model.hash, "N m")
 
 
 def test_quiet_prints_nothing(monkeypatch, capfd, tmp_path):
@@ -108,24 +110,7 @@ def test_moments_are_opensims(swing):
 def test_opensim_reads_the_numbers(tmp_path, swing):
     opensim = pytest.importorskip("opensim")
     opensim.Logger.setLevelString("off")
-    write_table(tmp_path / "moments.sto", "moments", swing.table())
+    write_storage(swing.table(), tmp_path / "moments.sto")
     table = opensim.TimeSeriesTable(str(tmp_path / "moments.sto"))
     assert table.getColumnLabels() == swing.table().names
     assert_allclose(table.getMatrix().to_numpy(), swing.moments, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "no header at all", "endheader\n", "endheader\ntime\ta\n0.0\n", "endheader\ntime\ta\n0.0\tx\n"]
-)
-def test_a_table_that_is_none_is_refused(tmp_path, text):
-    (tmp_path / "bad.mot").write_text(text)
-    with pytest.raises(musculo.InvalidFile, match=r"bad\.mot"):
-        read_table(tmp_path / "bad.mot")
-
-
-def test_a_table_in_degrees_becomes_radians(tmp_path):
-    (tmp_path / "a.mot").write_text("x\ninDegrees=yes\nendheader\ntime\tangle\n0\t180\n1\t90\n")
-    table = read_table(tmp_path / "a.mot")
-    assert_allclose(table.values[:, 0], [np.pi, np.pi / 2])
-    write_table(tmp_path / "b.sto", "x", Table(table.time, table.names, table.values))
-    assert_allclose(read_table(tmp_path / "b.sto").values, table.values, rtol=0)

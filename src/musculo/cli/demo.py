@@ -10,9 +10,9 @@ from rich.padding import Padding
 
 from musculo.cli.console import printing, table
 from musculo.demo.plot import write_plot
-from musculo.demo.storage import write_table
 from musculo.demo.swing import LegSwing, leg_swing
 from musculo.errors import InvalidInput
+from musculo.io.storage import write_storage
 from musculo.kernels.jit import cache_folder
 
 PLOT, NUMBERS = "leg_swing.html", "leg_swing_moments.sto"
@@ -29,7 +29,7 @@ def run_demo(folder: Path, quiet: bool) -> None:
     if not quiet and not any(cache_folder().glob("frames-*/*.nbi")):
         print("Compiling for this machine: once, about half a minute ...", file=sys.stderr, flush=True)
     swing = leg_swing()
-    write_table(folder / NUMBERS, "leg_swing_moments", swing.table())
+    write_storage(swing.table(), folder / NUMBERS)
     write_plot(folder / PLOT, swing)
     if not quiet:
         _print_table(swing, folder)

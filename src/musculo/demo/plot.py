@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from plotly.offline import get_plotlyjs
 
 from musculo import __version__
-from musculo.demo.storage import write_text
 from musculo.demo.swing import LegSwing
+from musculo.io.text import write_text
 
 # Okabe and Ito's palette: told apart by colour-blind readers, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")

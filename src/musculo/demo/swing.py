@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.demo import MODEL_FILE, MOTION_FILE
-from musculo.demo.storage import Table, read_table
 from musculo.dynamics.inverse import bias_forces, inverse_dynamics, mass_matrix
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.rates import speeds_from_rates
 from musculo.errors import InvalidInput
 from musculo.functions.splines import SimmSpline
 from musculo.io import read_osim
+from musculo.io.storage import read_storage
 from musculo.model.model import Model
+from musculo.results.provenance import Provenance
+from musculo.results.table import Table
 
 FloatArray = NDArray[np.float64]
 
@@ -55,7 +57,10 @@ class LegSwing:
 
     def table(self) -> Table:
         """The moments under the names that OpenSim's inverse dynamics gives them."""
-        return Table(self.time, tuple(f"{name}_moment" for name in self.coordinate_names), self.moments)
+        names = tuple(f"{name}_moment" for name in self.coordinate_names)
+        made = Provenance.of("leg_swing", self.model, sources=(MOTION_FILE.name,))
+        units = ("N m",) * len(names)
+        return Table(self.time, names, self.moments, units=units, name="leg_swing_moments", provenance=made)
 
 
 def _slopes(time: FloatArray, values: FloatArray) -> FloatArray:
@@ -71,7 +76,7 @@ def leg_swing() -> LegSwing:
     the knee pays.
     """
     model = read_osim(MODEL_FILE)
-    motion = read_table(MOTION_FILE)
+    motion = read_storage(MOTION_FILE).in_radians(model)
     joints = embedding_of(model)
     if motion.names != joints.coordinate_names:
         raise InvalidInput(f"{MOTION_FILE} holds {motion.names}; the model moves by {joints.coordinate_names}")

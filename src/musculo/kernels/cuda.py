@@ -141,14 +141,14 @@ def to_device(named: Any) -> Any:
 
 def _over_batches(
     inputs: Sequence[np.ndarray],
-    workspaces: Sequence[int],
+    workspaces: Sequence[int | tuple[int, Any]],
     n_out: int,
     launch: Callable[[Any, list[Any], list[Any], Any], None],
 ) -> np.ndarray:
     """Run a kernel over all frames in batches that fit the free memory; returns (frames, n_out).
 
     Args:
-        inputs: arrays with the frame first. workspaces: how many rows each workspace has.
+        inputs: arrays with the frame first. workspaces: how many rows each workspace has, and its type if not float64.
         launch: called with (blocks and threads, inputs and workspaces with the lane last, output (n_out, lanes)).
     """
     cuda = _cuda()
@@ -157,10 +157,11 @@ def _over_batches(
     result = np.empty((frames, n_out))
     if frames == 0:
         return result
-    rows = sum(workspaces) + 2 * n_out + 2 * sum(x.shape[1] for x in inputs)
+    sized = [w if isinstance(w, tuple) else (w, np.float64) for w in workspaces]
+    rows = sum(n for n, _ in sized) + 2 * n_out + 2 * sum(x.shape[1] for x in inputs)
     free = cuda.current_context().get_memory_info()[0]
     batch = int(min(frames, _BATCH, max(_THREADS, _SHARE * free // (8 * rows))))
-    work = [cuda.device_array((n, batch)) for n in workspaces]
+    work = [cuda.device_array((n, batch), dtype=dtype) for n, dtype in sized]
     staged = [(cuda.device_array((batch, x.shape[1])), cuda.device_array((x.shape[1], batch))) for x in inputs]
     # zeros: entries of unrelated speeds in a mass matrix are never written
     out, turned_out = cuda.to_device(np.zeros((n_out, batch))), cuda.device_array((batch, n_out))

@@ -219,7 +219,7 @@ def _sweep(W, w, n, p_start, p_end, lane):
 
 
 @kernel
-def _pin_neighbours(W, w, n, p_start, p_end, lane):
+def pin_neighbours(W, w, n, p_start, p_end, lane):
     """The first (last) obstacle in contact starts (ends) in the fixed point, if that lies on it."""
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
@@ -259,7 +259,7 @@ def _all_at_once(W, w, n, p_start, p_end, lane):
     Returns whether it ends in a path where every geodesic has a length and nothing is in the way.
     """
     for _ in range(2 * n + 1):
-        _pin_neighbours(W, w, n, p_start, p_end, lane)
+        pin_neighbours(W, w, n, p_start, p_end, lane)
         if straighten(W, w, n, 0, n, p_start, p_end, _ITERATIONS, TIGHT, lane) == 0:
             return False
         lifts = _shortest_contact(W, w, n, lane)

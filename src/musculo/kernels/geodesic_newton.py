@@ -186,7 +186,7 @@ def _end_rows(W, M, row, col, width, o, end, e, l, own, other, other_end, fixed,
 
 
 @kernel
-def _assemble(W, w, M, lo, hi, size, P, Q, lane):
+def assemble(W, w, M, lo, hi, size, P, Q, lane):
     """Fill the linear system of all obstacles in contact: rows of kinks, columns of variations, minus the kinks."""
     width = size + 1
     for i in range(size * width):
@@ -324,7 +324,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
             error = misfit(W, w, lo, hi, P, Q, lane)
             if error < tight * tight:
                 return 1
-        _assemble(W, w, M, lo, hi, size, P, Q, lane)
+        assemble(W, w, M, lo, hi, size, P, Q, lane)
         if not _eliminate(W, M, size, lane):
             break
         for k in range(lo, hi):

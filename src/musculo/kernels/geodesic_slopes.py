@@ -26,7 +26,7 @@ from musculo.kernels.geodesic_newton import (
     next_active,
 )
 from musculo.kernels.jit import inline, kernel
-from musculo.kernels.path import _SHORT, COINCIDENT
+from musculo.kernels.path import COINCIDENT, SHORT
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import (
     accumulate3,
@@ -292,7 +292,7 @@ def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride
                 dt = add(dt_y, cross(w, t))
         e = subtract(y, u)
         l = math.sqrt(dot(e, e))
-        if l < _SHORT and (before >= 0 or o >= 0):
+        if l < SHORT and (before >= 0 or o >= 0):
             e, de = t, dt
         elif l < COINCIDENT:
             e, de = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

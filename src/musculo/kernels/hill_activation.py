@@ -17,6 +17,7 @@ DIRECT = 0
 FIRST_ORDER = 1
 SMOOTH = 2
 RATES = 3
+LINEAR = 4
 
 
 @kernel
@@ -31,6 +32,9 @@ def activation_rate(m, i, excitation, a):
         if excitation.real >= a.real:
             rate = rate + m.number[i, ACTIVATION_TIME] * excitation
         return (excitation - a) * rate
+    if model == LINEAR:
+        time = m.number[i, ACTIVATION_TIME] if excitation.real >= a.real else m.number[i, DEACTIVATION_TIME]
+        return (excitation - a) / time
     if model == FIRST_ORDER:
         a = activation_in_range(m, i, a)
         scale = 0.5 + 1.5 * a

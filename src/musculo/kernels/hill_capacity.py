@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.hill_curves import active_force_length, force_velocity, passive_force_length
+from musculo.kernels.hill_curves import active_force_length, force_velocity, thelen_damped
 from musculo.kernels.hill_equilibrium import solve_equilibrium
 from musculo.kernels.hill_math import root
 from musculo.kernels.hill_table import (
@@ -21,7 +21,7 @@ from musculo.kernels.hill_table import (
     RIGID_TENDON,
     SCHUTTE_1993,
     SLACK_LENGTH,
-    TENDON_SLACK,
+    THELEN_DEPRECATED,
     WIDTH,
 )
 from musculo.kernels.jit import kernel
@@ -31,7 +31,7 @@ from musculo.kernels.jit import kernel
 def capacity(m, c, i, length, speed, opensim):
     """Active force of muscle i along its tendon at full activation [N]; never negative."""
     kind = m.integer[i, KIND]
-    if opensim and kind in (SCHUTTE_1993, DELP_1990):
+    if opensim and kind in (SCHUTTE_1993, DELP_1990, THELEN_DEPRECATED):
         return _isometric_times_velocity(m, c, i, length, speed)
     s = length - m.number[i, SLACK_LENGTH]
     if s.real < m.number[i, LEAST_ALONG] or s.real <= 0.0:
@@ -41,14 +41,19 @@ def capacity(m, c, i, length, speed, opensim):
     cosine = s / fiber
     v = speed * cosine if not (opensim and kind == RIGID_TENDON) else 1.0 * speed
     fl, _ = active_force_length(m, c, i, fiber / m.number[i, OPTIMAL_LENGTH])
-    fv, _ = force_velocity(m, c, i, 1.0 + 0.0 * v, v / m.number[i, MAX_SPEED])
+    a, w = 1.0 + 0.0 * v, v / m.number[i, MAX_SPEED]
+    if kind == THELEN_DEPRECATED:
+        active, _, _ = thelen_damped(m, i, a, fl, w)
+    else:
+        fv, _ = force_velocity(m, c, i, a, w)
+        active = fl * fv
     if opensim and kind == MILLARD_2012:
         # OpenSim asks for the pennation at the normalised length, as if it were in metres
         sine = h * m.number[i, OPTIMAL_LENGTH] / fiber
         cosine = root(1.0 - sine * sine)
     if opensim and kind == DE_GROOTE_FREGLY_2016:
         cosine = 1.0 + 0.0 * cosine
-    force = m.number[i, MAX_FORCE] * fl * fv * cosine
+    force = m.number[i, MAX_FORCE] * active * cosine
     return force if force.real > 0.0 else 0.0 * force
 
 
@@ -56,13 +61,9 @@ def capacity(m, c, i, length, speed, opensim):
 def _isometric_times_velocity(m, c, i, length, speed):
     """OpenSim's for its deprecated muscles: the whole static force, passive part included, times a generic f_V."""
     a = 1.0 + 0.0 * length
-    s, status = solve_equilibrium(m, c, i, length, 0.0 * speed, a)
-    if status == TENDON_SLACK:
+    _, _, _, of_tendon = solve_equilibrium(m, c, i, length, 0.0 * speed, a)
+    if length.real < m.number[i, SLACK_LENGTH]:
         return 0.0 * length
-    h = m.number[i, WIDTH]
-    fiber = root(s * s + h * h)
-    fl, _ = active_force_length(m, c, i, fiber / m.number[i, OPTIMAL_LENGTH])
-    pe, _ = passive_force_length(m, c, i, fiber / m.number[i, OPTIMAL_LENGTH])
     reach = m.number[i, CONTRACTION_VELOCITY] * m.number[i, OPTIMAL_LENGTH]
     shortening = 0.0
     if reach > 0.0:
@@ -70,4 +71,4 @@ def _isometric_times_velocity(m, c, i, length, speed):
     elif speed.real != 0.0:
         shortening = -math.inf if speed.real > 0.0 else math.inf
     fv = 1.8 - 1.8 / (1.0 + math.exp((0.04 - shortening) / 0.18))
-    return m.number[i, MAX_FORCE] * (fl + pe) * s / fiber * fv
+    return m.number[i, MAX_FORCE] * of_tendon[0] * fv

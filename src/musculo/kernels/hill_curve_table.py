@@ -1,81 +1,116 @@
 """Curves of one argument in a flat table: polynomials over equal steps, and splines over given knots.
 
-A curve is known by where it starts in the table.
+A curve is known by where it starts in the table. The lanes of a pack may sit in different pieces of a curve: pieces are
+found by passing the borders one after the other, and their polynomials are fetched for each lane.
 """
 
 from __future__ import annotations
 
+from musculo.kernels.hill_math import rounded_down
 from musculo.kernels.jit import kernel
+from musculo.kernels.mask import any_of, at_most, entry_of, less, real_part, row_of, where
+from musculo.kernels.scalar import like
 
-# A stepped curve: how many sections, a straight line left of it and one right of it, then a directory of sections and
-# the polynomials they point to.
+# A stepped curve: how many sections, then a directory of them, then the polynomials it points to. The first and the
+# last section are the straight lines beyond the ends, of one step each.
 SECTIONS = 0
-LEFT_X = 1
-LEFT_Y = 2
-LEFT_SLOPE = 3
-RIGHT_X = 4
-RIGHT_Y = 5
-RIGHT_SLOPE = 6
-HEAD = 7
-# The entry of a section: where it begins, steps per unit of x, how many steps, where its polynomials begin, counted
-# from the start of the curve. The polynomial of a step is of -1 at its beginning to 1 at its end, highest power first.
-START_X = 0
-RATE = 1
-COUNT = 2
-FIRST = 3
-ENTRY = 4
+HEAD = 1
+# The entry of a section: its left border (the first has none), the beginning of its first step, steps per unit of x,
+# the number of its last step, and where its polynomials begin, counted from the start of the curve. The polynomial of a
+# step is of -1 at its beginning to 1 at its end, highest power first.
+BORDER = 0
+ORIGIN = 1
+RATE = 2
+LAST = 3
+FIRST = 4
+ENTRY = 5
 DEGREE = 7
 ROW = DEGREE + 1
 
-# A spline: how many knots, the degree, then as piecewise polynomials in `musculo.functions.table.FunctionTable`.
+# A spline: how many knots, the degree, how many knots most arguments are right of, how many they are at most right of,
+# where its polynomials begin, counted from the start of the curve, then the knots. A piece has ROW numbers up to
+# degree 3: where its polynomial has its origin, three of no use, and the polynomial, highest power first; above that
+# degree, the origin and the polynomial.
 BREAKS = 0
 SPLINE_DEGREE = 1
-SPLINE_HEAD = 2
+USUAL_FIRST = 2
+USUAL_LAST = 3
+PIECES = 4
+SPLINE_HEAD = 5
+CUBIC = 3
 
 
 @kernel
 def stepped(c, start, x):
     """(y, dy/dx) at x of a stepped curve."""
-    if x.real <= c[start + LEFT_X]:
-        slope = c[start + LEFT_SLOPE]
-        return c[start + LEFT_Y] + slope * (x - c[start + LEFT_X]), slope + 0.0 * x
-    if x.real >= c[start + RIGHT_X]:
-        slope = c[start + RIGHT_SLOPE]
-        return c[start + RIGHT_Y] + slope * (x - c[start + RIGHT_X]), slope + 0.0 * x
+    at = real_part(x)
     k = start + HEAD
-    last = k + ENTRY * (int(c[start + SECTIONS]) - 1)
-    while k < last and x.real >= c[k + ENTRY + START_X]:
+    origin, rate = like(at, entry_of(c, k + ORIGIN)), like(at, entry_of(c, k + RATE))
+    last, first = like(at, entry_of(c, k + LAST)), like(at, entry_of(c, k + FIRST))
+    for _ in range(1, int(entry_of(c, start + SECTIONS))):
         k += ENTRY
-    rate = c[k + RATE]
-    place = (x - c[k + START_X]) * rate
-    step = min(max(int(place.real), 0), int(c[k + COUNT]) - 1)
+        passed = at_most(entry_of(c, k + BORDER), at)
+        origin, rate = where(passed, entry_of(c, k + ORIGIN), origin), where(passed, entry_of(c, k + RATE), rate)
+        last, first = where(passed, entry_of(c, k + LAST), last), where(passed, entry_of(c, k + FIRST), first)
+    place = (x - origin) * rate
+    step = real_part(place)
+    step = where(less(step, 0.0), 0.0, where(less(last, step), last, step))
+    step = rounded_down(step)
     t = 2.0 * (place - step) - 1.0
-    row = start + int(c[k + FIRST]) + ROW * step
-    y, slope = c[row] * t + c[row + 1], c[row] + 0.0 * t
-    for n in range(2, ROW):
-        slope = slope * t + y
-        y = y * t + c[row + n]
+    c7, c6, c5, c4, c3, c2, c1, c0 = row_of(c, first + step * float(ROW) + float(start))
+    y = c7 * t + c6
+    slope = c7 * t + y
+    y = y * t + c5
+    slope = slope * t + y
+    y = y * t + c4
+    slope = slope * t + y
+    y = y * t + c3
+    slope = slope * t + y
+    y = y * t + c2
+    slope = slope * t + y
+    y = y * t + c1
+    slope = slope * t + y
+    y = y * t + c0
     return y, 2.0 * slope * rate
 
 
 @kernel
 def spline(c, start, x):
     """(y, dy/dx) at x of a spline; a knot belongs to its right, the last one to its left."""
-    n_breaks, degree = int(c[start + BREAKS]), int(c[start + SPLINE_DEGREE])
-    first = start + SPLINE_HEAD
-    low, high = 0, n_breaks
-    while low < high:
-        middle = (low + high) // 2
-        if x.real < c[first + middle]:
-            high = middle
-        else:
-            low = middle + 1
-    if n_breaks > 0 and low == n_breaks and not x.real > c[first + n_breaks - 1]:
-        low = n_breaks - 1
-    t = x - c[first + max(low - 1, 0)] if n_breaks > 0 else 1.0 * x
-    row = first + n_breaks + low * (degree + 1)
-    y, slope = c[row] + 0.0 * x, 0.0 * x
-    for k in range(1, degree + 1):
+    at = real_part(x)
+    n_breaks, degree = int(entry_of(c, start + BREAKS)), int(entry_of(c, start + SPLINE_DEGREE))
+    knots = start + SPLINE_HEAD
+    # no look at each knot whether it is the last to pass: that question cannot be foreseen, the number of knots can
+    low, high = int(entry_of(c, start + USUAL_FIRST)), int(entry_of(c, start + USUAL_LAST))
+    if low > 0 and any_of(less(at, entry_of(c, knots + low - 1))):
+        low = 0
+    if high < n_breaks and any_of(at_most(entry_of(c, knots + high), at)):
+        high = n_breaks
+    piece, passes = like(at, float(low)), float(low)
+    for k in range(low, min(high, n_breaks - 1)):
+        passes += 1.0
+        piece = where(at_most(entry_of(c, knots + k), at), passes, piece)
+    if high == n_breaks and n_breaks > 0:
+        piece = where(less(entry_of(c, knots + n_breaks - 1), at), float(n_breaks), piece)
+    pieces = float(start) + entry_of(c, start + PIECES)
+    if degree <= CUBIC:
+        origin, _, _, _, c3, c2, c1, c0 = row_of(c, piece * float(ROW) + pieces)
+        t = x - origin
+        y = c3 * t + c2
+        slope = c3 * t + y
+        y = y * t + c1
+        return y * t + c0, slope * t + y
+    row = piece * float(degree + 2) + pieces
+    t = x - entry_of(c, row)
+    y, slope = like(x, 0.0) + entry_of(c, row + 1.0), like(x, 0.0)
+    for k in range(2, degree + 2):
         slope = slope * t + y
-        y = y * t + c[row + k]
+        y = y * t + entry_of(c, row + float(k))
     return y, slope
+
+
+@kernel
+def last_value(c, start):
+    """The value of a stepped curve at its right end."""
+    k = start + HEAD + ENTRY * (int(c[start + SECTIONS]) - 1)
+    return c[start + int(c[k + FIRST]) + DEGREE]

@@ -13,26 +13,37 @@ from musculo.kernels.hill_curve_table import spline, stepped
 from musculo.kernels.hill_math import exponential, logarithm, root
 from musculo.kernels.hill_table import (
     ACTIVE_CURVE,
-    ACTIVE_WIDTH,
     DE_GROOTE_FREGLY_2016,
     ECCENTRIC_FORCE,
-    EXTRAPOLATION,
-    HILL_SHAPE,
+    ECCENTRIC_RATE,
+    HILL_DAMPING,
+    HILL_RATE,
     KIND,
+    LINEAR_FROM,
     MILLARD_2012,
     PASSIVE_CURVE,
+    PASSIVE_FROM,
     PASSIVE_OFFSET,
     PASSIVE_RATE,
     PASSIVE_SCALE,
+    PASSIVE_TO,
+    PER_ACTIVE_WIDTH,
+    PER_TOE_STRAIN,
     RIGID_TENDON,
     SCHUTTE_1993,
+    SLOW_PART,
     TENDON_CURVE,
+    TENDON_FLOOR,
     TENDON_STIFFNESS,
     THELEN_2003,
+    THELEN_DEPRECATED,
+    TOE_FORCE,
     TOE_STRAIN,
     VELOCITY_CURVE,
 )
 from musculo.kernels.jit import inline
+from musculo.kernels.mask import any_of, at_most, both, either, less, opposite, where
+from musculo.kernels.scalar import like
 
 # [DeGroote2016] as in OpenSim's DeGrooteFregly2016Muscle: the sum of three bells is 1 at the optimal length.
 _DGF_ACTIVE = (
@@ -43,10 +54,9 @@ _DGF_ACTIVE = (
 _DGF_VELOCITY = (-0.3211346127989808, -8.149, -0.374, 0.8825327733249912)
 _DGF_TENDON_OFFSET = 0.2
 
-# [Thelen2003]: the toe of the tendon curve ends at this force, with this shape.
-_TOE_FORCE = 0.33
+# [Thelen2003]: the shape of the tendon's toe.
 _TOE_SHAPE = 3.0
-_TOE_SCALE = _TOE_FORCE / (math.exp(_TOE_SHAPE) - 1.0)
+_PER_TOE_HEIGHT = 1.0 / (math.exp(_TOE_SHAPE) - 1.0)
 
 # [Schutte1993] as in OpenSim: Hill's constant, the slope factor of lengthening, the force of fast lengthening.
 _SCHUTTE_HILL = 0.15
@@ -55,6 +65,9 @@ _SCHUTTE_ECCENTRIC = 1.4
 # The default passive curve of Schutte's muscle: e^(8 (l - 1) - 4).
 EXPONENTIAL_PASSIVE = -2
 
+# Hill's equation without any pull has no slope; OpenSim takes no activation below this.
+_LEAST_PULL = 1e-6
+
 # OpenSim's RigidTendonMuscle caps its passive force here.
 _RIGID_TENDON_PASSIVE_CAP = 10.0
 
@@ -62,18 +75,17 @@ _RIGID_TENDON_PASSIVE_CAP = 10.0
 @inline
 def _bell(x, row):
     amplitude, center, spread, growth = row
-    width = spread + growth * x
-    offset = (x - center) / width
+    per_width = 1.0 / (spread + growth * x)
+    offset = (x - center) * per_width
     value = amplitude * exponential(-0.5 * offset * offset)
-    return value, -value * offset * (1.0 - growth * offset) / width
+    return value, -value * offset * (1.0 - growth * offset) * per_width
 
 
 @inline
 def _spline_above_zero(c, start, x):
     f, f1 = spline(c, start, x)
-    if f.real < 0.0:
-        return 0.0 * x, 0.0 * x
-    return f, f1
+    below = less(f, 0.0)
+    return where(below, 0.0, f), where(below, 0.0, f1)
 
 
 @inline
@@ -82,16 +94,24 @@ def active_force_length(m, c, i, x):
     kind = m.integer[i, KIND]
     if kind == MILLARD_2012:
         return stepped(c, m.integer[i, ACTIVE_CURVE], x)
-    if kind == THELEN_2003:
-        f = exponential(-(x - 1.0) * (x - 1.0) / m.number[i, ACTIVE_WIDTH])
-        return f, -2.0 * (x - 1.0) / m.number[i, ACTIVE_WIDTH] * f
+    if kind in (THELEN_2003, THELEN_DEPRECATED):
+        bend = (x - 1.0) * m.number[i, PER_ACTIVE_WIDTH]
+        f = exponential(-(x - 1.0) * bend)
+        return f, -2.0 * bend * f
     if kind == DE_GROOTE_FREGLY_2016:
-        scaled = (x - 1.0) / m.number[i, ACTIVE_WIDTH] + 1.0
+        scaled = (x - 1.0) * m.number[i, PER_ACTIVE_WIDTH] + 1.0
         f0, d0 = _bell(scaled, _DGF_ACTIVE[0])
         f1, d1 = _bell(scaled, _DGF_ACTIVE[1])
         f2, d2 = _bell(scaled, _DGF_ACTIVE[2])
-        return f0 + f1 + f2, (d0 + d1 + d2) / m.number[i, ACTIVE_WIDTH]
+        return f0 + f1 + f2, (d0 + d1 + d2) * m.number[i, PER_ACTIVE_WIDTH]
     return _spline_above_zero(c, m.integer[i, ACTIVE_CURVE], x)
+
+
+@inline
+def _growing_passive(m, i, x):
+    rate = m.number[i, PASSIVE_RATE]
+    growth = exponential(rate * (x - 1.0)) * m.number[i, PASSIVE_SCALE]
+    return growth - m.number[i, PASSIVE_OFFSET] * m.number[i, PASSIVE_SCALE], rate * growth
 
 
 @inline
@@ -100,18 +120,22 @@ def passive_force_length(m, c, i, x):
     kind = m.integer[i, KIND]
     if kind == MILLARD_2012:
         return stepped(c, m.integer[i, PASSIVE_CURVE], x)
-    if kind == THELEN_2003 and x.real <= 1.0:
-        return 0.0 * x, 0.0 * x
-    if kind in (THELEN_2003, DE_GROOTE_FREGLY_2016):
-        rate = m.number[i, PASSIVE_RATE]
-        growth = exponential(rate * (x - 1.0)) * m.number[i, PASSIVE_SCALE]
-        return growth - m.number[i, PASSIVE_OFFSET] * m.number[i, PASSIVE_SCALE], rate * growth
+    if kind == DE_GROOTE_FREGLY_2016:
+        return _growing_passive(m, i, x)
+    if kind in (THELEN_2003, THELEN_DEPRECATED):
+        taut = less(m.number[i, PASSIVE_FROM], x)
+        if not any_of(taut):
+            return like(x, 0.0), like(x, 0.0)
+        bent = where(less(m.number[i, PASSIVE_TO], x), m.number[i, PASSIVE_TO], x)
+        f, f1 = _growing_passive(m, i, bent)
+        return where(taut, f + f1 * (x - bent), 0.0), where(taut, f1, 0.0)
     if m.integer[i, PASSIVE_CURVE] == EXPONENTIAL_PASSIVE:
         f = exponential(8.0 * (x - 1.0) - 4.0)
         return f, 8.0 * f
     f, f1 = _spline_above_zero(c, m.integer[i, PASSIVE_CURVE], x)
-    if kind == RIGID_TENDON and f.real > _RIGID_TENDON_PASSIVE_CAP:
-        return _RIGID_TENDON_PASSIVE_CAP + 0.0 * x, 0.0 * x
+    if kind == RIGID_TENDON:
+        capped = less(_RIGID_TENDON_PASSIVE_CAP, f)
+        f, f1 = where(capped, _RIGID_TENDON_PASSIVE_CAP, f), where(capped, 0.0, f1)
     return f, f1
 
 
@@ -123,19 +147,27 @@ def tendon_force_length(m, c, i, x):
         return stepped(c, m.integer[i, TENDON_CURVE], x)
     strain = x - 1.0
     if kind == DE_GROOTE_FREGLY_2016:
-        growth = _DGF_TENDON_OFFSET * exponential(strain / m.number[i, TOE_STRAIN])
-        return growth - _DGF_TENDON_OFFSET, growth / m.number[i, TOE_STRAIN]
-    if strain.real <= 0.0:
-        return 0.0 * x, 0.0 * x
-    if kind == THELEN_2003:
-        if strain.real > m.number[i, TOE_STRAIN]:
-            return _TOE_FORCE + m.number[i, TENDON_STIFFNESS] * (strain - m.number[i, TOE_STRAIN]), m.number[
-                i, TENDON_STIFFNESS
-            ] + 0.0 * x
-        rate = _TOE_SHAPE / m.number[i, TOE_STRAIN]
-        growth = _TOE_SCALE * exponential(rate * strain)
-        return growth - _TOE_SCALE, rate * growth
-    return _spline_above_zero(c, m.integer[i, TENDON_CURVE], strain)
+        growth = _DGF_TENDON_OFFSET * exponential(strain * m.number[i, PER_TOE_STRAIN])
+        return growth - _DGF_TENDON_OFFSET, growth * m.number[i, PER_TOE_STRAIN]
+    taut = less(0.0, strain)
+    if not any_of(taut) and kind != THELEN_DEPRECATED:
+        return like(x, 0.0), like(x, 0.0)
+    if kind in (THELEN_2003, THELEN_DEPRECATED):
+        stiffness = m.number[i, TENDON_STIFFNESS]
+        f, f1 = m.number[i, TOE_FORCE] + stiffness * (strain - m.number[i, TOE_STRAIN]), like(x, stiffness)
+        toe = less(strain, m.number[i, TOE_STRAIN])
+        if any_of(toe):
+            rate = _TOE_SHAPE * m.number[i, PER_TOE_STRAIN]
+            scale = m.number[i, TOE_FORCE] * _PER_TOE_HEIGHT
+            growth = scale * exponential(rate * strain)
+            f, f1 = where(toe, growth - scale, f), where(toe, rate * growth, f1)
+    else:
+        f, f1 = _spline_above_zero(c, m.integer[i, TENDON_CURVE], strain)
+    f, f1 = where(taut, f, 0.0), where(taut, f1, 0.0)
+    if kind == THELEN_DEPRECATED:
+        floor = where(less(x, 0.0), 0.0, m.number[i, TENDON_FLOOR])
+        f, f1 = f + floor * x, f1 + floor
+    return f, f1
 
 
 @inline
@@ -145,67 +177,105 @@ def force_velocity(m, c, i, a, w):
     if kind == MILLARD_2012:
         return stepped(c, m.integer[i, VELOCITY_CURVE], w)
     if kind == THELEN_2003:
-        scale = 1.0 / (0.25 + 0.75 * a)
+        scale = 1.0 / thelen_speed(m, i, a)
         f, f1 = _thelen_velocity(m, i, w * scale)
         return f, f1 * scale
+    if kind == THELEN_DEPRECATED:
+        f, _, f1 = thelen_damped(m, i, a, like(w, 1.0), w)
+        return f, f1
     if kind == DE_GROOTE_FREGLY_2016:
         d1, d2, d3, d4 = _DGF_VELOCITY
         z = d2 * w + d3
         length = root(z * z + 1.0)
         # the inverse hyperbolic sine is odd: taken where its logarithm does not cancel
-        if z.real < 0.0:
-            return d4 - d1 * logarithm(length - z), d1 * d2 / length
-        return d4 + d1 * logarithm(length + z), d1 * d2 / length
+        falling = less(z, 0.0)
+        height = d1 * logarithm(length + where(falling, -z, z))
+        return d4 + where(falling, -height, height), d1 * d2 / length
     if kind == SCHUTTE_1993:
-        if w.real <= -1.0:
-            return 0.0 * w, 0.0 * w
-        if w.real < 0.0:
-            gap = _SCHUTTE_HILL - w
-            return _SCHUTTE_HILL * (1.0 + w) / gap, _SCHUTTE_HILL * (1.0 + _SCHUTTE_HILL) / (gap * gap)
-        reach = w + _SCHUTTE_SLOPE
-        slope = _SCHUTTE_SLOPE * (_SCHUTTE_ECCENTRIC - 1.0) / (reach * reach)
-        return (_SCHUTTE_ECCENTRIC * w + _SCHUTTE_SLOPE) / reach, slope
+        shortening, still = less(w, 0.0), at_most(w, -1.0)
+        above = where(shortening, _SCHUTTE_HILL * (1.0 + w), _SCHUTTE_ECCENTRIC * w + _SCHUTTE_SLOPE)
+        per = 1.0 / where(shortening, _SCHUTTE_HILL - w, w + _SCHUTTE_SLOPE)
+        bend = where(shortening, _SCHUTTE_HILL * (1.0 + _SCHUTTE_HILL), _SCHUTTE_SLOPE * (_SCHUTTE_ECCENTRIC - 1.0))
+        return where(still, 0.0, above * per), where(still, 0.0, bend * per * per)
     return spline(c, m.integer[i, VELOCITY_CURVE], w)
 
 
 @inline
+def thelen_speed(m, i, a):
+    """Largest shortening speed at the activation a, over that at full activation."""
+    return m.number[i, SLOW_PART] + (1.0 - m.number[i, SLOW_PART]) * a
+
+
+@inline
+def thelen_damped(m, i, a, pull, w):
+    """(F, dF/dpull, dF/dw) of OpenSim's Thelen2003Muscle_Deprecated: Hill's equation with damping inside.
+
+        v = (F - pull) / (b + d),   b = pull + F / Af, or (2 + 2 / Af) (pull Flen - F) / (Flen - 1) where F > pull
+
+    with pull = a f_L and v = w over the activation's part of the largest speed; straight below F = 0 and above the
+    bound, with the slope there.
+    """
+    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
+    damping, most = m.number[i, HILL_DAMPING], m.number[i, LINEAR_FROM]
+    scale = 1.0 / thelen_speed(m, i, a)
+    v = w * scale
+    p = where(less(pull, _LEAST_PULL), _LEAST_PULL, pull)
+    shortening = less(v, 0.0)
+    # where the straight line begins: v = (F - pull) / q, and how q, F and the slope q^2 / e there change with pull
+    q1 = where(shortening, 1.0, steep * (top - most))
+    e1 = where(shortening, 1.0 + shape, steep * (top - 1.0))
+    f1 = where(shortening, -1.0, most - 1.0)
+    q, e = q1 * p + damping, e1 * p + damping
+    edge = f1 * p / q
+    beyond = either(both(shortening, less(v, edge)), both(opposite(shortening), less(edge, v)))
+    slope = q * q / e
+    straight = (f1 + 1.0) * p + slope * (v - edge)
+    slope_by = q * (2.0 * q1 * e - q * e1) / (e * e)
+    straight_by = f1 + 1.0 + slope_by * (v - edge) - slope * f1 * damping / (q * q)
+    per = 1.0 / where(shortening, 1.0 - shape * v, 1.0 + steep * v)
+    by = where(shortening, 1.0 + v, 1.0 + steep * top * v) * per
+    F = by * p + damping * v * per
+    rise = where(shortening, (p + damping) + shape * F, steep * top * p + damping - steep * F) * per
+    return where(beyond, straight, F), where(beyond, straight_by, by), where(beyond, slope, rise) * scale
+
+
+@inline
+def thelen_damped_inverse(m, i, a, pull, force):
+    """w with `thelen_damped` at a force."""
+    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
+    damping, most = m.number[i, HILL_DAMPING], m.number[i, LINEAR_FROM]
+    p = where(less(pull, _LEAST_PULL), _LEAST_PULL, pull)
+    at = where(less(force, 0.0), 0.0, where(less(most * p, force), most * p, force))
+    shortening = less(at, p)
+    per = 1.0 / (where(shortening, p + shape * at, steep * (top * p - at)) + damping)
+    e = where(shortening, 1.0 + shape, steep * (top - 1.0)) * p + damping
+    return ((at - p) * per + (force - at) * e * per * per) * thelen_speed(m, i, a)
+
+
+@inline
 def _thelen_velocity(m, i, v):
-    """Thelen's curve of v = w / (1/4 + 3/4 a), and its slope."""
-    shape = 1.0 / m.number[i, HILL_SHAPE]
-    if v.real <= -1.0:
-        slope = 1.0 / (1.0 + shape)
-        return slope * (v + 1.0), slope + 0.0 * v
-    if v.real <= 0.0:
-        gap = 1.0 - shape * v
-        return (1.0 + v) / gap, (1.0 + shape) / (gap * gap)
-    top = m.number[i, ECCENTRIC_FORCE]
-    steep = (2.0 + 2.0 * shape) / (top - 1.0)
-    bound = m.number[i, EXTRAPOLATION] * top
+    """Thelen's curve of v, the velocity over the activation's part of the largest; straight beyond -1 and the bound."""
+    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
+    bound = m.number[i, LINEAR_FROM]
     v_bound = (bound - 1.0) / (steep * (top - bound))
-    if v.real < v_bound:
-        gap = 1.0 + steep * v
-        return (1.0 + steep * top * v) / gap, steep * (top - 1.0) / (gap * gap)
-    gap = 1.0 + steep * v_bound
-    slope = steep * (top - 1.0) / (gap * gap)
-    return bound + slope * (v - v_bound), slope + 0.0 * v
+    at = where(less(v, -1.0), -1.0, where(less(v_bound, v), v_bound, v))
+    shortening = less(at, 0.0)
+    per = 1.0 / where(shortening, 1.0 - shape * at, 1.0 + steep * at)
+    f = where(shortening, 1.0 + at, 1.0 + steep * top * at) * per
+    slope = where(shortening, 1.0 + shape, steep * (top - 1.0)) * per * per
+    return f + slope * (v - at), slope
 
 
 @inline
 def thelen_velocity_inverse(m, i, f):
     """v with Thelen's curve at f; straight below 0 and above the bound, as the curve is."""
-    shape = 1.0 / m.number[i, HILL_SHAPE]
-    if f.real <= 0.0:
-        return -1.0 + (1.0 + shape) * f
-    if f.real <= 1.0:
-        return (f - 1.0) / (1.0 + shape * f)
-    top = m.number[i, ECCENTRIC_FORCE]
-    steep = (2.0 + 2.0 * shape) / (top - 1.0)
-    bound = m.number[i, EXTRAPOLATION] * top
-    if f.real < bound:
-        return (f - 1.0) / (steep * (top - f))
-    v_bound = (bound - 1.0) / (steep * (top - bound))
-    gap = 1.0 + steep * v_bound
-    return v_bound + (f - bound) * (gap * gap) / (steep * (top - 1.0))
+    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
+    bound = m.number[i, LINEAR_FROM]
+    at = where(less(f, 0.0), 0.0, where(less(bound, f), bound, f))
+    shortening = less(at, 1.0)
+    per = 1.0 / where(shortening, 1.0 + shape * at, steep * (top - at))
+    slope = where(shortening, 1.0 + shape, steep * (top - 1.0)) * per * per
+    return (at - 1.0) * per + slope * (f - at)
 
 
 @inline
@@ -219,12 +289,14 @@ def dgf_velocity_inverse(f):
 @inline
 def schutte_velocity_inverse(damping, active, force):
     """w with active f(w) + damping w = force, in closed form: each branch is a quadratic."""
-    if force.real <= -damping:
-        return force / damping
-    k = _SCHUTTE_HILL
-    if force.real < active.real:
-        half = 0.5 * (force + k * (active + damping)) / damping
-        return half - root(half * half - k * (force - active) / damping)
-    k = _SCHUTTE_SLOPE
-    half = 0.5 * (force - _SCHUTTE_ECCENTRIC * active - k * damping) / damping
-    return half + root(half * half + k * (force - active) / damping)
+    k, e = _SCHUTTE_HILL, _SCHUTTE_SLOPE
+    shortening = less(force, active)
+    half = (
+        0.5
+        / damping
+        * where(shortening, force + k * (active + damping), force - _SCHUTTE_ECCENTRIC * active - e * damping)
+    )
+    rest = (force - active) / damping
+    far = root(half * half + where(shortening, -k * rest, e * rest))
+    w = half + where(shortening, -far, far)
+    return where(at_most(force, -damping), force / damping, w)

@@ -13,148 +13,182 @@ import math
 from numba import types
 from numba.extending import overload
 
-from musculo.kernels.hill_curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
-from musculo.kernels.hill_math import root
+from musculo.kernels.hill_curves import (
+    active_force_length,
+    force_velocity,
+    passive_force_length,
+    tendon_force_length,
+    thelen_damped,
+)
+from musculo.kernels.hill_math import magnitude, root
 from musculo.kernels.hill_table import (
     CONVERGED,
     DAMPING,
     FIBER_AT_MINIMUM,
+    KIND,
     LEAST_ALONG,
     NOT_CONVERGED,
-    OPTIMAL_LENGTH,
     PER_MAX_SPEED,
     PER_OPTIMAL_LENGTH,
     PER_SLACK_LENGTH,
     SLACK_LENGTH,
     TENDON_SLACK,
+    THELEN_DEPRECATED,
     WIDTH,
 )
 from musculo.kernels.hill_velocity import HALVING, MOST_EVALUATIONS
 from musculo.kernels.jit import inline, kernel
+from musculo.kernels.mask import any_of, at_most, both, either, is_zero, less, never, opposite, real_part, where
+from musculo.kernels.scalar import like
 
-# Newton starts where the tendon is strained by so much without activation, and so much more with full activation: about
-# where it carries what the fibre then gives (four evaluations on average).
+# Newton starts where the tendon is strained by so much without activation, and so much more with full activation and
+# Hill's force at the velocity: about where it carries what the fibre then gives (four evaluations on average).
 _START_STRAIN = 0.01
 _MORE_STRAIN = 0.03
-# A step this small, over the lengths of fibre and tendon, is followed by one more that leaves rounding alone.
-_SMALL_STEP = 1e-9
-# A bracket this narrow, over the path's length, holds no other number.
-_NOTHING = 2.0e-16
+_START_HILL = 4.0
+_START_ECCENTRIC = 1.4
+_START_BEND = 0.06
+# Fibre and tendon balance to this part of the maximum isometric force, or of the force where that is larger.
+_BALANCED = 1e-10
+# A step or a bracket this small, over the path's length, leads to no other number.
+_NOTHING = 4.0e-16
 
 
 @inline
 def fiber_force(m, c, i, a, s, v):
-    """(N, cosine, d(N cosine)/ds, active, passive) of the fibre whose part along the tendon is s and lengthens at v.
+    """(N, l, cosine, d(N cosine)/ds, active, passive) of the fibre whose part along the tendon is s and lengthens at v.
 
     active = a f_L f_V and passive = beta w + f_PE, over the maximum isometric force.
     """
-    h, speed = m.number[i, WIDTH], m.number[i, PER_MAX_SPEED]
-    damping, optimal = m.number[i, DAMPING], m.number[i, PER_OPTIMAL_LENGTH]
-    square = s * s + h * h
-    length = root(square)
-    per_length = 1.0 / length
-    cosine = s * per_length
+    h, optimal = m.number[i, WIDTH], m.number[i, PER_OPTIMAL_LENGTH]
+    length, cosine, turn = s, like(s, 1.0), like(s, 0.0)
+    if h > 0.0:
+        length = root(s * s + h * h)
+        per_length = 1.0 / length
+        cosine, turn = s * per_length, h * h * per_length * per_length * per_length
     x = length * optimal
     fl, fl1 = active_force_length(m, c, i, x)
     pe, pe1 = passive_force_length(m, c, i, x)
-    turn = h * h * per_length * per_length * per_length
-    if v.real == 0.0 and v.imag == 0.0:
-        force = a * fl + pe
-        return force, cosine, turn * force + cosine * cosine * (a * fl1 + pe1) * optimal, a * fl, pe
-    v = v * speed
-    fv, fv1 = force_velocity(m, c, i, a, v * cosine)
-    active, passive = a * fl * fv, pe + damping * v * cosine
-    slope = cosine * (a * fl1 * fv + pe1) * optimal + (a * fl * fv1 + damping) * v * turn
+    active, passive = a * fl, pe
+    slope = a * fl1 + pe1
+    still = is_zero(v)
+    if any_of(opposite(still)):
+        damping = m.number[i, DAMPING]
+        v = v * m.number[i, PER_MAX_SPEED]
+        if m.integer[i, KIND] == THELEN_DEPRECATED:
+            active, fv, rise = thelen_damped(m, i, a, active, v * cosine)
+        else:
+            fv, fv1 = force_velocity(m, c, i, a, v * cosine)
+            # f_V(0) = 1 for every kind, De Groote and Fregly's included
+            fv = where(still, 1.0, fv)
+            active, rise = active * fv, active * fv1
+        slope = cosine * (a * fl1 * fv + pe1) * optimal + (rise + damping) * v * turn
+        passive = pe + damping * v * cosine
+    else:
+        slope = cosine * slope * optimal
     force = active + passive
-    return force, cosine, turn * force + cosine * slope, active, passive
-
-
-@inline
-def balance(m, c, i, length, v, a, s):
-    """(R, dR/ds, slope of the tendon's force by its length) at s."""
-    slack = m.number[i, PER_SLACK_LENGTH]
-    ft, ft1 = tendon_force_length(m, c, i, (length - s) * slack)
-    force, cosine, slope, _, _ = fiber_force(m, c, i, a, s, v)
-    return ft - force * cosine, -ft1 * slack - slope, ft1 * slack
+    return force, length, cosine, turn * force + cosine * slope, active, passive
 
 
 @kernel
 def solve_equilibrium(m, c, i, length, v, a):
-    """(s, status): a stable equilibrium of muscle i at path length `length` whose fibre lengthens at v cosine.
+    """A stable equilibrium of muscle i at path length `length` whose fibre lengthens at v cosine.
 
-    Newton's method inside a bracket. The bracket starts as [s_min, L - l_S]: the shortest fibre, and the fibre with a
-    slack tendon. Its ends are looked at only when a step asks for what lies beyond: no equilibrium beyond the first
-    means that the fibre stays at its minimum, beyond the second that the tendon is slack. A step is taken only where
-    dR/ds < 0 and inside the bracket, otherwise the bracket is halved.
+    Newton's method inside a bracket, with the third-order correction that the evaluation before offers (the cubic of
+    s by R through both). The bracket starts as [s_min, L - l_S]: the shortest fibre, and the fibre with a slack tendon.
+    Its ends are looked at only when a step asks for what lies beyond: no equilibrium beyond the first means that the
+    fibre stays at its minimum, beyond the second that the tendon is slack. A step is taken only where dR/ds < 0 and
+    inside the bracket, otherwise the bracket is halved. Lanes of a pack go on until the last has ended; those that have
+    ended stay where they are, so that no answer depends on its neighbours.
 
     Guarantees: always ends. Every HALVING evaluations the bracket has halved, an end has been looked at, or |R| has
                 fallen to a quarter, so MOST_EVALUATIONS leave rounding of the one or of the other. The root has R > 0
                 on its left and R < 0 on its right: a fibre pushed away from it returns.
+
+    Returns: s, the status, and what was last evaluated, at s: (l, cosine, d(N cosine)/ds, active, passive) of the fibre
+        and (f_T, its slope by length) of the tendon.
     """
-    shortest = m.number[i, LEAST_ALONG]
-    longest = length.real - m.number[i, SLACK_LENGTH]
-    if not longest > shortest:
-        return shortest + 0.0 * length, TENDON_SLACK
+    L, speed, share = real_part(length), real_part(v), real_part(a)
+    slack, per_slack = m.number[i, SLACK_LENGTH], m.number[i, PER_SLACK_LENGTH]
+    shortest, longest = like(L, m.number[i, LEAST_ALONG]), L - slack
+    searching = less(shortest, longest)
     low, high = shortest, longest
-    low_known, high_known = False, False
-    x = length.real - m.number[i, SLACK_LENGTH] * (1.0 + _START_STRAIN + _MORE_STRAIN * a.real)
-    if not low < x < high:
-        x = 0.5 * (low + high)
-    width, error = high - low, math.inf
-    small = _SMALL_STEP * (m.number[i, OPTIMAL_LENGTH] + m.number[i, SLACK_LENGTH])
-    status = NOT_CONVERGED
+    low_known, high_known = never(L), never(L)
+    w = speed * m.number[i, PER_MAX_SPEED]
+    w = where(less(w, -1.0), -1.0, w)
+    shortening = less(w, 0.0)
+    gain = where(shortening, 1.0 + w, _START_ECCENTRIC * w + _START_BEND)
+    gain = gain / where(shortening, 1.0 - _START_HILL * w, w + _START_BEND)
+    x = L - slack * (1.0 + _START_STRAIN + _MORE_STRAIN * share * gain)
+    x = where(both(less(low, x), less(x, high)), x, 0.5 * (low + high))
+    x = where(searching, x, shortest)
+    status = where(searching, like(L, float(NOT_CONVERGED)), float(TENDON_SLACK))
+    width, error = high - low, like(L, math.inf)
+    # the evaluation before: its gap is zero where it is of no use
+    x0, gap0, per_slope0 = x, like(L, 0.0), like(L, 0.0)
     for n in range(MOST_EVALUATIONS):
-        gap, slope, _ = balance(m, c, i, length.real, v.real, a.real, x)
-        if gap > 0.0:
-            if x >= longest:
-                return longest + 0.0 * length, TENDON_SLACK
-            low, low_known = x, True
-        elif gap < 0.0:
-            if x <= shortest:
-                return shortest + 0.0 * length, FIBER_AT_MINIMUM
-            high, high_known = x, True
-        else:
-            if x >= longest:
-                return longest + 0.0 * length, TENDON_SLACK
-            status = CONVERGED
+        ft, ft1 = tendon_force_length(m, c, i, (L - x) * per_slack)
+        force, fiber, cosine, fiber_slope, active, passive = fiber_force(m, c, i, share, x, speed)
+        ft1 = ft1 * per_slack
+        gap = ft - force * cosine
+        tight, loose = less(0.0, gap), less(gap, 0.0)
+        # nothing beyond an end that asks for more
+        outrun, stopped = both(opposite(loose), at_most(longest, x)), both(loose, at_most(x, shortest))
+        low, high = where(tight, x, low), where(loose, x, high)
+        low_known, high_known = either(low_known, tight), either(high_known, loose)
+        per_slope = -1.0 / (ft1 + fiber_slope)
+        step = -gap * per_slope
+        small = either(at_most(magnitude(step), _NOTHING * L), at_most(high - low, _NOTHING * L))
+        down = less(per_slope, 0.0)
+        found = either(small, both(down, at_most(magnitude(gap), _BALANCED * (1.0 + ft))))
+        answer = where(outrun, float(TENDON_SLACK), where(stopped, float(FIBER_AT_MINIMUM), float(CONVERGED)))
+        ended = both(searching, either(found, either(outrun, stopped)))
+        status = where(ended, answer, status)
+        searching = both(searching, opposite(ended))
+        if not any_of(searching):
             break
-        step = -gap / slope
-        if slope < 0.0 and abs(step) <= small:
-            x += step
-            status = CONVERGED
-            break
-        new = x + step
-        taken = slope < 0.0 and low < new < high
+        per_gap = 1.0 / (gap - gap0)
+        chord = (x - x0) * per_gap
+        bend, bend0 = (per_slope - chord) * per_gap, (chord - per_slope0) * per_gap
+        more = gap * gap * (bend - gap0 * (bend - bend0) * per_gap)
+        bent = both(less(0.0, magnitude(gap0)), at_most(magnitude(more), 0.5 * magnitude(step)))
+        new = x + where(bent, step + more, step)
+        taken = both(down, both(less(low, new), less(new, high)))
         if n % HALVING == HALVING - 1:
-            taken = taken and (high - low <= 0.5 * width or abs(gap) <= 0.25 * error)
-            width, error = high - low, abs(gap)
-        if not taken:
-            if gap > 0.0 and not high_known:
-                new = high
-            elif gap < 0.0 and not low_known:
-                new = low
-            else:
-                new = 0.5 * (low + high)
-        x = new
-        if high - low <= _NOTHING * length.real:
-            status = CONVERGED
-            break
-    return lifted(m, c, i, length, v, a, x), status
+            shrunk = either(at_most(high - low, 0.5 * width), at_most(magnitude(gap), 0.25 * error))
+            taken = both(taken, shrunk)
+            width, error = high - low, magnitude(gap)
+        x0, gap0, per_slope0 = x, where(taken, gap, 0.0), per_slope
+        middle = 0.5 * (low + high)
+        beyond = where(both(tight, opposite(high_known)), high, where(both(loose, opposite(low_known)), low, middle))
+        x = where(searching, where(taken, new, beyond), x)
+    return lifted(m, c, i, length, v, a, (x, status, (fiber, cosine, fiber_slope, active, passive), (ft, ft1)))
 
 
-def lifted(m, c, i, length, v, a, x):
-    """The root x of the real parts with the imaginary parts that a complex lane gives it: one more Newton step."""
-    return x
+def lifted(m, c, i, length, v, a, found):
+    """What `solve_equilibrium` found for the real parts, with the imaginary parts that a complex lane gives it."""
+    return found
 
 
 @overload(lifted)
-def _lifted(m, c, i, length, v, a, x):
+def _lifted(m, c, i, length, v, a, found):
     if isinstance(length, types.Complex):
-        return lambda m, c, i, length, v, a, x: _complex_step(m, c, i, length, v, a, x)
-    return lambda m, c, i, length, v, a, x: x
+        return lambda m, c, i, length, v, a, found: _complex_step(m, c, i, length, v, a, found[0], found[1])
+    return lambda m, c, i, length, v, a, found: found
 
 
 @kernel
-def _complex_step(m, c, i, length, v, a, x):
-    gap, slope, _ = balance(m, c, i, length, v, a, x + 0.0 * length)
-    return x - (gap - gap.real) / slope.real
+def _complex_step(m, c, i, length, v, a, x, status):
+    """One more Newton step; the ends of the bracket are the shortest fibre, which does not move, and L - l_S."""
+    per_slack = m.number[i, PER_SLACK_LENGTH]
+    s = complex(x, 0.0)
+    if status == TENDON_SLACK and x > m.number[i, LEAST_ALONG]:
+        s = x + (length - length.real)
+    elif status == CONVERGED:
+        ft, ft1 = tendon_force_length(m, c, i, (length - s) * per_slack)
+        force, _, cosine, slope, _, _ = fiber_force(m, c, i, a, s, v)
+        gap = ft - force * cosine
+        s = x + (gap - gap.real) / (ft1.real * per_slack + slope.real)
+    ft, ft1 = tendon_force_length(m, c, i, (length - s) * per_slack)
+    _, fiber, cosine, slope, active, passive = fiber_force(m, c, i, a, s, v)
+    return s, status, (fiber, cosine, slope, active, passive), (ft, ft1 * per_slack)

@@ -2,48 +2,135 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from musculo.kernels.hill_activation import activation_rate
 from musculo.kernels.hill_capacity import capacity
 from musculo.kernels.hill_curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
 from musculo.kernels.hill_state import equilibrium, opensim_equilibrium, rigid_forces, state_forces
-from musculo.kernels.hill_table import ACTIVE_CURVE, PASSIVE_CURVE, RIGID, TENDON_CURVE
-from musculo.kernels.jit import kernel
+from musculo.kernels.hill_table import ACTIVE_CURVE, OUTPUTS, PASSIVE_CURVE, RIGID, STATUS, TENDON_CURVE
+from musculo.kernels.jit import driver, inline, kernel
+from musculo.kernels.mask import turn_block
+from musculo.kernels.pack import WIDTH, lanes
+
+
+@inline
+def _keep(rows, found, out, frame, i):
+    """What a kernel found for muscle i in a frame."""
+    for k in range(STATUS):
+        out[k, frame, i] = rows[k]
+    out[STATUS, frame, i] = found
 
 
 @kernel
-def equilibrium_frames(m, c, length, speed, activation, rigid, out, status, start, stop):
+def equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
     """Equilibria of frames start .. stop - 1; arrays (frames, muscles), out (OUTPUTS, frames, muscles)."""
     for frame in range(start, stop):
         for i in range(m.integer.shape[0]):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
             if rigid or m.integer[i, RIGID] == 1:
-                status[frame, i] = rigid_forces(m, c, i, L, v, a, False, out, frame)
+                rows, found = rigid_forces(m, c, i, L, v, a, False)
             else:
-                status[frame, i] = equilibrium(m, c, i, L, v, a, out, frame)
+                rows, found = equilibrium(m, c, i, L, v, a)
+            _keep(rows, found, out, frame, i)
 
 
 @kernel
-def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, status, start, stop):
+def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
     """As `equilibrium_frames`, where OpenSim puts the fibres."""
     for frame in range(start, stop):
         for i in range(m.integer.shape[0]):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
             if rigid or m.integer[i, RIGID] == 1:
-                status[frame, i] = rigid_forces(m, c, i, L, v, a, True, out, frame)
+                rows, found = rigid_forces(m, c, i, L, v, a, True)
             else:
-                status[frame, i] = opensim_equilibrium(m, c, i, L, v, a, out, frame)
+                rows, found = opensim_equilibrium(m, c, i, L, v, a)
+            _keep(rows, found, out, frame, i)
 
 
 @kernel
-def state_frames(m, c, length, speed, activation, fiber, rigid, opensim, out, status, start, stop):
+def state_frames(m, c, length, speed, activation, fiber, rigid, opensim, out, start, stop):
     """Forces at given fibre lengths of frames start .. stop - 1; rigid tendons take the path's length and speed."""
     for frame in range(start, stop):
         for i in range(m.integer.shape[0]):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
             if rigid or m.integer[i, RIGID] == 1:
-                status[frame, i] = rigid_forces(m, c, i, L, v, a, opensim, out, frame)
+                rows, found = rigid_forces(m, c, i, L, v, a, opensim)
             else:
-                status[frame, i] = state_forces(m, c, i, L, a, fiber[frame, i], opensim, out, frame)
+                rows, found = state_forces(m, c, i, L, a, fiber[frame, i], opensim)
+            _keep(rows, found, out, frame, i)
+
+
+# --- eight frames at once ---------------------------------------------------------------------------------------------
+@kernel
+def _take(source, start, stop, block, first):
+    """Eight frames of source (frames, muscles) into rows of block (..., WIDTH); the last frame fills what is over."""
+    n = source.shape[1]
+    whole = n // WIDTH * WIDTH if stop - start >= WIDTH else 0
+    for i in range(0, whole, WIDTH):
+        turn_block(source, start, i, block, first + i, 0)
+    for i in range(whole, n):
+        for lane in range(WIDTH):
+            block[first + i, lane] = source[min(start + lane, stop - 1), i]
+
+
+@kernel
+def _give(block, first, target, start, stop):
+    """Rows of block into eight frames of target (frames, muscles)."""
+    n = target.shape[1]
+    whole = n // WIDTH * WIDTH if stop - start >= WIDTH else 0
+    for i in range(0, whole, WIDTH):
+        turn_block(block, first + i, 0, target, start, i)
+    for i in range(whole, n):
+        for lane in range(min(WIDTH, stop - start)):
+            target[start + lane, i] = block[first + i, lane]
+
+
+@inline
+def _keep_pack(rows, found, O, n, i):
+    for k in range(STATUS):
+        O[k * n + i, 0] = rows[k]
+    O[STATUS * n + i, 0] = found
+
+
+@driver
+def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
+    """As `equilibrium_frames`, eight frames at once."""
+    n = m.integer.shape[0]
+    I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
+    for frame in range(start, stop, WIDTH):
+        _take(length, frame, stop, I, 0)
+        _take(speed, frame, stop, I, n)
+        _take(activation, frame, stop, I, 2 * n)
+        for i in range(n):
+            L, v, a = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
+            if rigid or m.integer[i, RIGID] == 1:
+                rows, found = rigid_forces(m, c, i, L, v, a, False)
+            else:
+                rows, found = equilibrium(m, c, i, L, v, a)
+            _keep_pack(rows, found, lanes(O), n, i)
+        for k in range(OUTPUTS):
+            _give(O, k * n, out[k], frame, stop)
+
+
+@driver
+def opensim_equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
+    """As `opensim_equilibrium_frames`, eight frames at once."""
+    n = m.integer.shape[0]
+    I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
+    for frame in range(start, stop, WIDTH):
+        _take(length, frame, stop, I, 0)
+        _take(speed, frame, stop, I, n)
+        _take(activation, frame, stop, I, 2 * n)
+        for i in range(n):
+            L, v, a = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
+            if rigid or m.integer[i, RIGID] == 1:
+                rows, found = rigid_forces(m, c, i, L, v, a, True)
+            else:
+                rows, found = opensim_equilibrium(m, c, i, L, v, a)
+            _keep_pack(rows, found, lanes(O), n, i)
+        for k in range(OUTPUTS):
+            _give(O, k * n, out[k], frame, stop)
 
 
 @kernel

@@ -17,6 +17,7 @@ DE_GROOTE_FREGLY_2016 = 2
 SCHUTTE_1993 = 3
 DELP_1990 = 4
 RIGID_TENDON = 5
+THELEN_DEPRECATED = 6
 
 # What an answer assumes (`musculo.muscle.equilibrium.Status`).
 CONVERGED = 0
@@ -34,7 +35,8 @@ ACTIVE_FORCE = 5
 PASSIVE_FORCE = 6
 FORCE_ALONG_TENDON = 7
 STIFFNESS = 8
-OUTPUTS = 9
+STATUS = 9  # one of those above, as a float64
+OUTPUTS = 10
 
 
 # Columns of MuscleTable.integer.
@@ -61,21 +63,29 @@ LEAST_ALONG = 8  # its part along the tendon [m]
 MAX_SPEED = 9  # largest shortening speed [m/s]
 DAMPING = 10  # force over the maximum one at the largest speed [-]
 LEAST_ACTIVATION = 11
-ACTIVE_WIDTH = 12  # Thelen: gamma; De Groote-Fregly: width scale
+PER_ACTIVE_WIDTH = 12  # over this: Thelen: gamma; De Groote-Fregly: width scale
 PASSIVE_RATE = 13  # Thelen, De Groote-Fregly: f = (e^(rate (l - 1)) - offset) scale
 PASSIVE_OFFSET = 14
 PASSIVE_SCALE = 15
 TOE_STRAIN = 16  # Thelen: end of the toe; De Groote-Fregly: 1 / rate of the exponential
 TENDON_STIFFNESS = 17  # Thelen: slope of the linear part
-HILL_SHAPE = 18  # Thelen: Af
+HILL_RATE = 18  # Thelen: 1 / Af
 ECCENTRIC_FORCE = 19  # Thelen: Flen
-EXTRAPOLATION = 20  # Thelen: part of Flen where the curve turns linear
+LINEAR_FROM = 20  # Thelen: the force where the velocity curve turns linear
 ACTIVATION_TIME = 21  # [s], or a rate [1/s] where the model has rates
 DEACTIVATION_TIME = 22  # the same
 ACTIVATION_SMOOTHING = 23
 COSINE_AT_OPTIMAL = 24
 CONTRACTION_VELOCITY = 25  # as the file states it, in optimal lengths a second
-NUMBERS = 26
+PER_TOE_STRAIN = 26
+ECCENTRIC_RATE = 27  # Thelen: (2 + 2 / Af) / (Flen - 1)
+TOE_FORCE = 28  # Thelen: the tendon's force at the end of the toe
+TENDON_FLOOR = 29  # Thelen, deprecated: force of the tendon that grows with its length, slack or not
+PASSIVE_FROM = 30  # Thelen: fibre length where the passive force begins, and
+PASSIVE_TO = 31  # where it goes on as a straight line
+SLOW_PART = 32  # Thelen: largest speed without activation, over that with full activation
+HILL_DAMPING = 33  # Thelen, deprecated: damping inside Hill's equation
+NUMBERS = 34
 
 
 class MuscleTable(NamedTuple):

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.hill_curve_table import RIGHT_Y, stepped
+from numba import types
+from numba.extending import overload
+
+from musculo.kernels.hill_curve_table import last_value, stepped
 from musculo.kernels.hill_curves import (
     dgf_velocity_inverse,
     force_velocity,
     schutte_velocity_inverse,
+    thelen_damped_inverse,
+    thelen_speed,
     thelen_velocity_inverse,
 )
+from musculo.kernels.hill_math import magnitude
 from musculo.kernels.hill_table import (
     DE_GROOTE_FREGLY_2016,
     KIND,
     MILLARD_2012,
     SCHUTTE_1993,
     THELEN_2003,
+    THELEN_DEPRECATED,
     VELOCITY_CURVE,
     VELOCITY_INVERSE,
 )
-from musculo.kernels.jit import kernel
+from musculo.kernels.jit import inline, kernel
+from musculo.kernels.mask import any_of, at_most, both, either, less, opposite, real_part, where
+from musculo.kernels.scalar import like
 
 # Fibres that neither contract nor damp move at no definite speed; answers stay within this many largest speeds.
 VELOCITY_BOUND = 10.0
+# De Groote and Fregly's curve inverted without damping ends here, in largest speeds: a bound need not be close.
+_FAR = 1e3
 # Every so many evaluations a bracket has at least halved, or the gap fallen to a quarter.
 HALVING = 6
 # 60 halvings leave nothing of a bracket that float64 could tell from its ends; 40 quarters, nothing of a gap.
@@ -40,71 +51,92 @@ def velocity_of(m, c, i, a, active, force, damping):
                 w (no active force, no damping), or a curve does not reach the force, w stops at VELOCITY_BOUND.
     """
     kind = m.integer[i, KIND]
+    f, pull = real_part(force), real_part(active)
+    pulling = less(0.0, pull)
     if damping > 0.0:
         if kind == SCHUTTE_1993:
             return schutte_velocity_inverse(damping, active, force)
-        if active.real <= 0.0:
-            return force / damping
         if kind == MILLARD_2012:
             # 0 <= f <= f(right end): the curve is flat beyond its ends
-            top = c[m.integer[i, VELOCITY_CURVE] + RIGHT_Y]
-            low, high = (force.real - top * active.real) / damping, force.real / damping
-            return _newton(m, c, i, a, active, force, damping, low, high)
+            top = last_value(c, m.integer[i, VELOCITY_CURVE])
+            w = _newton(m, c, i, a, active, force, damping, (f - top * pull) / damping, f / damping, pulling)
+            return where(pulling, w, force / damping)
         if kind == DE_GROOTE_FREGLY_2016:
             # without damping the root would be w0; damping draws it towards 0
-            w0 = _bounded(dgf_velocity_inverse(force.real / active.real), 1e3)
-            return _newton(m, c, i, a, active, force, damping, min(w0, 0.0), max(w0, 0.0))
-    if active.real <= 0.0:
-        return 0.0 * force + (VELOCITY_BOUND if force.real > 0.0 else (-VELOCITY_BOUND if force.real < 0.0 else 0.0))
-    f = force / active
+            w0 = clipped(dgf_velocity_inverse(f / where(pulling, pull, 1.0)), _FAR)
+            low, high = where(less(w0, 0.0), w0, 0.0), where(less(w0, 0.0), 0.0, w0)
+            w = _newton(m, c, i, a, active, force, damping, low, high, pulling)
+            return where(pulling, w, force / damping)
+    if kind == THELEN_DEPRECATED:
+        return thelen_damped_inverse(m, i, a, active, force)
+    drift = where(less(0.0, f), VELOCITY_BOUND, where(less(f, 0.0), -VELOCITY_BOUND, 0.0)) + like(force, 0.0)
+    if not any_of(pulling):
+        return drift
+    share = force / where(pulling, active, 1.0)
     if kind == THELEN_2003:
-        return thelen_velocity_inverse(m, i, f) * (0.25 + 0.75 * a)
-    if kind == DE_GROOTE_FREGLY_2016:
-        w = dgf_velocity_inverse(f)
-        return w if -VELOCITY_BOUND <= w.real <= VELOCITY_BOUND else _bounded(w.real, VELOCITY_BOUND) + 0.0 * f
-    if kind == MILLARD_2012 and m.integer[i, VELOCITY_INVERSE] >= 0:
-        w, _ = stepped(c, m.integer[i, VELOCITY_INVERSE], f)
-        return w
-    return _newton(m, c, i, a, active, force, 0.0, -1.0, 1.0)
+        w = thelen_velocity_inverse(m, i, share) * thelen_speed(m, i, a)
+    elif kind == DE_GROOTE_FREGLY_2016:
+        w = clipped(dgf_velocity_inverse(share), VELOCITY_BOUND)
+    elif kind == MILLARD_2012 and m.integer[i, VELOCITY_INVERSE] >= 0:
+        w, _ = stepped(c, m.integer[i, VELOCITY_INVERSE], share)
+    else:
+        w = _newton(m, c, i, a, active, force, 0.0, like(f, -1.0), like(f, 1.0), pulling)
+    return where(pulling, w, drift)
+
+
+@inline
+def clipped(x, bound):
+    """x between -bound and bound."""
+    return where(less(x, -bound), -bound, where(less(bound, x), bound, x))
 
 
 @kernel
-def _bounded(x, bound):
-    return min(max(x, -bound), bound)
-
-
-@kernel
-def _newton(m, c, i, a, active, force, damping, low, high):
+def _newton(m, c, i, a, active, force, damping, low, high, asked):
     """The root in [low, high] by Newton's steps kept inside a bracket; the nearer end where there is none.
 
     Every HALVING evaluations the bracket has halved, is halved, or the gap has fallen to a quarter. It can do the
-    latter some thirty times before it is rounding, so MOST_EVALUATIONS shrink the bracket by 2^60 at least.
+    latter some thirty times before it is rounding, so MOST_EVALUATIONS shrink the bracket by 2^60 at least. Lanes that
+    are not asked for are left alone.
     """
-    x = min(max(0.0, low), high)
-    width, error = high - low, math.inf
+    share, pull, load = real_part(a), real_part(active), real_part(force)
+    x = where(less(0.0, low), low, where(less(high, 0.0), high, 0.0))
+    width, error = high - low, like(low, math.inf)
+    searching = asked
     for n in range(MOST_EVALUATIONS):
-        f, slope = force_velocity(m, c, i, a.real, x)
-        gap = active.real * f + damping * x - force.real
-        if gap > 0.0:
-            high = x
-        else:
-            low = x
-        slope = active.real * slope + damping
-        new = x - gap / slope
-        if n % HALVING == HALVING - 1:
-            if high - low > 0.5 * width and abs(gap) > 0.25 * error:
-                new = 0.5 * (low + high)
-            width, error = high - low, abs(gap)
-        if not low <= new <= high:
-            new = 0.5 * (low + high)
-        step = new - x
-        x = new
-        if abs(step) <= _SMALL_STEP * (1.0 + abs(x)):
+        if not any_of(searching):
             break
-    # one more step, with the imaginary parts of a complex lane
-    f, slope = force_velocity(m, c, i, a, x + 0.0 * force)
-    slope = active * slope + damping
-    if slope.real <= 0.0:
-        return x + 0.0 * force
-    w = x - (active * f + damping * x - force) / slope
-    return w if abs(w.real - x) <= 1e-6 * (1.0 + abs(x)) else x + 0.0 * force
+        f, slope = force_velocity(m, c, i, share, x)
+        gap = pull * f + damping * x - load
+        above = less(0.0, gap)
+        high, low = where(above, x, high), where(above, low, x)
+        new = x - gap / (pull * slope + damping)
+        inside = both(at_most(low, new), at_most(new, high))
+        if n % HALVING == HALVING - 1:
+            shrunk = either(at_most(high - low, 0.5 * width), at_most(magnitude(gap), 0.25 * error))
+            inside = both(inside, shrunk)
+            width, error = high - low, magnitude(gap)
+        new = where(inside, new, 0.5 * (low + high))
+        done = at_most(magnitude(new - x), _SMALL_STEP * (1.0 + magnitude(new)))
+        x = where(searching, new, x)
+        searching = both(searching, opposite(done))
+    return lifted_velocity(m, c, i, a, active, force, damping, x)
+
+
+def lifted_velocity(m, c, i, a, active, force, damping, x):
+    """The root x of the real parts with the imaginary part that a complex lane gives it: one more Newton step."""
+    return x
+
+
+@overload(lifted_velocity)
+def _lifted_velocity(m, c, i, a, active, force, damping, x):
+    if isinstance(force, types.Complex):
+        return lambda m, c, i, a, active, force, damping, x: _complex_step(m, c, i, a, active, force, damping, x)
+    return lambda m, c, i, a, active, force, damping, x: x
+
+
+@kernel
+def _complex_step(m, c, i, a, active, force, damping, x):
+    f, slope = force_velocity(m, c, i, a, complex(x, 0.0))
+    gap = active * f + damping * x - force
+    slope = active.real * slope.real + damping
+    return x - (gap - gap.real) / slope if slope > 0.0 else complex(x, 0.0)

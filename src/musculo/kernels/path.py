@@ -53,7 +53,7 @@ RANGE_MARGIN = 1e-5
 # Points closer than this [m] coincide (SimTK's SignificantReal, eps^(7/8)); the segment has no direction.
 COINCIDENT = 2.0e-14
 # A straight piece shorter than this [m] has the direction of the tangent where it touches a surface.
-_SHORT = 1e-5
+SHORT = 1e-5
 
 
 class Paths(NamedTuple):
@@ -272,7 +272,7 @@ def _pull(paths, table, e, q, motion, literal, C, I, S, s, arms, first, lane):
     b = a + TAG_ROWS
     d = subtract(load3(C, c + ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
     norm = square_root(dot(d, d))
-    if not literal and norm.real < _SHORT and (I[a + OWNER, lane] >= 0 or I[b + OWNER, lane] >= 0):
+    if not literal and norm.real < SHORT and (I[a + OWNER, lane] >= 0 or I[b + OWNER, lane] >= 0):
         d = load3(C, c + (0 if I[a + OWNER, lane] >= 0 else ENTRY_ROWS) + TANGENT, lane)
     elif norm.real < COINCIDENT:
         d = scale(np.nan if literal else 0.0, d)
@@ -321,8 +321,9 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
     Guarantees: r = -dl/du where contacts are geodesic; r = 0 for speeds that move the whole path.
 
     Args:
-        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths. S: (6 slots, lanes): forces on
-        the nodes of each path that the wrapping method found, zero at first; changed. arms: (paths n_u, lanes), written.
+        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths.
+        S: (6 slots, lanes) forces on the nodes of each path that the wrapping method found, else zero; in the end all.
+        arms: (paths n_u, lanes), written.
     """
     n_u = columns.shape[0] // 6
     zero = like(C[0, lane], 0.0)

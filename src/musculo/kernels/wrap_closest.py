@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.unfused import unfused
 
 # A coordinate smaller than this lies in a plane of symmetry.
 _NEAR = 2e-13
@@ -13,9 +13,9 @@ _SOLVED = 1e-9
 _STEPS = 64
 
 
-@kernel
+@unfused
 def _closest_on_ellipse(a, b, u, v):
-    """(x, y) on the ellipse with semi-axes a, b for the point (u, v); closed forms on the axes, some of them wrong."""
+    """(x, y) on the ellipse with semi-axes a, b for the point (u, v); closed forms on the axes."""
     on_y, on_x = math.fabs(u) <= _NEAR, math.fabs(v) <= _NEAR
     if on_x and on_y:
         if a < b:
@@ -24,11 +24,13 @@ def _closest_on_ellipse(a, b, u, v):
     if on_y:
         if a >= b or math.fabs(v) >= b - a * a / b:
             return u, (b if v >= 0.0 else -b)
-        return a * math.sqrt(math.fabs(1.0 - (v / b) * (v / b))), v
+        y = b * b * v / (b * b - a * a)
+        return a * math.sqrt(math.fabs(1.0 - (y / b) * (y / b))), y
     if on_x:
         if b >= a or math.fabs(u) >= a - b * b / a:
             return (a if u >= 0.0 else -a), v
-        return u, b * math.sqrt(math.fabs(1.0 - (u / a) * (u / a)))
+        x = a * a * u / (a * a - b * b)
+        return x, b * math.sqrt(math.fabs(1.0 - (x / a) * (x / a)))
     aa, bb = a * a, b * b
     au, bv = aa * u * u, bb * v * v
     t = 0.0
@@ -44,7 +46,7 @@ def _closest_on_ellipse(a, b, u, v):
     return aa * u / (t + aa), bb * v / (t + bb)
 
 
-@kernel
+@unfused
 def closest_on_ellipsoid(a, x, forced):
     """A point of the ellipsoid with semi-axes a near x; `forced` is an axis whose coordinate is kept, or -1.
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
-from musculo.kernels.vector import add, add_scaled, cross, dot, subtract
-from musculo.kernels.wrap_math import PARALLEL, angle, closest_on_lines, cosine, largest_cosine, norm, side, unit
+from musculo.kernels.unfused import unfused
+from musculo.kernels.wrap_math import (
+    EPS,
+    PARALLEL,
+    add,
+    add_scaled,
+    closest_on_lines,
+    cross,
+    dot,
+    largest_cosine,
+    norm,
+    side,
+    subtract,
+    unit,
+    unit_or_zero,
+)
 from musculo.kernels.wrap_results import INSIDE, MANDATORY, NO_WRAP, WRAPPED
 
-# How contacts are slid along the axis: smallest slope of the plane, and farthest way [m].
-_SLOPE = 1e-5 / 20.0
-_FARTHEST = 10.0
+# How contacts are slid along the axis: smallest slope of the plane, half the length of the line that is cut with it
+# [m], and how far beyond its ends a cut still counts.
+_SLOPE = 1e-5
+_REACH = 10.0
+_BEYOND = 1e-5
 # Tangency of several wraps: angle that is good enough, most steps, over-relaxation, and length of a chord [m].
 _TANGENT = 0.1 * math.pi / 180.0
 _STEPS = 100
@@ -19,28 +34,46 @@ _RELAX = 1.5
 _CHORD = 0.002
 
 
-@kernel
-def _tangents(p, d, radius):
-    """The two points of the circle at the height of p where a line from p touches it."""
-    v = (p[0] / d, p[1] / d, 0.0)
+@unfused
+def _foot(p):
+    """Height of the axis' point next to p. OpenSim measures from a point of the axis at -1, which costs digits."""
+    v = (p[0], p[1], p[2] + 1.0)
+    size = norm(v)
+    return -1.0 + unit_or_zero(v)[2] * size
+
+
+@unfused
+def _tangents(p, foot, radius):
+    """(distance from the axis, the two points at the foot's height where a line from p touches the circle)."""
+    v = subtract(p, (0.0, 0.0, foot))
+    d = norm(v)
+    v = unit_or_zero(v)
+    reach = radius * (radius / d)
+    near = (reach * v[0], reach * v[1], foot + reach * v[2])
+    across = math.sqrt(radius * radius - reach * reach)
     u = (-v[1], v[0], 0.0)
-    foot = radius * radius / d
-    across = math.sqrt(radius * radius - foot * foot)
-    a = (foot * v[0] + across * u[0], foot * v[1] + across * u[1], p[2])
-    b = (foot * v[0] - across * u[0], foot * v[1] - across * u[1], p[2])
-    return a, b
+    return d, add_scaled(near, across, u), add_scaled(near, -across, u)
 
 
-@kernel
-def _radial(r):
-    return r[0], r[1], 0.0
+@unfused
+def _radial(r, foot):
+    return r[0], r[1], r[2] - foot
 
 
-@kernel
-def _first_pair(r1a, r1b, r2a, r2b, k, sign):
-    """Whether a quadrant asks for the tangents (r1a, r2b); else for (r1b, r2a)."""
+@unfused
+def _bend(a, b):
+    """Angle between two vectors; not a number where rounding takes the cosine out of range, as in OpenSim."""
+    c = dot(a, b) / (norm(a) * norm(b))
+    return math.acos(c) if c >= -1.0 and c <= 1.0 else math.nan
+
+
+@unfused
+def _pair(r1a, r1b, r2a, r2b, f1, f2, k, sign):
+    """(whether a quadrant asks for the tangents (r1a, r2b), else for (r1b, r2a); whether that is the far side)."""
     on_1a, on_1b = side(r1a[k]) == sign, side(r1b[k]) == sign
     on_2a, on_2b = side(r2a[k]) == sign, side(r2b[k]) == sign
+    wider = _bend(_radial(r1a, f1), _radial(r2b, f2)) > _bend(_radial(r1b, f1), _radial(r2a, f2))
+    lost = False
     if on_1a and on_1b:
         first = not on_2a
     elif on_1a:
@@ -50,26 +83,74 @@ def _first_pair(r1a, r1b, r2a, r2b, k, sign):
     elif on_2b:
         first = True
     else:
-        first = angle(_radial(r1a), _radial(r2b)) > angle(_radial(r1b), _radial(r2a))
-    return first
+        first = wider
+        lost = True
+    return first, lost or first == wider
 
 
-@kernel
-def _slide(r, z_own, z_other, z_2, normal, centre):
-    """r slid along z into the plane through the centre, if it then lies between the two ends."""
+@unfused
+def _apex(p1, p2, d1, d2, radius, far):
+    """The point of the cylinder through which the plane of the path is laid."""
+    t = d1 / (d1 + d2)
+    m = add_scaled(p1, t, subtract(p2, p1))
+    centre = (0.0, 0.0, _foot(m))
+    n = unit(cross(unit_or_zero(subtract(p1, centre)), unit_or_zero(subtract(p2, centre))))
+    n = unit_or_zero(n)
+    up = unit_or_zero((-n[1], n[0], 0.0))
+    a, b = add_scaled(centre, radius, up), add_scaled(centre, -radius, up)
+    to_a, to_b = subtract(m, a), subtract(m, b)
+    nearer = dot(to_a, to_a) < dot(to_b, to_b)
+    return a if nearer != far else b
+
+
+@unfused
+def _slide(r, normal, offset):
+    """(whether it can be, r slid along z into the plane)."""
     slid = r
-    if math.fabs(normal[2]) >= _SLOPE:
-        shift = dot(normal, subtract(centre, r)) / normal[2]
-        if shift >= -_FARTHEST and shift <= _FARTHEST:
-            z = r[2] + shift
-            # OpenSim measures along the direction from the origin to the foot of the second end
-            seen = z if z_2 != 0.0 else z_own
-            if math.fabs(seen - z_other) < math.fabs(z_own - z_other):
-                slid = (r[0], r[1], z)
-    return slid
+    found = False
+    slope = 2.0 * _REACH * normal[2]
+    if math.fabs(slope) >= _SLOPE:
+        low = r[2] - _REACH
+        t = (-offset - normal[0] * r[0] - normal[1] * r[1] - normal[2] * low) / slope
+        if t >= -_BEYOND and t <= 1.0 + _BEYOND:
+            found = True
+            slid = (r[0], r[1], low + t * ((r[2] + _REACH) - low))
+    return found, slid
 
 
-@kernel
+@unfused
+def _between(slid, first, other, far, heading):
+    """Whether a slid contact, seen from the first foot along `heading`, is nearer to `other` than `far` is.
+
+    OpenSim looks along the direction from the origin to the foot of the second end, +1 or -1. Where that foot is the
+    origin there is none: the first contact then stays, and the second is slid without question.
+    """
+    v = (slid[0], slid[1], slid[2] - first)
+    seen = first + unit_or_zero(v)[2] * heading * norm(v) * heading
+    return (seen - other) * (seen - other) < (far - other) * (far - other)
+
+
+@unfused
+def _closest_to_axis(p1, p2, length, within):
+    """(whether the segment cuts the cylinder, its line's point next to the axis).
+
+    OpenSim leaves that point unset where the line is parallel to the axis; zero is what is mostly found there.
+    """
+    v, axis = unit_or_zero(subtract(p2, p1)), (0.0, 0.0, 1.0 if length >= EPS else 0.0)
+    n = cross(v, axis)
+    nn = dot(n, n)
+    if not nn > PARALLEL:
+        return False, (0.0, 0.0, 0.0)
+    w = subtract((0.0, 0.0, -0.5 * length), p1)
+    s = dot(w, cross(axis, n)) / nn
+    t = dot(w, cross(v, n)) / nn
+    near, on_axis = add_scaled(p1, s, v), -0.5 * length + t
+    apart = (near[0], near[1], near[2] - on_axis)
+    size = norm(subtract(p2, p1))
+    return dot(apart, apart) < within and s / size > 0.0 and s / size < 1.0, near
+
+
+@unfused
 def _sweep(r1, r2, long):
     """Angle from r1 to r2 about z; the other way round for a long wrap (more than a turn where it is negative)."""
     theta = math.atan2(r1[0] * r2[1] - r1[1] * r2[0], r1[0] * r2[0] + r1[1] * r2[1])
@@ -78,13 +159,13 @@ def _sweep(r1, r2, long):
     return theta
 
 
-@kernel
+@unfused
 def _adjust(p, r, w):
     """(moved, r): r along its generator towards the line from p to the spiral's next point w."""
     to_r, to_w = subtract(r, p), subtract(w, r)
     moved = False
     new = r
-    a, b = to_r[2] / norm(to_r), to_w[2] / norm(to_w)
+    a, b = unit_or_zero(to_r)[2], unit_or_zero(to_w)[2]
     # angles differ by no less than their cosines, which are cheaper
     if math.fabs(a - b) > _TANGENT:
         moved = True
@@ -99,7 +180,7 @@ def _adjust(p, r, w):
     return moved, new
 
 
-@kernel
+@unfused
 def _make_tangent(p1, p2, r1, r2, radius, theta, long):
     """Slide both contacts until the spiral leaves them in the direction of the straight parts: (r1, r2, arc).
 
@@ -129,7 +210,7 @@ def _make_tangent(p1, p2, r1, r2, radius, theta, long):
     return r1, r2, arc
 
 
-@kernel
+@unfused
 def wrap_cylinder(p1, p2, radius, length, k, sign, several):
     """(code, r1, r2, arc) of a segment p1 p2 over a cylinder about z, as OpenSim 4.6 computes it.
 
@@ -143,20 +224,10 @@ def wrap_cylinder(p1, p2, radius, length, k, sign, several):
         several: whether the path has several wraps; only then are contacts made tangent to the spiral.
     """
     zero = (0.0, 0.0, 0.0)
-    d1, d2 = math.sqrt(p1[0] * p1[0] + p1[1] * p1[1]), math.sqrt(p2[0] * p2[0] + p2[1] * p2[1])
-    if d1 < radius or d2 < radius:
+    within = radius * radius
+    if p1[0] * p1[0] + p1[1] * p1[1] < within or p2[0] * p2[0] + p2[1] * p2[1] < within:
         return INSIDE, zero, zero, 0.0
-    # closest approach of the segment's line to the axis
-    v = subtract(p2, p1)
-    across = v[0] * v[0] + v[1] * v[1]
-    t = -(p1[0] * v[0] + p1[1] * v[1]) / across
-    near = add_scaled(p1, t, v)
-    hit = (
-        across > PARALLEL * dot(v, v)
-        and t > 0.0
-        and t < 1.0
-        and near[0] * near[0] + near[1] * near[1] < radius * radius
-    )
+    hit, near = _closest_to_axis(p1, p2, length, within)
     code = MANDATORY
     if sign == 0.0:
         if not hit:
@@ -168,36 +239,40 @@ def wrap_cylinder(p1, p2, radius, length, k, sign, several):
                 return NO_WRAP, zero, zero, 0.0
     else:
         code = WRAPPED
-    r1a, r1b = _tangents(p1, d1, radius)
-    r2a, r2b = _tangents(p2, d2, radius)
-    long = False
+    f1, f2 = _foot(p1), _foot(p2)
+    d1, r1a, r1b = _tangents(p1, f1, radius)
+    d2, r2a, r2b = _tangents(p2, f2, radius)
+    long, far = False, False
     if sign == 0.0:
-        pair = largest_cosine(
-            cosine(_radial(r1a), _radial(r2a)),
-            cosine(_radial(r1a), _radial(r2b)),
-            cosine(_radial(r1b), _radial(r2a)),
-            cosine(_radial(r1b), _radial(r2b)),
-        )
+        u1a, u1b = unit_or_zero(_radial(r1a, f1)), unit_or_zero(_radial(r1b, f1))
+        u2a, u2b = unit_or_zero(_radial(r2a, f2)), unit_or_zero(_radial(r2b, f2))
+        pair = largest_cosine(dot(u1a, u2a), dot(u1a, u2b), dot(u1b, u2a), dot(u1b, u2b))
         r1 = r1a if pair < 2 else r1b
         r2 = r2a if pair == 0 or pair == 2 else r2b
     else:
-        first = _first_pair(r1a, r1b, r2a, r2b, k, sign)
+        first, far = _pair(r1a, r1b, r2a, r2b, f1, f2, k, sign)
         r1 = r1a if first else r1b
         r2 = r2b if first else r2a
         pull = add(subtract(r1, p1), subtract(r2, p2))
-        long = dot(add(_radial(r1), _radial(r2)), pull) < 0.0
-    # the plane through both ends and the axis between them; OpenSim's apex of the wrap lies in it, on either side
-    m = add_scaled(p1, d1 / (d1 + d2), v)
-    centre = (0.0, 0.0, m[2])
-    normal = unit(cross(subtract(p1, centre), subtract(p2, centre)))
-    r1 = _slide(r1, p1[2], p2[2], p2[2], normal, centre)
-    r2 = _slide(r2, p2[2], p1[2], p2[2], normal, centre)
+        long = dot(add(_radial(r1, f1), _radial(r2, f2)), pull) < 0.0
+    apex = _apex(p1, p2, d1, d2, radius, far)
+    normal = unit(cross(unit_or_zero(subtract(p1, apex)), unit_or_zero(subtract(p2, apex))))
+    offset = -p1[0] * normal[0] - p1[1] * normal[1] - p1[2] * normal[2]
+    heading = 0.0
+    if math.fabs(f2) >= EPS:
+        heading = side(f2)
+    found_1, s1 = _slide(r1, normal, offset)
+    found_2, s2 = _slide(r2, normal, offset)
+    if found_1 and _between(s1, f1, f2, f1, heading):
+        r1 = s1
+    if found_2 and _between(s2, f1, f1, f2, heading):
+        r2 = s2
     if math.fabs(r1[2]) > 0.5 * length and math.fabs(r2[2]) > 0.5 * length:
         return NO_WRAP, zero, zero, 0.0
     theta = _sweep(r1, r2, long)
     if several:
         r1, r2, arc = _make_tangent(p1, p2, r1, r2, radius, theta, long)
     else:
-        rise = r2[2] - r1[2]
-        arc = math.sqrt(radius * radius * theta * theta + rise * rise)
+        x, rise = radius * theta, r2[2] - r1[2]
+        arc = math.sqrt(x * x + rise * rise)
     return code, r1, r2, arc

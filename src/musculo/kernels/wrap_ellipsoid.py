@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
 from musculo.kernels.path import AXIAL, MIDPOINT
-from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
+from musculo.kernels.unfused import unfused
 from musculo.kernels.wrap_closest import closest_on_ellipsoid
-from musculo.kernels.wrap_math import cosine, norm, side, unit
+from musculo.kernels.wrap_math import add, add_scaled, cross, dot, norm, scale, side, subtract, unit_or_zero
 from musculo.kernels.wrap_results import INSIDE, MANDATORY, NO_WRAP
 from musculo.kernels.wrap_tangent import tangent_point
 
@@ -23,7 +22,7 @@ _CHORD = 0.001
 _CHORDS = 499
 
 
-@kernel
+@unfused
 def _with(a, k, value):
     """The vector with component k replaced."""
     return (
@@ -33,33 +32,33 @@ def _with(a, k, value):
     )
 
 
-@kernel
+@unfused
 def _crossings(p, v, a):
-    """(found, t1, t2): where p + t v enters and leaves the ellipsoid."""
+    """(found, t1, t2): where p + t v enters and leaves the ellipsoid, t1 <= t2."""
     x = (p[0] / a[0], p[1] / a[1], p[2] / a[2])
     y = (v[0] / a[0], v[1] / a[1], v[2] / a[2])
-    A, B, C = dot(y, y), dot(x, y), dot(x, x) - 1.0
-    root = B * B - A * C
+    A, B, C = dot(y, y), 2.0 * dot(y, x), dot(x, x) - 1.0
+    root = B * B - 4.0 * A * C
     if not root >= 0.0:
         return False, 0.0, 0.0
     root = math.sqrt(root)
-    return True, (-B - root) / A, (-B + root) / A
+    return True, (-B - root) / (2.0 * A), (-B + root) / (2.0 * A)
 
 
-@kernel
+@unfused
 def _fan_point(i1, D, a):
     """The surface under the middle of the chord, in the mean direction in which the surface lies from the chord."""
     total = (0.0, 0.0, 0.0)
     for i in range(1, _FAN - 1):
         x = add_scaled(i1, i / _FAN, D)
-        total = add(total, unit(subtract(closest_on_ellipsoid(a, x, -1), x)))
-    return closest_on_ellipsoid(a, add(add_scaled(i1, 0.5, D), unit(total)), -1)
+        total = add(total, unit_or_zero(subtract(closest_on_ellipsoid(a, x, -1), x)))
+    return closest_on_ellipsoid(a, add(add_scaled(i1, 0.5, D), unit_or_zero(total)), -1)
 
 
-@kernel
+@unfused
 def _plane_point(p1, p2, i1, D, a, method):
     """(c, weight of the fan or -1, parameter of the axis): the third point of the plane."""
-    u = unit(subtract(p1, p2))
+    u = unit_or_zero(subtract(p1, p2))
     mu = (math.fabs(u[0]), math.fabs(u[1]), math.fabs(u[2]))
     b = 0
     if mu[1] > mu[b]:
@@ -69,6 +68,7 @@ def _plane_point(p1, p2, i1, D, a, method):
     t = -i1[b] / D[b]
     if method == MIDPOINT:
         return closest_on_ellipsoid(a, add_scaled(i1, 0.5, D), -1), -1.0, t
+    # its coordinate on the axis is zero but for rounding, whose sign a quadrant may ask for
     on_axis = closest_on_ellipsoid(a, add_scaled(i1, t, D), b)
     if method == AXIAL:
         return on_axis, -1.0, t
@@ -95,7 +95,7 @@ def _plane_point(p1, p2, i1, D, a, method):
     return c, weight, t
 
 
-@kernel
+@unfused
 def _section_point(O, u, w, phi, a):
     """Where the ray from O in direction cos(phi) u + sin(phi) w leaves the ellipsoid."""
     ray = add_scaled(scale(math.cos(phi), u), math.sin(phi), w)
@@ -103,7 +103,7 @@ def _section_point(O, u, w, phi, a):
     return add_scaled(O, t if found else math.nan, ray)
 
 
-@kernel
+@unfused
 def _section_length(p1, p2, r1, r2, m, m4, a, f, constrained):
     """Length of the section from r1 to r2 as a sum of chords, in metres."""
     straight = norm(subtract(r1, r2)) / f
@@ -116,9 +116,9 @@ def _section_length(p1, p2, r1, r2, m, m4, a, f, constrained):
     if math.fabs(m[2]) > math.fabs(m[k]):
         k = 2
     O = _with((0.0, 0.0, 0.0), k, -m4 / m[k])
-    u, v = unit(subtract(r1, O)), unit(subtract(r2, O))
+    u, v = unit_or_zero(subtract(r1, O)), unit_or_zero(subtract(r2, O))
     phi = math.acos(min(1.0, max(-1.0, dot(u, v))))
-    w = unit(add_scaled(v, -dot(u, v), u))
+    w = unit_or_zero(add_scaled(v, -dot(u, v), u))
     if constrained and chords >= 2:
         first = _section_point(O, u, w, phi / chords, a)
         last = _section_point(O, u, w, phi * (chords - 1) / chords, a)
@@ -133,7 +133,7 @@ def _section_length(p1, p2, r1, r2, m, m4, a, f, constrained):
     return (length + norm(subtract(r2, before))) / f
 
 
-@kernel
+@unfused
 def wrap_ellipsoid(p1, p2, axes, k, sign, method):
     """(code, r1, r2, arc) of a segment p1 p2 over an ellipsoid, as OpenSim 4.6 computes it.
 
@@ -141,8 +141,8 @@ def wrap_ellipsoid(p1, p2, axes, k, sign, method):
     surface, the arc is the plane's section.
 
     Source:     OpenSim 4.6, WrapEllipsoid, observed behaviour.
-    Departs:    nothing by intention: a plane section is no geodesic, contacts are good to 1e-4 of the size, the
-                length jitters by 1e-7 m with the number of chords.
+    Departs:    a segment that only touches stays straight. As there, a plane section is no geodesic, contacts are
+                good to 1e-4 of the size, and the length jitters by 1e-7 m with the number of chords.
 
     Args:
         axes: semi-axes. k, sign: axis and side of the quadrant, sign 0 for all. method: of the plane's third point.
@@ -153,13 +153,14 @@ def wrap_ellipsoid(p1, p2, axes, k, sign, method):
     x, y = (p1[0] / a[0], p1[1] / a[1], p1[2] / a[2]), (p2[0] / a[0], p2[1] / a[1], p2[2] / a[2])
     if dot(x, x) - 1.0 < _INSIDE or dot(y, y) - 1.0 < _INSIDE:
         return INSIDE, zero, zero, 0.0
-    if math.fabs(cosine(p1, p2) - 1.0) < _IN_LINE:
+    if math.fabs(dot(unit_or_zero(p1), unit_or_zero(p2)) - 1.0) < _IN_LINE:
         return NO_WRAP, zero, zero, 0.0
-    v = subtract(p2, p1)
-    found, enters, leaves = _crossings(p1, v, a)
-    if not found or not (enters > 0.0 and leaves < 1.0):
+    v = subtract(p1, p2)
+    found, leaves, enters = _crossings(p2, v, a)
+    # a segment that only touches has the length it has without contacts, and no plane
+    if not found or not (leaves > 0.0 and enters < 1.0 and leaves < enters):
         return NO_WRAP, zero, zero, 0.0
-    i1, i2 = add_scaled(p1, enters, v), add_scaled(p1, leaves, v)
+    i1, i2 = add_scaled(p2, enters, v), add_scaled(p2, leaves, v)
     c, weight, t = _plane_point(p1, p2, i1, subtract(i2, i1), a, method)
     r1, r2 = c, c
     if method == AXIAL and not (t > 0.0 and t < 1.0):
@@ -169,7 +170,7 @@ def wrap_ellipsoid(p1, p2, axes, k, sign, method):
         r1, r2 = c, c
         if weight > 0.0:
             c = closest_on_ellipsoid(a, _with(c, k, (1.0 - weight) * c[k]), -1)
-    m = unit(cross(subtract(p1, p2), subtract(p1, c)))
+    m = unit_or_zero(cross(subtract(p1, p2), subtract(p1, c)))
     m4 = -dot(m, c)
     r1 = tangent_point(p1, r1, a, m, m4)
     r2 = tangent_point(p2, r2, a, m, m4)

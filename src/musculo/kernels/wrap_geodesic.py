@@ -72,22 +72,22 @@ from musculo.kernels.vector import (
     subtract,
 )
 
-_POSE_ROWS = 12
+POSE_ROWS = 12
 # What it costs, d/dP and d/dQ in ground: to pass at all, to break the rule about the side, to leave a cylinder out.
-_PRICE, _TO_P, _TO_Q = 0, 1, 4
-_PRICE_ROWS = 7
-_PRICES = 3
+PRICE, TO_P, TO_Q = 0, 1, 4
+PRICE_ROWS = 7
+PRICES = 3
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
 _OPTIONS = 3
 # Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
-_SURFACE, _WRAP, _OPTION, _BEST = range(4)
+_SURFACE, WRAP, _OPTION, BEST = range(4)
 OBSTACLE_TAGS = 4
 
 
 @kernel
 def geodesic_rows(most):
     """Rows of scratch for stretches of at most so many obstacles."""
-    return (_POSE_ROWS + RESULT_ROWS + _PRICES * _PRICE_ROWS) * most + work_rows(most)
+    return (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most + work_rows(most)
 
 
 @kernel
@@ -133,9 +133,9 @@ def _reference(paths, wrap, k, a, b):
 @kernel
 def _store_price(C, row, R, price, to_P, to_Q, lane):
     """Keep a price and its slopes, turned from the surface's frame into ground."""
-    C[row + _PRICE, lane] = price
-    store3(C, row + _TO_P, lane, rotate(R, to_P))
-    store3(C, row + _TO_Q, lane, rotate(R, to_Q))
+    C[row + PRICE, lane] = price
+    store3(C, row + TO_P, lane, rotate(R, to_P))
+    store3(C, row + TO_Q, lane, rotate(R, to_Q))
 
 
 @kernel
@@ -144,23 +144,23 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane):
     kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
     none = (0.0, 0.0, 0.0)
     _store_price(C, prices, R, 0.0, none, none, lane)
-    _store_price(C, prices + _PRICE_ROWS, R, NEVER, none, none, lane)
-    _store_price(C, prices + 2 * _PRICE_ROWS, R, NEVER, none, none, lane)
+    _store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
+    _store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
         r = paths.surface_size[surface, 0]
         if sign != 0.0 and axis < 2:
             side = HELD
             turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q)
-            _store_price(C, prices + _PRICE_ROWS, R, price, to_P, to_Q, lane)
+            _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
         price, to_P, to_Q = price_of_end(0.5 * paths.surface_size[surface, 1], P, Q)
-        _store_price(C, prices + 2 * _PRICE_ROWS, R, price, to_P, to_Q, lane)
+        _store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
         if price <= 0.0:
             side = ABSENT
     elif kind == TORUS:
         side = AS_QUADRANT
         price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 1], P, Q)
-        _store_price(C, prices + _PRICE_ROWS, R, price, to_P, to_Q, lane)
+        _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
     elif sign != 0.0:
         x = paths.surface_size[surface, 0]
         size = (x, x, x)
@@ -200,12 +200,12 @@ def _gather(paths, k, e, motion, C, I, base, tags, most, lane):
         if _acts(paths, wrap, k, a, b):
             surface = paths.wrap_surface[wrap]
             R, p = _surface_pose(paths, surface, motion, lane)
-            x = base + _POSE_ROWS * n
+            x = base + POSE_ROWS * n
             for j in range(9):
                 C[x + j, lane] = R[j]
             store3(C, x + 9, lane, p)
-            g = base + _POSE_ROWS * most + RESULT_ROWS * n
-            prices = base + (_POSE_ROWS + RESULT_ROWS) * most + _PRICES * _PRICE_ROWS * n
+            g = base + POSE_ROWS * most + RESULT_ROWS * n
+            prices = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * n
             P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
             if alone and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
                 # the straight line is the path, unless the side is held against it
@@ -216,7 +216,7 @@ def _gather(paths, k, e, motion, C, I, base, tags, most, lane):
             _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane)
             t = tags + n
             I[t + _SURFACE * most, lane] = surface
-            I[t + _WRAP * most, lane] = wrap
+            I[t + WRAP * most, lane] = wrap
             n += 1
     return n
 
@@ -224,9 +224,9 @@ def _gather(paths, k, e, motion, C, I, base, tags, most, lane):
 @kernel
 def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
     """The taut path with every obstacle's option in force; its length without prices, and its status."""
-    G = base + _POSE_ROWS * most
+    G = base + POSE_ROWS * most
     surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
-    W = base + (_POSE_ROWS + RESULT_ROWS + _PRICES * _PRICE_ROWS) * most
+    W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     for j in range(n):
         C[G + RESULT_ROWS * j + CONTACT, lane] = -1.0
     return geodesic_stretch(surfaces, I, tags, n, P, Q, C, base, C, G, C, W, lane)
@@ -235,7 +235,7 @@ def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
 @kernel
 def _set_options(n, C, I, base, tags, most, row, lane):
     """Put the options of a row of tags into force."""
-    G = base + _POSE_ROWS * most
+    G = base + POSE_ROWS * most
     for j in range(n):
         option = I[tags + row * most + j, lane]
         if option == 1:
@@ -247,15 +247,15 @@ def _set_options(n, C, I, base, tags, most, row, lane):
 @kernel
 def _price_of(n, number, C, I, base, tags, most, lane):
     """Spell a number as options, one an obstacle, and add up what they cost; NEVER where one cannot be taken."""
-    G = base + _POSE_ROWS * most
-    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    G = base + POSE_ROWS * most
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     total = 0.0
     for j in range(n):
         option = number % _OPTIONS
         number //= _OPTIONS
         I[tags + _OPTION * most + j, lane] = option
         if option > 0:
-            price = C[prices + _PRICE_ROWS * (_PRICES * j + option) + _PRICE, lane]
+            price = C[prices + PRICE_ROWS * (PRICES * j + option) + PRICE, lane]
             if price >= NEVER or C[G + RESULT_ROWS * j + SIDE, lane] == ABSENT:
                 return NEVER
             total += price
@@ -268,16 +268,16 @@ def _shortest(paths, n, P, Q, C, I, base, tags, most, lane):
 
     Returns (price, status).
     """
-    G = base + _POSE_ROWS * most
+    G = base + POSE_ROWS * most
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
     best, status = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
     price, toll = 0.0, 0.0
-    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     for j in range(n):
-        toll += C[prices + _PRICE_ROWS * _PRICES * j + _PRICE, lane]
+        toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
     for j in range(n):
-        I[tags + _BEST * most + j, lane] = 0
+        I[tags + BEST * most + j, lane] = 0
     combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
@@ -295,10 +295,10 @@ def _shortest(paths, n, P, Q, C, I, base, tags, most, lane):
         if solved_best:
             best, price, status = length, cost, outcome
             for j in range(n):
-                I[tags + _BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
+                I[tags + BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
     if not solved_best:
         kept = _sides(n, C, G, lane)
-        _set_options(n, C, I, base, tags, most, _BEST, lane)
+        _set_options(n, C, I, base, tags, most, BEST, lane)
         _solve(paths, n, P, Q, C, I, base, tags, most, lane)
         _restore_sides(n, C, G, kept, lane)
     if toll > 0.0 and status < OTHER_SIDE:
@@ -341,18 +341,18 @@ def _press(e, slot, gain, C, I, S, first, lane):
 def _gains(paths, k, e, n, C, I, S, base, tags, most, lane):
     """Forces of ends inside surfaces, and of prices paid, between entries e and e + 1."""
     first = 6 * paths.first_slot[k]
-    prices = base + (_POSE_ROWS + RESULT_ROWS) * most
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     for j in range(n):
-        g = base + _POSE_ROWS * most + RESULT_ROWS * j
-        slot = paths.wrap_slot[I[tags + _WRAP * most + j, lane]]
+        g = base + POSE_ROWS * most + RESULT_ROWS * j
+        slot = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
         _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
         _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
-        option = I[tags + _BEST * most + j, lane]
+        option = I[tags + BEST * most + j, lane]
         for paid in range(2):
-            row = prices + _PRICE_ROWS * (_PRICES * j + paid * option)
+            row = prices + PRICE_ROWS * (PRICES * j + paid * option)
             if paid == 0 or option > 0:
-                _press(e, slot, load3(C, row + _TO_P, lane), C, I, S, first, lane)
-                _press(e + 1, slot, load3(C, row + _TO_Q, lane), C, I, S, first, lane)
+                _press(e, slot, load3(C, row + TO_P, lane), C, I, S, first, lane)
+                _press(e + 1, slot, load3(C, row + TO_Q, lane), C, I, S, first, lane)
 
 
 @kernel
@@ -372,26 +372,42 @@ def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
 
 
 @kernel
-def _insert(paths, e, end, n, C, I, base, tags, most, lane):
+def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
     """Put the contacts of a stretch behind entry e of a path that ends before `end`; returns how many entries came."""
     touching = 0
     for j in range(n):
-        if C[base + _POSE_ROWS * most + RESULT_ROWS * j + CONTACT, lane] > 0.0:
+        if C[base + POSE_ROWS * most + RESULT_ROWS * j + CONTACT, lane] > 0.0:
             touching += 1
     if touching > 0:
         for j in range(end - 1, e, -1):
             move_entry(C, I, j, j + 2 * touching, lane)
     at = e + 1
     for j in range(n):
-        g = base + _POSE_ROWS * most + RESULT_ROWS * j
+        g = base + POSE_ROWS * most + RESULT_ROWS * j
         if C[g + CONTACT, lane] > 0.0:
-            wrap = I[tags + _WRAP * most + j, lane]
+            wrap = I[tags + WRAP * most + j, lane]
             x, t = load3(C, g + FIRST, lane), load3(C, g + FIRST_TANGENT, lane)
             _put_contact(paths, wrap, at, x, t, 0.0, C, I, lane)
             x, t = load3(C, g + LAST, lane), load3(C, g + LAST_TANGENT, lane)
             _put_contact(paths, wrap, at + 1, x, t, C[g + GEODESIC_ARC, lane], C, I, lane)
             at += 2
     return 2 * touching
+
+
+@kernel
+def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+    """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
+
+    Returns how many obstacles were looked at.
+    """
+    n = _gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    if n > 0:
+        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+        price, outcome = _shortest(paths, n, P, Q, C, I, base, tags, most, lane)
+        C[e * ENTRY_ROWS + EXTRA, lane] = price
+        status[k, lane] = max(status[k, lane], outcome)
+        _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
+    return n
 
 
 @kernel
@@ -423,15 +439,8 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = _gather(paths, k, e, motion, C, I, base, tags, most, lane)
-            came = 0
-            if n > 0:
-                P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-                price, outcome = _shortest(paths, n, P, Q, C, I, base, tags, most, lane)
-                C[e * ENTRY_ROWS + EXTRA, lane] = price
-                status[k, lane] = max(status[k, lane], outcome)
-                _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
-                came = _insert(paths, e, end, n, C, I, base, tags, most, lane)
+            n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
             end += came
             e += came + 1
         counts[k, lane] = end - first_entry(paths, k)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
-from musculo.kernels.vector import dot, subtract
-from musculo.kernels.wrap_math import cosine
+from musculo.kernels.unfused import unfused
+from musculo.kernels.wrap_math import dot, subtract, unit_or_zero
 
 # Sum of squared residuals that is good enough, most steps, most trials within a step.
 _SOLVED = 1e-8
@@ -16,19 +15,19 @@ _TRIALS = 1000
 _ON_SURFACE = 1e-4
 
 
-@kernel
+@unfused
 def _residuals(r, d, p, a2, m, m4):
     """(on the plane, on the surface, tangent plane holds r, tangent plane holds p)."""
     g = (2.0 * r[0] / a2[0], 2.0 * r[1] / a2[1], 2.0 * r[2] / a2[2])
     return dot(m, r) + m4, 0.5 * dot(g, r) - 1.0, dot(g, r) + d, dot(g, p) + d
 
 
-@kernel
+@unfused
 def _square(e):
     return e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]
 
 
-@kernel
+@unfused
 def _solve(H, b, grow):
     """x of H x = b, H symmetric (00 01 02 03 11 12 13 22 23 33) with its diagonal times `grow`, by L D L^T."""
     d0 = H[0] * grow
@@ -51,7 +50,7 @@ def _solve(H, b, grow):
     return x0, x1, x2, x3
 
 
-@kernel
+@unfused
 def tangent_point(p, r, a, m, m4):
     """The contact of a line from p, in the plane m . x + m4 = 0, with the ellipsoid of semi-axes a, started at r.
 
@@ -69,7 +68,7 @@ def tangent_point(p, r, a, m, m4):
     step = 0
     while S > _SOLVED and step < _STEPS:
         step += 1
-        kappa = cosine(subtract(p, r), p)
+        kappa = dot(unit_or_zero(subtract(p, r)), unit_or_zero(p))
         damp = 1.0 - kappa**100 if kappa > 0.1 else 1.0
         # rows of the slope matrix, one an unknown: plane, surface, r on tangent plane, p on tangent plane
         g0, g1, g2 = r[0] / a2[0], r[1] / a2[1], r[2] / a2[2]

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
-from musculo.kernels.vector import add, add_scaled, cross, dot, rotate, rotate_back, scale, subtract
+from musculo.kernels.unfused import unfused
 from musculo.kernels.wrap_cylinder import wrap_cylinder
-from musculo.kernels.wrap_math import side, unit
+from musculo.kernels.wrap_math import add, add_scaled, cross, dot, scale, side, subtract, unit
 from musculo.kernels.wrap_results import NO_WRAP, WRAPPED
 
-# Options of the solver as OpenSim sets them: tolerances, first step, most evaluations.
+# Options of the solver as OpenSim sets them: tolerances, first step, most evaluations (those for slopes not counted).
 _TOLERANCE = 1e-4
 _FACTOR = 0.2
-_EVALUATIONS = 400
-# Forward differences use the square root of the rounding unit.
-_DIFFERENCE = 1.4901161193847656e-08
-_EPS = 2.220446049250313e-16
-_TINY = 2.2250738585072014e-308
+_EVALUATIONS = 500
+# OpenSim's copy of the solver has a step of its own for forward differences, whatever the unknown [m].
+_DIFFERENCE = 1e-5
+_EPS = 1.2e-16
+_TINY = 1e-38
 _TUBE_LENGTH = 10000.0
 
 
-@kernel
+@unfused
 def _residual(x, ring, start, c3, c4, c5):
     """Slope of the squared distance from the ring, but with twice its second term, as OpenSim has it."""
     return 2.0 * (start + x) - 4.0 * ring * (c4 * x + c3) / math.sqrt(c4 * x * x + 2.0 * c3 * x + c5)
 
 
-@kernel
+@unfused
 def _damping(r, d, qtb, delta, par):
     """(step, par): MINPACK's lmpar for one unknown."""
     x = qtb / r if r != 0.0 else 0.0
@@ -65,9 +64,13 @@ def _damping(r, d, qtb, delta, par):
     return x, par
 
 
-@kernel
+@unfused
 def _lmdif(ring, start, c3, c4, c5):
-    """The root MINPACK's lmdif ends at, from zero, for one equation in one unknown; stops early, so step by step."""
+    """The root MINPACK's lmdif ends at, from zero, for one equation in one unknown; stops early, so step by step.
+
+    Where the residual has no root the solver ends near its least value, at a place that the slope's error decides:
+    the step of the difference quotient is part of the recipe.
+    """
     x = 0.0
     f = _residual(x, ring, start, c3, c4, c5)
     used = 1
@@ -75,11 +78,7 @@ def _lmdif(ring, start, c3, c4, c5):
     first = True
     going = True
     while going:
-        h = _DIFFERENCE * math.fabs(x)
-        if h == 0.0:
-            h = _DIFFERENCE
-        J = (_residual(x + h, ring, start, c3, c4, c5) - f) / h
-        used += 1
+        J = (_residual(x + _DIFFERENCE, ring, start, c3, c4, c5) - f) / _DIFFERENCE
         if first:
             d = math.fabs(J) if J != 0.0 else 1.0
             x_size = math.fabs(d * x)
@@ -131,7 +130,7 @@ def _lmdif(ring, start, c3, c4, c5):
     return x
 
 
-@kernel
+@unfused
 def _nearest(a, b, ring):
     """(x, squared distance from the ring's centre line) where the solver ends, started at a towards b."""
     n = unit(subtract(b, a))
@@ -142,12 +141,25 @@ def _nearest(a, b, ring):
     return x, dot(x, x) + ring * ring - 2.0 * ring * math.sqrt(x[0] * x[0] + x[1] * x[1])
 
 
-@kernel
+@unfused
+def _into(X, Y, Z, v):
+    """v in the frame of these axes."""
+    return dot(X, v), dot(Y, v), dot(Z, v)
+
+
+@unfused
+def _out_of(X, Y, Z, v):
+    """Back from the frame of these axes."""
+    return add(add(scale(v[0], X), scale(v[1], Y)), scale(v[2], Z))
+
+
+@unfused
 def wrap_torus(p1, p2, tube, ring, k, sign, several):
     """(code, r1, r2, arc) of a segment p1 p2 through a torus about z, as OpenSim 4.6 computes it.
 
     Source:     OpenSim 4.6, WrapTorus, observed behaviour; Moré, Garbow, Hillstrom 1980, MINPACK-1 (lmdif, lmpar).
-    Departs:    nothing by intention: the point that is looked for is not quite the nearest one, as there.
+    Departs:    nothing by intention: the point that is looked for is not quite the nearest one, as there, and a
+                segment that misses the tube is WRAPPED, with an arc that is not a number.
 
     Args:
         tube, ring: radii. k, sign: axis and side of the quadrant, sign 0 for all. several: see `wrap_cylinder`.
@@ -163,13 +175,13 @@ def wrap_torus(p1, p2, tube, ring, k, sign, several):
     x = x_1 if on_1 and (not on_2 or far_1 < far_2) else x_2
     out = math.sqrt(x[0] * x[0] + x[1] * x[1])
     Q = (ring * x[0] / out, ring * x[1] / out, 0.0)
-    X = scale(-1.0 / ring, Q)
+    X = unit(scale(-1.0, Q))
     Y = (0.0, 0.0, -1.0)
     Z = cross(X, Y)
-    R = (X[0], Y[0], Z[0], X[1], Y[1], Z[1], X[2], Y[2], Z[2])
-    a, b = rotate_back(R, subtract(p1, Q)), rotate_back(R, subtract(p2, Q))
+    centre = _into(X, Y, Z, scale(-1.0, Q))
+    a, b = add(_into(X, Y, Z, p1), centre), add(_into(X, Y, Z, p2), centre)
     code, r1, r2, arc = wrap_cylinder(a, b, tube, _TUBE_LENGTH, 0, 1.0, several)
-    if code >= WRAPPED:
-        code = WRAPPED
-        r1, r2 = add(Q, rotate(R, r1)), add(Q, rotate(R, r2))
-    return code, r1, r2, arc
+    if code < WRAPPED:
+        # OpenSim calls this wrapped, too, which counts in `wrap_opensim`; without a length it is never taken
+        arc = math.nan
+    return WRAPPED, _out_of(X, Y, Z, subtract(r1, centre)), _out_of(X, Y, Z, subtract(r2, centre)), arc

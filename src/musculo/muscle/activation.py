@@ -18,6 +18,7 @@ def activation_rate(model: Model, excitation: ArrayLike, activation: ArrayLike) 
         Millard2012, Thelen2003:    (e - a) / tau,  tau = tau_a k if e > a else tau_d / k,  k = 1/2 + 3/2 a
         De Groote-Fregly 2016:      (e - a) ((1/2 + g) / (tau_a k) + (1/2 - g) k / tau_d),  g = tanh(b (e - a)) / 2
         Schutte1993, Delp1990:      (e - a) (k1 e + k2) / T if e >= a else (e - a) k2 / T
+        Thelen2003_Deprecated:      (e - a) / tau_a if e >= a else (e - a) / tau_d
 
     Muscles without activation dynamics (RigidTendonMuscle, `ignore_activation_dynamics`) have the excitation for
     their activation: it is no state, and its rate is given as zero.

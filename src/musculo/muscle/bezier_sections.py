@@ -108,15 +108,29 @@ def stepped_rows(curve: BezierCurve) -> FloatArray:
     Guarantees: within TABLE_TOLERANCE of the Bezier curve, times its largest value; the slopes are those of the table.
     """
     n = len(curve.x)
-    ends = [curve.x[0, 0], curve.y[0, 0], curve.slope_left, curve.x[-1, -1], curve.y[-1, -1], curve.slope_right]
-    directory, blocks, first = [], [], HEAD + ENTRY * n
-    for k in range(n):
-        rows = _fitted(curve, k)
-        width = curve.x[k, -1] - curve.x[k, 0]
-        directory.append([curve.x[k, 0], len(rows) / width, len(rows), first])
+    directory, blocks, first = [], [], aligned(HEAD + ENTRY * (n + 2))
+    for k in range(-1, n + 1):
+        if 0 <= k < n:
+            rows = _fitted(curve, k)
+            border = origin = curve.x[k, 0]
+            rate = len(rows) / (curve.x[k, -1] - curve.x[k, 0])
+        else:
+            # a straight line, of x less the end
+            end, slope = ((0, 0), curve.slope_left) if k < 0 else ((-1, -1), curve.slope_right)
+            rows = np.zeros((1, ROW))
+            rows[0, -2:] = slope, curve.y[end]
+            border, rate = curve.x[end], 0.5
+            origin = border - 1.0
+        directory.append([border, origin, rate, len(rows) - 1, first])
         blocks.append(rows.ravel())
         first += rows.size
-    return np.concatenate([[n], ends, np.ravel(directory), *blocks])
+    head = np.concatenate([[n + 2], np.ravel(directory)])
+    return np.concatenate([head, np.zeros(aligned(head.size) - head.size), *blocks])
+
+
+def aligned(size: int) -> int:
+    """The next whole number of rows: a row that starts there is one line of cache."""
+    return -(-size // ROW) * ROW
 
 
 def _fitted(curve: BezierCurve, k: int) -> FloatArray:

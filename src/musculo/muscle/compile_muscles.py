@@ -14,13 +14,14 @@ from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
 from musculo.functions.base import Function
 from musculo.kernels import hill_table as table
 from musculo.kernels.function_table import PIECEWISE_POLYNOMIAL
-from musculo.kernels.hill_activation import DIRECT, FIRST_ORDER, RATES, SMOOTH
+from musculo.kernels.hill_activation import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
+from musculo.kernels.hill_curve_table import ROW, SPLINE_HEAD
 from musculo.kernels.hill_curves import EXPONENTIAL_PASSIVE
 from musculo.kernels.hill_table import FloatArray, MuscleTable
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle import hill_defaults, millard_curves
-from musculo.muscle.bezier_sections import BezierCurve, stepped_rows
+from musculo.muscle.bezier_sections import BezierCurve, aligned, stepped_rows
 
 # The angle whose cosine is 0.1: where OpenSim stops fibres from turning, for kinds that state no other [rad].
 MAXIMUM_PENNATION = math.acos(0.1)
@@ -32,6 +33,8 @@ LEAST_FIBER = 1e-8
 # Shortest fibre of De Groote and Fregly, over the optimal length: their passive force is zero there, negative below.
 DGF_LEAST_FIBER = 0.2
 _DGF_PASSIVE_SHAPE = 4.0
+# Passive forces that grow exponentially go straight on from here, before float64 ends.
+_LARGEST_EXPONENT = 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,27 +63,40 @@ class _Curves:
         if key not in self._starts:
             block = rows()
             self._starts[key] = self._size
-            self._blocks.append(block)
-            self._size += block.size
+            self._blocks += [block, np.zeros(aligned(block.size) - block.size)]
+            self._size += aligned(block.size)
         return self._starts[key]
 
     def bezier(self, curve: BezierCurve) -> int:
         return self._put(curve.key(), lambda: stepped_rows(curve))
 
-    def function(self, function: Function) -> int:
-        return self._put(function, lambda: _spline_rows(function))
+    def function(self, function: Function, usual: tuple[float, float]) -> int:
+        """A spline whose argument is mostly within `usual`, where it is found sooner."""
+        return self._put((function, usual), lambda: _spline_rows(function, usual))
 
     def table(self) -> FloatArray:
-        """All of them in a row; never empty."""
-        return np.concatenate([*self._blocks, np.zeros(1)])
+        """All of them in a row; never empty, and at an address where the rows of polynomials are lines of cache."""
+        rows = np.concatenate([*self._blocks, np.zeros(ROW)])
+        space = np.empty(rows.size + ROW)
+        shift = -(space.ctypes.data // 8) % ROW
+        space[shift : shift + rows.size] = rows
+        return space[shift : shift + rows.size]
 
 
-def _spline_rows(function: Function) -> FloatArray:
+def _spline_rows(function: Function, usual: tuple[float, float]) -> FloatArray:
     packed = function.packed()
     if packed.kind != PIECEWISE_POLYNOMIAL:
         raise InvalidInput(f"a curve of a muscle is a spline or a polynomial, not a {type(function).__name__}")
-    breaks, rows = packed.data[: packed.entries], packed.data[packed.entries :]
-    return np.concatenate([[packed.entries, packed.degree], breaks, packed.scale * rows])
+    n, degree = packed.entries, packed.degree
+    knots, powers = packed.data[:n], packed.scale * packed.data[n:].reshape(n + 1, degree + 1)
+    # a piece has its origin at its left knot, the first one at its right
+    origins = knots[np.maximum(np.arange(n + 1) - 1, 0)] if n else np.zeros(1)
+    rows = np.column_stack([origins, np.zeros((n + 1, max(ROW - 2 - degree, 0))), powers])
+    first = aligned(SPLINE_HEAD + n)
+    # the last knot is only passed, never met
+    passed = np.searchsorted(knots[:-1], usual, side="right")
+    head = [n, degree, *passed, first, *knots]
+    return np.concatenate([head, np.zeros(first - len(head)), rows.ravel()])
 
 
 def compile_muscles(model: Model) -> CompiledMuscles:
@@ -95,10 +111,8 @@ def compile_muscles(model: Model) -> CompiledMuscles:
     for muscle in model.muscles:
         build = _KINDS.get(muscle.kind)
         if build is None:
-            raise Unsupported(
-                f"muscle {muscle.name!r} is a {muscle.kind}, whose forces are not computed; "
-                f"known kinds: {', '.join(_KINDS)}"
-            )
+            reason = _REFUSED.get(muscle.kind, "whose forces are not computed")
+            raise Unsupported(f"muscle {muscle.name!r} is a {muscle.kind}, {reason}; known kinds: {', '.join(_KINDS)}")
         _check(muscle)
         try:
             rows.append({**_common(muscle), **build(muscle, curves)})
@@ -114,6 +128,7 @@ def compile_muscles(model: Model) -> CompiledMuscles:
         (table.PER_OPTIMAL_LENGTH, table.OPTIMAL_LENGTH),
         (table.PER_SLACK_LENGTH, table.SLACK_LENGTH),
         (table.PER_MAX_SPEED, table.MAX_SPEED),
+        (table.PER_TOE_STRAIN, table.TOE_STRAIN),
     ):
         values = number[:, column]
         number[:, inverse] = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
@@ -169,8 +184,15 @@ def _check(muscle: Muscle) -> None:
             "its tendon_slack_length is zero, and a tendon of no length cannot stretch; "
             "give a positive length, or set ignore_tendon_compliance",
         )
+    if not math.isfinite(muscle.max_contraction_velocity):
+        value = muscle.max_contraction_velocity
+        raise _refuse(muscle, f"its max_contraction_velocity is {value:g}; give a number above zero")
     limit = _number(muscle, "maximum_pennation_angle", MAXIMUM_PENNATION)
-    if not 0.0 <= angle < min(limit, 0.5 * math.pi):
+    if not 0.0 < limit <= 0.5 * math.pi:
+        raise _refuse(
+            muscle, f"its maximum_pennation_angle is {limit:g} rad; give a number above zero, up to a right angle"
+        )
+    if not 0.0 <= angle < limit:
         raise _refuse(
             muscle,
             f"its pennation_angle_at_optimal is {angle:g} rad; give zero or more and less than {limit:.4g} "
@@ -201,6 +223,13 @@ def _lengths(muscle: Muscle, shortest: float) -> dict[str, float]:
     return {"least_length": shortest, "least_along": math.sqrt(shortest**2 - width**2)}
 
 
+def _free_lengths(muscle: Muscle) -> dict[str, float]:
+    """Fibres of the deprecated kinds may turn until they stand across the tendon."""
+    width = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal)
+    along = LEAST_FIBER * muscle.optimal_fiber_length
+    return {"least_along": along, "least_length": math.hypot(width, along)}
+
+
 def _speed(muscle: Muscle) -> dict[str, float]:
     if not (math.isfinite(muscle.max_contraction_velocity) and muscle.max_contraction_velocity > 0.0):
         raise _refuse(
@@ -217,7 +246,14 @@ def _first_order(muscle: Muscle, model: int, rise: float, fall: float) -> dict[s
     }
 
 
-def _damping(muscle: Muscle, key: str, default: float) -> float:
+def _least_activation(muscle: Muscle) -> float:
+    value = _number(muscle, "minimum_activation", 0.01)
+    if not 0.0 <= value < 1.0:
+        raise _refuse(muscle, f"its minimum_activation is {value:g}; give zero or more and less than 1")
+    return value
+
+
+def _not_negative(muscle: Muscle, key: str, default: float) -> float:
     value = _number(muscle, key, default)
     if value < 0.0:
         raise _refuse(muscle, f"its {key} is {value:g}; give zero or more")
@@ -228,18 +264,18 @@ def _damping(muscle: Muscle, key: str, default: float) -> float:
 def _millard(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     """OpenSim's finalisation: damped muscles and rigid tendons get f_L = 0 and f_V' = 0 at the ends of their curves;
     undamped elastic ones f_L >= 0.1, an invertible f_V and an activation of at least 0.01."""
-    damping = _damping(muscle, "fiber_damping", 0.1)
+    damping = _not_negative(muscle, "fiber_damping", 0.1)
     damping = 0.0 if damping < LEAST_DAMPING else damping
     undamped = damping == 0.0 and not muscle.ignore_tendon_compliance
     active, velocity = muscle.curve("ActiveForceLengthCurve"), muscle.curve("ForceVelocityCurve")
     least = max(active.parameter("minimum_value", 0.1), 0.1) if undamped else 0.0
     fv = millard_curves.force_velocity(velocity, millard_curves.undamped_slopes(velocity) if undamped else (0.0, 0.0))
     shortest = active.parameter("min_norm_active_fiber_length", 0.4441) * muscle.optimal_fiber_length
-    activation = _number(muscle, "minimum_activation", 0.01)
+    activation = _least_activation(muscle)
     return {
         "kind": table.MILLARD_2012,
         "damping": damping,
-        "least_activation": max(activation, 0.01) if undamped else max(activation, 0.0),
+        "least_activation": max(activation, 0.01) if undamped else activation,
         "active_curve": curves.bezier(millard_curves.active_force_length(active, least)),
         "passive_curve": curves.bezier(millard_curves.fiber_force_length(muscle.curve("FiberForceLengthCurve"))),
         "tendon_curve": curves.bezier(millard_curves.tendon_force_length(muscle.curve("TendonForceLengthCurve"))),
@@ -255,29 +291,64 @@ def _thelen(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     strain = _positive(muscle, "FmaxTendonStrain", 0.04)
     # exact values; [Thelen2003] prints 0.609 and 1.712
     rate = _positive(muscle, "KshapePassive", 5.0)
+    stretch = _positive(muscle, "FmaxMuscleStrain", 0.6)
     e3 = math.exp(3.0)
     toe = 99.0 * strain * e3 / (166.0 * e3 - 67.0)
-    top = _number(muscle, "Flen", 1.4)
+    return {
+        **_hill(muscle, 0.25, 1.4),
+        "kind": table.THELEN_2003,
+        "least_activation": _least_activation(muscle),
+        "per_active_width": 1.0 / _positive(muscle, "KshapeActive", 0.45),
+        "passive_rate": rate / stretch,
+        "passive_offset": 1.0,
+        "passive_scale": 1.0 / math.expm1(rate),
+        "passive_from": 1.0,
+        "passive_to": 1.0 + _LARGEST_EXPONENT * stretch / rate,
+        "toe_strain": toe,
+        "toe_force": 0.33,
+        "tendon_stiffness": 0.67 / (strain - toe),
+        "slow_part": 0.25,
+        **_speed(muscle),
+        **_lengths(muscle, LEAST_FIBER * muscle.optimal_fiber_length),
+        **_first_order(muscle, FIRST_ORDER, 0.015, 0.05),
+    }
+
+
+def _hill(muscle: Muscle, shape: float, top: float) -> dict[str, float]:
+    """Thelen's force-velocity curve: Af, Flen, and where it turns straight."""
+    hill, top = 1.0 / _positive(muscle, "Af", shape), _number(muscle, "Flen", top)
     if not top > 1.0:
         raise _refuse(muscle, f"its Flen is {top:g}; the force of fast lengthening exceeds 1")
     part = _number(muscle, "fv_linear_extrap_threshold", 0.95)
     if not 1.0 / top < part < 1.0:
         raise _refuse(muscle, f"its fv_linear_extrap_threshold is {part:g}; give a number between 1 / Flen and 1")
+    rate = (2.0 + 2.0 * hill) / (top - 1.0)
+    return {"hill_rate": hill, "eccentric_force": top, "eccentric_rate": rate, "linear_from": part * top}
+
+
+def _thelen_deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+    """Thelen's muscle as OpenSim had it first: printed roundings of the tendon's constants, damping inside Hill's
+    equation, and a tendon and a fibre that always pull a little."""
+    strain, rate = _positive(muscle, "FmaxTendonStrain", 0.033), _positive(muscle, "KshapePassive", 4.0)
+    stretch = _positive(muscle, "FmaxMuscleStrain", 0.6)
+    fastest, slowest = _positive(muscle, "Vmax", 10.0), _positive(muscle, "Vmax0", 5.0)
     return {
-        "kind": table.THELEN_2003,
-        "least_activation": _number(muscle, "minimum_activation", 0.01),
-        "active_width": _positive(muscle, "KshapeActive", 0.45),
-        "passive_rate": rate / _positive(muscle, "FmaxMuscleStrain", 0.6),
-        "passive_offset": 1.0,
-        "passive_scale": 1.0 / math.expm1(rate),
-        "toe_strain": toe,
-        "tendon_stiffness": 0.67 / (strain - toe),
-        "hill_shape": _positive(muscle, "Af", 0.25),
-        "eccentric_force": top,
-        "extrapolation": part,
-        **_speed(muscle),
-        **_lengths(muscle, LEAST_FIBER * muscle.optimal_fiber_length),
-        **_first_order(muscle, FIRST_ORDER, 0.015, 0.05),
+        **_hill(muscle, 0.3, 1.8),
+        "kind": table.THELEN_DEPRECATED,
+        "per_active_width": 1.0 / _positive(muscle, "KshapeActive", 0.5),
+        "passive_rate": rate / stretch,
+        "passive_scale": math.exp(-rate),
+        "passive_from": -math.inf,
+        "passive_to": 1.0 + stretch,
+        "toe_strain": 0.609 * strain,
+        "toe_force": 0.333333,
+        "tendon_stiffness": 1.712 / strain,
+        "tendon_floor": 0.001,
+        "slow_part": slowest / fastest,
+        "hill_damping": _not_negative(muscle, "damping", 0.05),
+        "max_speed": fastest * muscle.optimal_fiber_length,
+        **_free_lengths(muscle),
+        **_first_order(muscle, LINEAR, 0.01, 0.04),
     }
 
 
@@ -288,13 +359,13 @@ def _de_groote_fregly(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     scale = 1.0 / (math.exp(_DGF_PASSIVE_SHAPE) - offset)
     return {
         "kind": table.DE_GROOTE_FREGLY_2016,
-        "damping": _damping(muscle, "fiber_damping", 0.0),
-        "active_width": _positive(muscle, "active_force_width_scale", 1.0),
+        "damping": _not_negative(muscle, "fiber_damping", 0.0),
+        "per_active_width": 1.0 / _positive(muscle, "active_force_width_scale", 1.0),
         "passive_rate": rate,
         "passive_offset": offset,
         "passive_scale": 0.0 if muscle.parameter("ignore_passive_fiber_force", False) is True else scale,
         "toe_strain": _positive(muscle, "tendon_strain_at_one_norm_force", 0.049) / math.log(6.0),
-        "activation_smoothing": _number(muscle, "activation_dynamics_smoothing", 0.1),
+        "activation_smoothing": _not_negative(muscle, "activation_dynamics_smoothing", 0.1),
         **_speed(muscle),
         **_lengths(muscle, DGF_LEAST_FIBER * muscle.optimal_fiber_length),
         **_first_order(muscle, SMOOTH, 0.015, 0.06),
@@ -303,26 +374,26 @@ def _de_groote_fregly(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
 
 def _spline_muscle(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     given = dict(muscle.functions)
+
+    def curve(name: str, default: Function, usual: tuple[float, float]) -> int:
+        return curves.function(given.get(name, default), usual)
+
     return {
-        "active_curve": curves.function(given.get("active_force_length_curve", hill_defaults.ACTIVE_FORCE_LENGTH)),
-        "passive_curve": curves.function(given.get("passive_force_length_curve", hill_defaults.PASSIVE_FORCE_LENGTH)),
-        "tendon_curve": curves.function(given.get("tendon_force_length_curve", hill_defaults.TENDON_FORCE_STRAIN)),
-        "velocity_curve": curves.function(given.get("force_velocity_curve", hill_defaults.FORCE_VELOCITY)),
+        "active_curve": curve("active_force_length_curve", hill_defaults.ACTIVE_FORCE_LENGTH, (0.45, 1.6)),
+        "passive_curve": curve("passive_force_length_curve", hill_defaults.PASSIVE_FORCE_LENGTH, (0.45, 1.6)),
+        "tendon_curve": curve("tendon_force_length_curve", hill_defaults.TENDON_FORCE_STRAIN, (0.0, 0.1)),
+        "velocity_curve": curve("force_velocity_curve", hill_defaults.FORCE_VELOCITY, (-0.3, 0.3)),
         **_lengths(muscle, LEAST_FIBER * muscle.optimal_fiber_length),
     }
 
 
 def _deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
-    """Schutte and Delp measure time in `time_scale` and may turn their fibres until they stand across the tendon."""
+    """Schutte and Delp measure time in `time_scale`."""
     scale = _positive(muscle, "time_scale", 0.1)
-    row = _spline_muscle(muscle, curves)
-    width, along = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal), LEAST_FIBER
-    along *= muscle.optimal_fiber_length
     return {
-        **row,
+        **_spline_muscle(muscle, curves),
+        **_free_lengths(muscle),
         "max_speed": muscle.optimal_fiber_length / scale,
-        "least_along": along,
-        "least_length": math.hypot(width, along),
         "activation_model": DIRECT if muscle.ignore_activation_dynamics else RATES,
         "activation_time": _number(muscle, "activation1", 7.667) / scale,
         "deactivation_time": _number(muscle, "activation2", 1.459854) / scale,
@@ -351,5 +422,14 @@ _KINDS: dict[str, Callable[[Muscle, _Curves], dict[str, Any]]] = {
     "DeGrooteFregly2016Muscle": _de_groote_fregly,
     "Schutte1993Muscle_Deprecated": _schutte,
     "Delp1990Muscle_Deprecated": _delp,
+    "Thelen2003Muscle_Deprecated": _thelen_deprecated,
     "RigidTendonMuscle": _rigid_tendon,
+}
+
+# Kinds that OpenSim has and musculo does not, with the reason and the way out.
+_REFUSED = {
+    "Millard2012AccelerationMuscle": (
+        "whose fibre has a mass and a velocity of its own, so that no length, speed and activation settle its force; "
+        "make it a Millard2012EquilibriumMuscle, which has the same curves without the mass"
+    ),
 }

@@ -61,7 +61,8 @@ class MuscleCurves:
 
         Departs:    Thelen's e_toe = 0.609 e0 and k_lin = 1.712 / e0 are roundings; the exact values make the curve
                     pass 1 at e0 with a continuous slope. De Groote and Fregly's offsets are those of OpenSim: f(1) = 0.
-        Guarantees: f(1) = 0, f(1 + strain at unit force) = 1, increasing from there on.
+                    OpenSim's deprecated Thelen muscle keeps the roundings, has 0.333333 for 0.33, and adds 0.001 l.
+        Guarantees: f(1) = 0, f(1 + strain at unit force) = 1, increasing from there on; the deprecated Thelen apart.
         """
         return self._curve(TENDON_CURVE, length, order)
 
@@ -72,6 +73,7 @@ class MuscleCurves:
                               with c = (2 + 2 / Af) / (Flen - 1); straight beyond v = -1 and f = 0.95 Flen
             De Groote-Fregly: d1 asinh(d2 w + d3) + d4
             Schutte:          k (1 + w) / (k - w), lengthening (1.4 w + s) / (w + s)
+            Thelen, deprecated: Hill's equation with damping inside, at a pull of 1 (`kernels/hill_curves.py`)
 
         Guarantees: f(0) = 1 (De Groote-Fregly to 2e-4), f(-1) = 0 (Thelen at full activation), increasing.
 

@@ -9,14 +9,24 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.dynamics.inverse import on_gpu
 from musculo.errors import InvalidInput
 from musculo.kernels import hill_table as table
 from musculo.kernels.frames import over_frames
-from musculo.kernels.hill_frames import equilibrium_frames, opensim_equilibrium_frames, state_frames
+from musculo.kernels.hill_frames import (
+    equilibrium_frames,
+    equilibrium_packs,
+    opensim_equilibrium_frames,
+    opensim_equilibrium_packs,
+    state_frames,
+)
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
+from musculo.muscle.labelled import LabelledForces
 from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
 
+# From so many frames on, eight at once take less time than one after the other.
+_PACKED_FROM = 3
 Tendon = Literal["as stated", "rigid"]
 Method = Literal["exact", "opensim"]
 
@@ -35,7 +45,7 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class MuscleForces:
+class MuscleForces(LabelledForces):
     """Fibres and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
 
     muscles: tuple[str, ...]
@@ -65,6 +75,7 @@ def muscle_equilibrium(
     tendon: Tendon = "as stated",
     method: Method = "exact",
     threads: int | None = None,
+    device: Literal["cpu", "gpu"] = "cpu",
 ) -> MuscleForces:
     """Fibre lengths at which fibres and tendons carry the same force, and those forces.
 
@@ -77,7 +88,8 @@ def muscle_equilibrium(
                 [Ruggiero2020] eq. 20-21 (eq. 20 as corrected: F = F0 (a f_L f_V + f_PE) cos a).
     Departs:    `method="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
                 muscles as if the speed were zero, Thelen with the speed shared by stiffness.
-                Delp's muscles have no mass here. Tendon forces are never negative.
+                Delp's muscles have no mass here. Tendon forces are never negative. With `method="opensim"` the tendon
+                of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there.
     Guarantees: an answer for every length, speed and activation: Newton's method in a bracket that shrinks (see
                 `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
                 is none: the tendon is slack, or the fibre stops at its least length.
@@ -89,14 +101,22 @@ def muscle_equilibrium(
         tendon: "rigid" treats every tendon as one that does not stretch, not only those that say so.
         method: "exact", or "opensim" for OpenSim's own definitions.
         threads: at most so many; all cores by default.
+        device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
     """
     c = compiled_muscles(model)
     (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     rigid, opensim = _choices(tendon, method)
-    out, status = _outputs(L)
-    run = opensim_equilibrium_frames if opensim else equilibrium_frames
-    over_frames(run, (*c.arrays, L, v, a, rigid, out, status), len(L), threads)
-    return _result(c, out, status, single)
+    if on_gpu(device):
+        from musculo.kernels.hill_cuda import equilibrium_on_gpu
+
+        return _result(c, equilibrium_on_gpu(*c.arrays, L, v, a, rigid, opensim), single)
+    out = np.empty((table.OUTPUTS, *L.shape))
+    if len(L) < _PACKED_FROM:
+        run = opensim_equilibrium_frames if opensim else equilibrium_frames
+    else:
+        run = opensim_equilibrium_packs if opensim else equilibrium_packs
+    over_frames(run, (*c.arrays, L, v, a, rigid, out), len(L), threads)
+    return _result(c, out, single)
 
 
 def muscle_force(
@@ -130,9 +150,9 @@ def muscle_force(
         c, length=length, speed=speed, activation=activation, fiber_length=fiber_length
     )
     rigid, opensim = _choices(tendon, method)
-    out, status = _outputs(L)
-    over_frames(state_frames, (*c.arrays, L, v, a, fiber, rigid, opensim, out, status), len(L), threads)
-    return _result(c, out, status, single)
+    out = np.empty((table.OUTPUTS, *L.shape))
+    over_frames(state_frames, (*c.arrays, L, v, a, fiber, rigid, opensim, out), len(L), threads)
+    return _result(c, out, single)
 
 
 def _choices(tendon: str, method: str) -> tuple[bool, bool]:
@@ -143,11 +163,7 @@ def _choices(tendon: str, method: str) -> tuple[bool, bool]:
     return tendon == "rigid", method == "opensim"
 
 
-def _outputs(length: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    return np.empty((table.OUTPUTS, *length.shape)), np.empty(length.shape, dtype=np.int64)
-
-
-def _result(c: CompiledMuscles, out: FloatArray, status: NDArray[np.int64], single: bool) -> MuscleForces:
+def _result(c: CompiledMuscles, out: FloatArray, single: bool) -> MuscleForces:
     if single:
-        out, status = out[:, 0], status[0]
-    return MuscleForces(c.names, *out, status)  # type: ignore[call-arg]
+        out = out[:, 0]
+    return MuscleForces(c.names, *out[: table.STATUS], out[table.STATUS].astype(np.int64))  # type: ignore[call-arg]

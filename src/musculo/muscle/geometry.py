@@ -16,6 +16,7 @@ from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
+from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 WRAPPINGS = ("geodesic", "opensim")
@@ -51,7 +52,7 @@ class PathPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class PathGeometry:
+class PathGeometry(LabelledGeometry):
     """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
 
     Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
@@ -139,7 +140,7 @@ def _geometry(
     if wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     if wrapping == "geodesic":
-        _refuse_mixed_rates(p)
+        refuse_mixed_rates(p)
     c = compiled(model)
     Q, single = frames_of("q", q, model.coordinate_names)
     c.check_coordinates(Q)
@@ -153,7 +154,7 @@ def _geometry(
     return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, points, status, Q)
 
 
-def _refuse_mixed_rates(p: CompiledPaths) -> None:
+def refuse_mixed_rates(p: CompiledPaths) -> None:
     if p.indirect:
         raise Unsupported(
             f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "

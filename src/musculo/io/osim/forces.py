@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from musculo.functions import Function
@@ -11,6 +12,7 @@ from musculo.io.osim.muscle_defaults import MIN_CONTROL, PARAMETERS
 from musculo.io.osim.paths import is_path, read_path
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
 from musculo.model.force import Force, Muscle, MuscleCurve, Scalar
+from musculo.model.path_force import PATH_FORCES
 
 _COMMON_NUMBERS = {
     "max_isometric_force": 1000.0,
@@ -21,12 +23,12 @@ _COMMON_NUMBERS = {
 }
 _COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 _CONTROLS = ("min_control", "max_control")
+_FORCE_FIELDS = {field.name for field in fields(Force)}
 _MUSCLE_TAGS = {*_COMMON_NUMBERS, *_COMMON_FLAGS, *_CONTROLS}
 
 
 # Kinds whose equations are known and whose every value is kept; others are noted as carried only.
 _KNOWN_FORCES = {
-    "Blankevoort1991Ligament",
     "BodyActuator",
     "BushingForce",
     "CoordinateActuator",
@@ -34,13 +36,9 @@ _KNOWN_FORCES = {
     "ActivationCoordinateActuator",
     "ExpressionBasedBushingForce",
     "ExpressionBasedCoordinateForce",
-    "ExpressionBasedPathForce",
     "ExpressionBasedPointToPointForce",
     "FunctionBasedBushingForce",
     "HuntCrossleyForce",
-    "Ligament",
-    "PathActuator",
-    "PathSpring",
     "PointActuator",
     "PointToPointActuator",
     "PointToPointSpring",
@@ -48,6 +46,14 @@ _KNOWN_FORCES = {
     "SmoothSphereHalfSpaceForce",
     "SpringGeneralizedForce",
     "TorqueActuator",
+}
+
+
+_PATH_FORCES = {kind.__name__: kind for kind in PATH_FORCES}
+# Without these OpenSim does not open the file.
+_REQUIRED = {
+    "PathSpring": ("resting_length", "stiffness", "dissipation"),
+    "ClutchedPathSpring": ("stiffness", "dissipation"),
 }
 
 
@@ -124,9 +130,33 @@ def _read_force(element: Element, context: Context) -> Force:
         for c in parts.curves
     )
     common["carried"] += curves
+    leaves = {k: v for k, v in parts.leaves.items() if v}
+    if element.tag in _PATH_FORCES and common["path"] is not None:
+        return _read_path_force(element, leaves, common)
     if element.tag not in _KNOWN_FORCES:
         context.note(element, "forces of this kind are carried and exert no force")
-    return Force(**common, properties=tuple((k, v) for k, v in parts.leaves.items() if v))
+    return Force(**common, properties=tuple(leaves.items()))
+
+
+def _read_path_force(element: Element, leaves: dict[str, str], common: dict[str, Any]) -> Force:
+    """A spring, ligament or actuator along a path; what its kind does not know stays a plain property."""
+    kind = _PATH_FORCES[element.tag]
+    values: dict[str, Any] = {}
+    for own in fields(kind):
+        if own.name in _FORCE_FIELDS:
+            continue
+        if own.name in _REQUIRED.get(element.tag, ()):
+            values[own.name] = number(element, own.name, None)
+        elif own.name in leaves:
+            if isinstance(own.default, bool):
+                values[own.name] = flag(element, own.name, own.default)
+            else:
+                values[own.name] = leaves[own.name] if own.type == "str" else number(element, own.name, None)
+        leaves.pop(own.name, None)
+    functions = dict(common.pop("functions"))
+    if "force_length_curve" in functions and element.tag == "Ligament":
+        values["force_length_curve"] = functions.pop("force_length_curve")
+    return kind(**common, **values, functions=tuple(functions.items()), properties=tuple(leaves.items()))
 
 
 def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any]) -> Muscle:

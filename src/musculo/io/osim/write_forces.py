@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from lxml import etree
 
+from musculo.functions import Function
 from musculo.io.osim.document import Document
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
 from musculo.model.force import Force, Muscle, Scalar
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.model.path_force import PATH_FORCES
 
 _NUMBERS = (
     "max_isometric_force",
@@ -18,6 +22,7 @@ _NUMBERS = (
     "min_control",
     "max_control",
 )
+_FORCE_FIELDS = {field.name for field in fields(Force)}
 _FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 
 
@@ -30,9 +35,23 @@ def write_force(force: Force, document: Document) -> None:
         put(element, key, content)
     if isinstance(force, Muscle):
         _write_muscle(element, force)
+    elif isinstance(force, PATH_FORCES):
+        _write_path_force(element, force, document)
     for name, function in force.functions:
         document.function(element, name, function, f"{name} of {force.kind} {force.name!r}")
     document.carry(element, force.carried)
+
+
+def _write_path_force(element: Element, force: Force, document: Document) -> None:
+    """Every value a kind of its own has, whether the file it came from stated it or left it to OpenSim."""
+    for own in fields(force):
+        if own.name in _FORCE_FIELDS:
+            continue
+        value = getattr(force, own.name)
+        if isinstance(value, Function):
+            document.function(element, own.name, value, f"{own.name} of {force.kind} {force.name!r}")
+        else:
+            put(element, own.name, _text(value))
 
 
 def _write_muscle(element: Element, muscle: Muscle) -> None:

@@ -1,0 +1,149 @@
+"""Frames a second of all lengths and moment arms on a CUDA device, in float64, resident and with transfers.
+
+python benchmarks/gpu_paths.py --export FILE.npz   write compiled models and poses, so that a bare machine needs no data
+python benchmarks/gpu_paths.py --from FILE.npz     run on what was written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+MODELS = {
+    "Rajagopal": "rajagopal_walk/subject_walk_scaled.osim",
+    "gait2392": "gait2392/subject01_simbody.osim",
+    "MoBL-ARMS": "mobl_arms/MoBL_ARMS.osim",
+}
+POSES = 4096
+
+
+def export(path: str) -> None:
+    """Write trees, paths and random poses as plain arrays."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from musculo import embedding_of, read_osim
+    from musculo.compile.compiled import compiled
+    from musculo.muscle.paths import compiled_paths
+    from trees import data_folder
+
+    folder = data_folder()
+    if folder is None:
+        raise SystemExit("the models are in ../shared/data, which is not here")
+    arrays = {}
+    for name, file in MODELS.items():
+        model = read_osim(folder / file)
+        c, p, e = compiled(model), compiled_paths(model, True), embedding_of(model)
+        q_0 = e.default_pose()
+        low, high = np.array([x.range for x in model.coordinates]).T
+        q = q_0 + 0.5 * (np.random.default_rng(0).uniform(low, high, (POSES, len(q_0))) - q_0)
+        arrays[f"{name}|motion|q"] = e.coordinates(e.independent(q))
+        for group, named in (("tree", c.tree), ("functions", c.table), ("paths", p.paths), ("table", p.table)):
+            arrays |= {f"{name}|{group}|{field}": value for field, value in named._asdict().items()}
+    np.savez_compressed(path, **arrays)
+
+
+def load(path: str) -> dict[str, tuple]:
+    """Read what `export` wrote: name -> (tree, functions, paths, table, q)."""
+    from musculo.kernels.path import Paths
+    from musculo.kernels.tree import Tree
+
+    parts: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+    with np.load(path) as file:
+        for key in file.files:
+            name, group, field = key.split("|")
+            parts.setdefault(name, {}).setdefault(group, {})[field] = file[key]
+    found = {}
+    for name, g in parts.items():
+        functions, table = (namedtuple("FunctionTable", g[x])(**g[x]) for x in ("functions", "table"))
+        found[name] = (Tree(**g["tree"]), functions, Paths(**g["paths"]), table, g["motion"]["q"])
+    return found
+
+
+def on_cpu(tree, functions, paths, table, q, literal):
+    """Lengths and moment arms by the CPU's loops."""
+    from musculo.kernels.frames import kinematics_frames, over_frames
+    from musculo.kernels.kinematics import MOTION_ROWS
+    from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
+
+    frames, n, n_u, entries = len(q), paths.first_point.size - 1, tree.u_rows.size, int(paths.path_entry[-1])
+    rest, motion, columns = np.zeros((1, n_u)), np.empty((frames, MOTION_ROWS * tree.parent.size)), None
+    columns = np.empty((frames, 6 * n_u))
+    over_frames(kinematics_frames, (tree, functions, q, rest, rest, False, motion, columns), frames, None)
+    length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
+    kept = (np.zeros((frames, 3 * entries)), np.zeros((frames, entries), np.int32), np.zeros((frames, n), np.int64))
+    if literal:
+        given = (paths, table, q, rest, False, motion, columns, length, np.zeros((1, n)), arms, *kept)
+        over_frames(opensim_path_frames, given, frames, None)
+    else:
+        given = (paths, table, q, motion, columns, length, arms, *kept, np.zeros((frames, n), np.int8))
+        over_frames(geodesic_path_frames, given, frames, None)
+    return length, arms.reshape(frames, n, n_u)
+
+
+def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
+    """Print the rates of one model and how far its numbers are from the CPU's."""
+    from numba import cuda
+
+    from musculo.kernels.cuda import to_device
+    from musculo.kernels.path_cuda import path_launcher, path_workspaces, paths_on_gpu
+
+    tree, functions, paths, table, q = case
+    n, n_u = paths.first_point.size - 1, tree.u_rows.size
+    for literal in methods:
+        what = f"{name}, {'opensim' if literal else 'geodesic'}"
+        start = time.perf_counter()
+        length, arms = paths_on_gpu(tree, functions, paths, table, q, literal)
+        print(f"{what}: first call {time.perf_counter() - start:.1f} s, compile included")
+        cpu, cpu_arms = on_cpu(tree, functions, paths, table, q, literal)
+        off = np.abs(length - cpu).max(axis=1)
+        print(f"{what}: GPU against CPU: median {np.median(off):.1e} m, largest {off.max():.1e} m in length,")
+        print(f"    {np.abs(arms - cpu_arms).max():.1e} m in moment arms;", end=" ")
+        print(f"{(off > 1e-9).mean():.2%} of the poses differ by more than 1e-9 m")
+        Q = np.tile(q, (-(-lanes // len(q)), 1))[:lanes]
+        start = time.perf_counter()
+        paths_on_gpu(tree, functions, paths, table, Q, literal)
+        print(f"{what}: with transfers {lanes / (time.perf_counter() - start):.0f} frames a second")
+        given = [to_device(x) for x in (tree, functions, paths, table)]
+        work = [cuda.device_array((rows, lanes), dtype=t) for rows, t in path_workspaces(tree, paths, literal)]
+        Q_d = cuda.to_device(np.ascontiguousarray(Q.T))
+        out = (cuda.device_array((n, lanes)), cuda.device_array((n * n_u, lanes)))
+        for threads in (32, 64, 128):
+            times = []
+            for _ in range(4):
+                begin, end = cuda.event(), cuda.event()
+                begin.record()
+                path_launcher(literal)[(lanes + threads - 1) // threads, threads](*given, Q_d, *work, *out)
+                end.record()
+                end.synchronize()
+                times.append(cuda.event_elapsed_time(begin, end) / 1e3)
+            rate = lanes / np.median(times[1:])
+            print(f"{what}: resident {rate:.0f} frames a second ({threads} threads a block), {n} paths, {n_u} speeds")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--export")
+    parser.add_argument("--from", dest="source")
+    parser.add_argument("--lanes", type=int, default=1 << 16)
+    parser.add_argument("--model", choices=MODELS, help="one model alone")
+    parser.add_argument("--wrapping", choices=("geodesic", "opensim"), help="one method alone")
+    options = parser.parse_args()
+    if options.export:
+        export(options.export)
+        return
+    if not options.source:
+        raise SystemExit(__doc__)
+    methods = [m == "opensim" for m in ("geodesic", "opensim") if options.wrapping in (None, m)]
+    for name, case in load(options.source).items():
+        if options.model in (None, name):
+            measure(name, case, options.lanes, methods)
+
+
+if __name__ == "__main__":
+    main()

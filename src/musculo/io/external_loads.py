@@ -1,0 +1,161 @@
+"""OpenSim's external loads: an XML file that says which columns of a table act on which body."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from lxml import etree
+
+from musculo.errors import InvalidFile, InvalidInput, Unsupported
+from musculo.io.storage import read_storage, write_storage
+from musculo.io.text import PathLike, read_bytes, write_text
+from musculo.model.body import GROUND
+from musculo.results.external_loads import ExternalForce, ExternalLoads
+
+_KIND = "an external loads file (.xml)"
+_VERSION = 40000
+
+
+def read_external_loads(path: PathLike) -> ExternalLoads:
+    """Read an `<ExternalLoads>` file and the table that it names.
+
+    The table is looked for beside the XML file, then in the working directory (OpenSim looks there first).
+    `loads.at(time)` gives force, point and moment of each load at any times, as OpenSim interpolates them.
+    """
+    where = os.fspath(path) if isinstance(path, str | os.PathLike) else str(path)
+    root = _parse(read_bytes(path, _KIND), where)
+    element = root if root.tag == "ExternalLoads" else root.find("ExternalLoads")
+    if element is None:
+        raise InvalidFile(f"{where}:{root.sourceline}: holds no <ExternalLoads>; it should be {_KIND}")
+    members = element.find("objects")
+    forces, notes = [], []
+    for member in members if members is not None else ():
+        if member.tag == "PrescribedForce":
+            raise Unsupported(
+                f"{where}:{member.sourceline}: <PrescribedForce> is the layout before OpenSim 2.3; open the file in "
+                "OpenSim, save it, and read the saved one"
+            )
+        if member.tag != "ExternalForce":
+            notes.append(f"<{member.tag}> in line {member.sourceline} is no external force, and is left out")
+            continue
+        forces.append(_force(member, where))
+    if not forces:
+        raise InvalidFile(f"{where}:{element.sourceline}: <ExternalLoads> holds no <ExternalForce>")
+    stated = _text(element, "datafile")
+    if not stated:
+        raise InvalidFile(f"{where}:{element.sourceline}: <ExternalLoads> names no <datafile>; add it")
+    table = read_storage(_data_file(stated, where))
+    name = element.get("name") or "externalloads"
+    try:
+        return ExternalLoads(name, tuple(forces), table, stated, where, (*notes, *table.notes))
+    except InvalidInput as error:
+        raise InvalidFile(str(error)) from None
+
+
+def _parse(content: bytes, where: str) -> Any:
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise InvalidFile(
+            f"{where}:{error.lineno or 1}: not well-formed XML ({error.msg}); it should be {_KIND}"
+        ) from None
+    except ValueError as error:
+        raise InvalidFile(f"{where}: not readable as XML ({error}); it should be {_KIND}") from None
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise InvalidFile(f"{where}:1: the document has a DOCTYPE, which OpenSim's files do not; remove that block")
+    return root
+
+
+def _text(element: Any, tag: str) -> str:
+    found = element.find(tag)
+    words = "".join(found.itertext()).strip() if found is not None else ""
+    return "" if words == "Unassigned" else words
+
+
+def _force(element: Any, where: str) -> ExternalForce:
+    name = element.get("name") or "externalforce"
+    applies = _flag(element, "appliesForce", True, where) and not _flag(element, "isDisabled", False, where)
+    return ExternalForce(
+        name,
+        _frame(_text(element, "applied_to_body")),
+        _text(element, "force_identifier"),
+        _text(element, "point_identifier"),
+        _text(element, "torque_identifier"),
+        _frame(_text(element, "force_expressed_in_body")) or GROUND,
+        _frame(_text(element, "point_expressed_in_body")) or GROUND,
+        applies,
+    )
+
+
+def _flag(element: Any, tag: str, otherwise: bool, where: str) -> bool:
+    word = _text(element, tag).lower()
+    if word in ("true", "1", "false", "0", ""):
+        return word in ("true", "1") if word else otherwise
+    raise InvalidFile(
+        f"{where}:{element.sourceline}: <{tag}> of external force {element.get('name')!r} is {word!r:.40}; write true "
+        "or false"
+    )
+
+
+def _frame(path: str) -> str:
+    """A body by its name; other frames keep their path."""
+    for prefix in ("/bodyset/", "./bodyset/", "/"):
+        rest = path.removeprefix(prefix)
+        if rest != path and "/" not in rest:
+            return rest
+    return path
+
+
+def _data_file(stated: str, where: str) -> Path:
+    names = [Path(stated), Path(PureWindowsPath(stated).as_posix())]
+    folders = [Path(where).parent, Path()]
+    try:
+        for folder in folders:
+            for name in names:
+                if (folder / name).is_file():
+                    return folder / name
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{where}: the data file {stated!r:.80} cannot be looked for ({error})") from None
+    looked = " and ".join(str(folder.absolute()) for folder in folders)
+    raise InvalidFile(f"{where}: its data file {stated!r:.80} is missing; looked in {looked}")
+
+
+def write_external_loads(loads: ExternalLoads, path: PathLike, data_file: PathLike | None = None) -> None:
+    """Write the XML file, and the table beside it under the same name with the ending .mot (or as `data_file`)."""
+    if not isinstance(loads, ExternalLoads):
+        raise InvalidInput(f"write_external_loads(loads, path) needs ExternalLoads, not {type(loads).__name__}")
+    target = Path(os.fspath(path))
+    table_path = Path(os.fspath(data_file)) if data_file is not None else target.with_suffix(".mot")
+    if table_path.absolute() == target.absolute():
+        raise InvalidInput(f"{target} would hold both the loads and their data; give them different names")
+    root = etree.Element("OpenSimDocument", Version=str(_VERSION))
+    element = etree.SubElement(root, "ExternalLoads", name=loads.name)
+    members = etree.SubElement(element, "objects")
+    try:
+        for force in loads.forces:
+            member = etree.SubElement(members, "ExternalForce", name=force.name)
+            for tag, words in (
+                ("appliesForce", "true" if force.applies else "false"),
+                ("applied_to_body", force.body),
+                ("force_expressed_in_body", force.force_in),
+                ("point_expressed_in_body", force.point_in),
+                ("force_identifier", force.force_identifier),
+                ("point_identifier", force.point_identifier),
+                ("torque_identifier", force.torque_identifier),
+                ("data_source_name", "Unassigned"),
+            ):
+                etree.SubElement(member, tag).text = words
+        etree.SubElement(element, "groups")
+        relative = os.path.relpath(table_path.absolute(), target.absolute().parent)
+        etree.SubElement(element, "datafile").text = Path(relative).as_posix()
+    except ValueError as error:
+        raise InvalidInput(f"the loads hold text that XML cannot ({error}); rename it") from None
+    etree.indent(root, space="\t")
+    write_storage(replace(loads.table, name=loads.table.name or loads.name), table_path)
+    write_text(target, ['<?xml version="1.0" encoding="UTF-8" ?>', etree.tostring(root, encoding="unicode")])

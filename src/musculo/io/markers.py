@@ -1,0 +1,54 @@
+"""Markers from whichever file holds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from musculo.errors import InvalidFile
+from musculo.io.c3d import read_c3d
+from musculo.io.storage import read_storage
+from musculo.io.text import PathLike, checked_path
+from musculo.io.trc import read_trc
+from musculo.results.markers import Markers
+
+_KIND = "a marker file (.trc, .c3d or .sto)"
+
+
+def read_markers(path: PathLike) -> Markers:
+    """Markers of a .trc, .c3d or .sto file, by its ending.
+
+    A .sto holds vectors (`DataType=Vec3`), or three numbers a marker in columns that end in x, y, z; it is in metres
+    unless its header states `Units`.
+    """
+    where = checked_path(path, _KIND)
+    suffix = Path(where).suffix.lower()
+    if suffix == ".trc":
+        return read_trc(path)
+    if suffix == ".c3d":
+        return read_c3d(path).markers
+    if suffix in (".sto", ".mot"):
+        return _from_table(path, where)
+    raise InvalidFile(f"{where}: {suffix or 'no'} ending; give {_KIND}")
+
+
+def _from_table(path: PathLike, where: str) -> Markers:
+    from musculo.io.trc import METRES
+
+    table = read_storage(path)
+    stated = {key.lower(): value for key, value in table.header.items()}.get("units", "")
+    names = []
+    for k in range(0, len(table.names), 3):
+        triple = table.names[k : k + 3]
+        stems = {name[:-1] for name in triple}
+        if len(triple) != 3 or len(stems) != 1 or [name[-1].lower() for name in triple] != ["x", "y", "z"]:
+            raise InvalidFile(
+                f"{where}: columns {', '.join(triple)} are no marker; markers are three columns that end in x, y, z"
+            )
+        stem = stems.pop()
+        names.append(stem.rstrip("_./") or stem or f"marker_{k // 3 + 1}")
+    scale = METRES.get(stated.lower(), 1.0)
+    position = np.asarray(table.values).reshape(len(table), len(names), 3) * scale
+    rate = (len(table) - 1) / float(table.time[-1] - table.time[0]) if len(table) > 1 else 0.0
+    return Markers(table.time, tuple(names), position, rate, table.notes, table.provenance, where)

@@ -1,0 +1,128 @@
+"""Text files of tables: reading bytes of any origin as lines, writing so that a file appears complete or not at all."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from musculo.errors import InvalidFile
+
+PathLike = str | os.PathLike[str]
+
+_LINE_END = re.compile("\r\n|\n|\r")
+# How C libraries other than glibc print what is not a number.
+_FOREIGN = {"1.#qnan": math.nan, "1.#ind": math.nan, "1.#snan": math.nan, "1.#inf": math.inf}
+
+
+def checked_path(path: PathLike, kind: str) -> str:
+    """The path as text; an error where it cannot be one."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(os.fspath(path)):
+        raise InvalidFile(f"the path is {path!r:.60}; give the path of {kind}")
+    return str(os.fspath(path))
+
+
+def read_bytes(path: PathLike, kind: str) -> bytes:
+    """The content of a file; `kind` says what it should be, for instance "a .trc file"."""
+    where = checked_path(path, kind)
+    file = Path(where)
+    if file.is_dir():
+        raise InvalidFile(f"{where} is a folder, not a file; give the path of {kind} inside it")
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        near = sorted(p.name for p in file.parent.glob(f"*{file.suffix}"))[:8] if file.parent.is_dir() else []
+        known = f"; in that folder: {', '.join(near)}" if near else ""
+        raise InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})") from None
+    except OSError as error:
+        raise InvalidFile(f"{where} cannot be read ({error.strerror}); check its permissions") from None
+    if not content.strip():
+        raise InvalidFile(f"{where}:1: the file is empty; it should be {kind}")
+    return content
+
+
+def read_lines(path: PathLike, kind: str) -> list[str]:
+    """The lines of a text file: UTF-8 with or without a mark, UTF-16 with one, else Latin-1; any line ends."""
+    content = read_bytes(path, kind)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = content.decode("utf-16", errors="replace")
+    elif b"\0" in content:
+        raise InvalidFile(f"{os.fspath(path)}: holds binary data; it should be {kind}, which is text")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+    return _LINE_END.split(text)
+
+
+def number(word: str) -> float:
+    """A number of a table; an empty cell is NaN. Raises ValueError for anything else."""
+    word = word.strip()
+    if not word:
+        return math.nan
+    # Python reads 1_000 and digits of other scripts; a table holds neither.
+    if "_" in word or not word.isascii():
+        raise ValueError(word)
+    try:
+        return float(word)
+    except ValueError:
+        bare = word.lower().lstrip("+-")
+        if bare in _FOREIGN or re.fullmatch(r"nan\([^)]*\)", bare):
+            return _FOREIGN.get(bare, math.nan) * (-1.0 if word.startswith("-") else 1.0)
+        # Fortran writes 1.0D+02.
+        if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)[dD][+-]?\d+", word):
+            return float(word.lower().replace("d", "e"))
+        raise ValueError(word) from None
+
+
+def explain(word: str) -> str:
+    """Why a word is no number, and what to try."""
+    shown = repr(word if len(word) <= 40 else word[:37] + "...")
+    if re.fullmatch(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", word):
+        return f"{shown} is not a number; decimal commas must become points"
+    return f"{shown} is not a number; write nan, or leave the cell empty, where a value is missing"
+
+
+def exact(value: float) -> str:
+    """A number that reads back to the same bits, and as nan where there is none."""
+    return "nan" if math.isnan(value) else repr(float(value))
+
+
+def write_text(path: PathLike, lines: Iterable[str]) -> None:
+    """Write lines so that the file appears complete or not at all."""
+
+    def write(part: str) -> None:
+        with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+
+    write_beside(path, write)
+
+
+def write_beside(path: PathLike, write: Callable[[str], None]) -> None:
+    """Let `write` fill a file beside the wanted one, then put it in its place: a reader never meets half a file."""
+    where = checked_path(path, "the file to write")
+    target = Path(os.path.realpath(where))  # a link stays a link
+    if target.is_dir():
+        raise InvalidFile(f"{where} is a folder; give the name of a file in it")
+    if not target.parent.is_dir():
+        raise InvalidFile(f"{where} cannot be written: there is no folder {target.parent}; make it first")
+    try:
+        handle, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise InvalidFile(f"{where} cannot be written ({error.strerror}); choose another folder") from None
+    os.close(handle)
+    try:
+        write(part)
+        # mkstemp makes files that only their owner reads: keep the mode of a file that is replaced, else the usual one
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(part, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        os.replace(part, target)
+    except OSError as error:
+        raise InvalidFile(f"{where} cannot be written ({error.strerror}); check the disk and permissions") from None
+    finally:
+        Path(part).unlink(missing_ok=True)

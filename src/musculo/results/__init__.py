@@ -1,0 +1,1 @@
+"""Labelled time series and what made them."""

@@ -1,0 +1,165 @@
+"""Marker trajectories: metres, ground with y up, NaN where a marker was not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.errors import InvalidInput, UnknownName
+from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
+from musculo.results.labelled import AXES, labelled
+from musculo.results.provenance import Provenance
+from musculo.results.table import Table
+from musculo.signals.arrays import FloatArray
+from musculo.signals.gaps import Gap, fill_gaps, find_gaps
+from musculo.signals.lowpass import butterworth
+from musculo.signals.natural import even_times, resample
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Positions of markers over time.
+
+    Args:
+        time: (frames,) increasing [s].
+        names: of the markers; each once.
+        position: (frames, markers, 3) [m]; a marker that was not seen is NaN in all three.
+        rate: frames a second as the file states it; 0 where unknown.
+        notes: what a reader found odd and how it took it.
+        provenance: what made the markers, if musculo did.
+        source: the file.
+    """
+
+    time: FloatArray
+    names: tuple[str, ...]
+    position: FloatArray
+    rate: float = 0.0
+    notes: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        where = self.source or "markers"
+        time, names = frozen_time(self.time, where), check_names("marker", self.names, where)
+        position = np.array(frozen("positions", self.position, (len(time), len(names), 3), where))
+        # A point with two coordinates is no point.
+        position[~np.isfinite(position).all(axis=2)] = np.nan
+        position.setflags(write=False)
+        for key, value in (("time", time), ("names", names), ("position", position)):
+            object.__setattr__(self, key, value)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        share = f", {100.0 * self.missing.mean():.2g} % missing" if self.missing.any() else ""
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        return f"Markers({len(self.names)} markers, {len(self)} frames, {span}{share})"
+
+    @property
+    def _where(self) -> str:
+        return self.source or "these markers"
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """(frames, markers) where a marker was not seen."""
+        return np.asarray(np.isnan(self.position[:, :, 0]))
+
+    def marker(self, name: str) -> FloatArray:
+        """The trajectory (frames, 3) of one marker [m]."""
+        if name not in self.names:
+            raise UnknownName("marker", name, self.names, self._where)
+        return self.position[:, self.names.index(name)]
+
+    # --- parts and names --------------------------------------------------------------------------------------------
+    def pick(self, names: Iterable[str]) -> Markers:
+        """Some markers, in the given order."""
+        wanted = (names,) if isinstance(names, str) else tuple(names)
+        columns = []
+        for name in wanted:
+            if name not in self.names:
+                raise UnknownName("marker", name, self.names, self._where)
+            columns.append(self.names.index(name))
+        return replace(self, names=wanted, position=self.position[:, columns])
+
+    def rename(self, names: Mapping[str, str] | Callable[[str], str]) -> Markers:
+        """Markers under other names: a mapping from old to new, or a function of the old name."""
+        return replace(self, names=mapped_names("marker", self.names, names, self._where))
+
+    def between(self, start: float | None = None, end: float | None = None) -> Markers:
+        """The frames from start to end [s], both included."""
+        rows = window(self.time, start, end, self._where)
+        return replace(self, time=self.time[rows], position=self.position[rows])
+
+    def rotated(self, R: ArrayLike) -> Markers:
+        """Positions in another ground: p_new = R p (3, 3)."""
+        rotation = np.asarray(R, dtype=float)
+        if rotation.shape != (3, 3) or not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9):
+            raise InvalidInput("R is not a rotation; give a (3, 3) matrix with orthonormal rows")
+        return replace(self, position=self.position @ rotation.T)
+
+    # --- gaps -------------------------------------------------------------------------------------------------------
+    def gaps(self) -> tuple[Gap, ...]:
+        """Where markers were not seen, marker by marker."""
+        return find_gaps(self.time, self.missing, self.names)
+
+    def report(self) -> tuple[str, ...]:
+        """What to know before use: gaps, and points exactly at the origin, which may be gaps of another spelling."""
+        found = []
+        gaps = self.gaps()
+        if gaps:
+            longest = max(gaps, key=lambda gap: gap.frames)
+            count = len({gap.channel for gap in gaps})
+            found.append(f"{len(gaps)} gaps in {count} markers, the longest {longest}; see gaps()")
+        zeros = (self.position == 0.0).all(axis=2)
+        if zeros.any():
+            which = ", ".join(name for name, some in zip(self.names, zeros.any(axis=0), strict=True) if some)
+            found.append(f"{int(zeros.sum())} points are exactly at the origin ({which:.80}); see zeros_as_gaps()")
+        return tuple(found)
+
+    def zeros_as_gaps(self) -> Markers:
+        """Points exactly at the origin as gaps: some systems write them for markers that they did not see."""
+        at_origin = (self.position == 0.0).all(axis=2)
+        position = np.array(self.position)
+        position[at_origin] = np.nan
+        note = f"{int(at_origin.sum())} points at the origin were taken as gaps"
+        return replace(self, position=position, notes=(*self.notes, note) if at_origin.any() else self.notes)
+
+    def fill(self, longest: int) -> Markers:
+        """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
+        position = fill_gaps(self.time, self.position, longest)
+        count = int((np.isfinite(position[:, :, 0]) & self.missing).sum())
+        note = f"{count} missing points were filled by splines, in gaps of at most {longest} frames"
+        return replace(self, position=position, notes=(*self.notes, note) if count else self.notes)
+
+    # --- signals ----------------------------------------------------------------------------------------------------
+    def lowpass(self, cutoff: float, order: int = 4) -> Markers:
+        """Filtered trajectories, piece by piece between gaps; see `musculo.lowpass`."""
+        note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order})"
+        position = butterworth(self.time, self.position, cutoff, order)
+        return replace(self, position=position, notes=(*self.notes, note))
+
+    def resample(self, rate: float) -> Markers:
+        """Trajectories at another rate [1/s], by quintic splines; fill the gaps first."""
+        new = even_times(self.time, rate)
+        return replace(self, time=new, position=resample(self.time, self.position, new), rate=float(rate))
+
+    # --- labels -----------------------------------------------------------------------------------------------------
+    def to_table(self) -> Table:
+        """Three columns a marker: `RASI_x`, `RASI_y`, `RASI_z` [m]."""
+        names = tuple(f"{name}_{axis}" for name in self.names for axis in AXES)
+        values = self.position.reshape(len(self), -1)
+        units = ("m",) * len(names)
+        return Table(self.time, names, values, False, units, "markers", {}, self.notes, self.provenance, self.source)
+
+    def to_xarray(self) -> xarray.DataArray:
+        """Labelled positions (time, marker, axis) [m]."""
+        labels = {"time": self.time, "marker": self.names, "axis": AXES}
+        return labelled("marker_position", self.position, labels, "m", self.provenance)

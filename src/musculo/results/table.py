@@ -1,0 +1,238 @@
+"""A table over time: named columns, as OpenSim's .mot and .sto files hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.errors import InvalidInput, UnknownName
+from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
+from musculo.results.provenance import Provenance
+from musculo.signals.arrays import FloatArray, sampling_rate
+from musculo.signals.gaps import Gap, fill_gaps, find_gaps
+from musculo.signals.lowpass import lowpass
+from musculo.signals.natural import even_times, resample, time_derivative
+
+if TYPE_CHECKING:
+    import xarray
+
+    from musculo.model.model import Model
+
+RADIANS = np.pi / 180.0
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns over time.
+
+    Args:
+        time: (frames,) increasing [s].
+        names: of the columns; each once.
+        values: (frames, columns); NaN is a gap.
+        degrees: whether angles are in degrees: which columns are angles, only a model knows (`in_radians(model)`).
+        units: of the columns, or empty where unknown.
+        name: the title of a file.
+        header: what else the header of a file said.
+        notes: what a reader found odd and how it took it.
+        provenance: what made the table, if musculo did.
+        source: the file.
+    """
+
+    time: FloatArray
+    names: tuple[str, ...]
+    values: FloatArray
+    degrees: bool = False
+    units: tuple[str, ...] = ()
+    name: str = ""
+    header: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        where = self.source or self.name or "a table"
+        time, names = frozen_time(self.time, where), check_names("column", self.names, where)
+        values = frozen("values", self.values, (len(time), len(names)), where)
+        for key, value in (("time", time), ("names", names), ("values", values), ("units", tuple(self.units))):
+            object.__setattr__(self, key, value)
+        if self.units and len(self.units) != len(names):
+            raise InvalidInput(f"{where}: {len(self.units)} units for {len(names)} columns; give one each, or none")
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        angles = ", angles in degrees" if self.degrees else ""
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        return f"Table({self.name!r}: {len(self)} frames, {len(self.names)} columns, {span}{angles})"
+
+    # --- look-up ----------------------------------------------------------------------------------------------------
+    @property
+    def _where(self) -> str:
+        return self.source or f"table {self.name!r}"
+
+    @property
+    def rate(self) -> float:
+        """Frames a second; an error where the frames are uneven."""
+        return sampling_rate(self.time)
+
+    def find(self, name: str) -> int | None:
+        """The column of a quantity, by its name or by OpenSim's rules for the names of states, or None.
+
+        `/jointset/knee_r/knee_angle_r/value` is looked for under its whole path, without leading parts, as
+        `knee_angle_r` (`.../speed` as `knee_angle_r_u`, `/forceset/m/activation` as `m.activation`); and a coordinate
+        or muscle `knee_angle_r` also under the path that ends in `/knee_angle_r/value` or `/knee_angle_r`.
+        """
+        index = {column: k for k, column in enumerate(self.names)}
+        parts = name.strip("/").split("/")
+        asked = [name, *("/".join(parts[k:]) for k in range(len(parts)))]
+        if len(parts) > 1:
+            owner, what = parts[-2:]
+            asked.append({"value": owner, "speed": f"{owner}_u"}.get(what, f"{owner}.{what}"))
+        for one in asked:
+            if one in index:
+                return index[one]
+        if len(parts) == 1:
+            for ending in (f"/{name}/value", f"/{name}"):
+                found = [k for k, column in enumerate(self.names) if column.endswith(ending)]
+                if len(found) == 1:
+                    return found[0]
+        return None
+
+    def column(self, name: str) -> FloatArray:
+        """One column (frames,); see `find` for the names it goes by."""
+        k = self.find(name)
+        if k is None:
+            raise UnknownName("column", name, self.names, self._where)
+        return self.values[:, k]
+
+    # --- parts and names --------------------------------------------------------------------------------------------
+    def pick(self, names: Iterable[str]) -> Table:
+        """Some columns, in the given order."""
+        columns = []
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            if name not in self.names:
+                raise UnknownName("column", name, self.names, self._where)
+            columns.append(self.names.index(name))
+        return self._columns(columns)
+
+    def drop(self, names: Iterable[str]) -> Table:
+        """All columns but some."""
+        gone = {names} if isinstance(names, str) else set(names)
+        for name in gone:
+            if name not in self.names:
+                raise UnknownName("column", name, self.names, self._where)
+        return self._columns([k for k, name in enumerate(self.names) if name not in gone])
+
+    def _columns(self, columns: list[int]) -> Table:
+        units = tuple(self.units[k] for k in columns) if self.units else ()
+        return replace(self, names=tuple(self.names[k] for k in columns), values=self.values[:, columns], units=units)
+
+    def rename(self, names: Mapping[str, str] | Callable[[str], str]) -> Table:
+        """Columns under other names: a mapping from old to new, or a function of the old name."""
+        return replace(self, names=mapped_names("column", self.names, names, self._where))
+
+    def between(self, start: float | None = None, end: float | None = None) -> Table:
+        """The frames from start to end [s], both included."""
+        rows = window(self.time, start, end, self._where)
+        return replace(self, time=self.time[rows], values=self.values[rows])
+
+    # --- angles -----------------------------------------------------------------------------------------------------
+    def in_radians(self, model: Model) -> Table:
+        """Angles in radians: the columns of the model's rotational coordinates are converted if the file says degrees.
+
+        Coordinates of the "coupled" kind (`knee_angle_r_beta`) stay as they are: OpenSim writes them in radians.
+        """
+        return self._converted(model, RADIANS, False) if self.degrees else self
+
+    def in_degrees(self, model: Model) -> Table:
+        """Angles in degrees, as OpenSim's .mot files hold them; the inverse of `in_radians`."""
+        return self if self.degrees else self._converted(model, 1.0 / RADIANS, True)
+
+    def _converted(self, model: Model, factor: float, degrees: bool) -> Table:
+        from musculo.results.angles import angle_columns
+
+        columns = angle_columns(self.names, model)
+        values = np.array(self.values)
+        values[:, columns] *= factor
+        units = list(self.units)
+        for k in columns if units else ():
+            units[k] = units[k].replace("deg", "rad") if factor < 1.0 else units[k].replace("rad", "deg")
+        return replace(self, values=values, degrees=degrees, units=tuple(units))
+
+    def coordinates(self, model: Model, missing: str = "error") -> FloatArray:
+        """All coordinates of a model (frames, nq) in its order [rad, m].
+
+        Args:
+            missing: what a coordinate without a column is: "error", "default" (the model's default value, as OpenSim's
+                inverse dynamics does) or "zero" (as its analyses do).
+        """
+        if missing not in ("error", "default", "zero"):
+            raise InvalidInput(f"missing={missing!r}; known: error, default, zero")
+        table = self.in_radians(model)
+        q = np.zeros((len(self), len(model.coordinates)))
+        for k, coordinate in enumerate(model.coordinates):
+            found = table.find(coordinate.name)
+            if found is not None:
+                q[:, k] = table.values[:, found]
+            elif missing == "error":
+                raise UnknownName("column for coordinate", coordinate.name, self.names, self._where)
+            elif missing == "default":
+                q[:, k] = coordinate.default_value
+        return q
+
+    # --- signals ----------------------------------------------------------------------------------------------------
+    def gaps(self) -> tuple[Gap, ...]:
+        """Where values are missing or not finite, column by column."""
+        return find_gaps(self.time, ~np.isfinite(self.values), self.names)
+
+    def fill(self, longest: int) -> Table:
+        """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
+        values = fill_gaps(self.time, self.values, longest)
+        count = int((np.isfinite(values) & ~np.isfinite(self.values)).sum())
+        note = f"{count} missing values were filled by splines, in gaps of at most {longest} frames"
+        return replace(self, values=values, notes=(*self.notes, note) if count else self.notes)
+
+    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth") -> Table:
+        """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""
+        filtered = lowpass(self.time, self.values, cutoff, order, method)
+        how = "as OpenSim does" if method == "opensim" else f"butterworth, order {order}"
+        at = f"{float(np.asarray(cutoff)):g} Hz" if np.ndim(cutoff) == 0 else "a cutoff for each column"
+        notes = (*self.notes, f"low-pass filtered at {at} ({how})")
+        return replace(self, time=filtered.time, values=filtered.values, notes=notes)
+
+    def derivative(self, order: int = 1) -> Table:
+        """Time derivatives of the columns, by quintic splines."""
+        units = tuple(f"{unit}/s" if order == 1 else f"{unit}/s^2" for unit in self.units)
+        return replace(self, values=time_derivative(self.time, self.values, order), units=units)
+
+    def resample(self, rate: float | None = None, time: ArrayLike | None = None) -> Table:
+        """Values at another rate [1/s], or at given times, by quintic splines."""
+        if (rate is None) == (time is None):
+            raise InvalidInput("resample to a rate or to times: give one of them")
+        new = even_times(self.time, rate) if rate is not None else np.asarray(time, dtype=float)
+        return replace(self, time=new, values=resample(self.time, self.values, new))
+
+    # --- labels -----------------------------------------------------------------------------------------------------
+    def to_xarray(self, dim: str = "column") -> xarray.DataArray:
+        """Labelled values (time, `dim`); say dim="coordinate" or "muscle" where the columns are such."""
+        from musculo.results.labelled import labelled
+
+        extra: dict[str, Any] = {"degrees": int(self.degrees)} if self.degrees else {}
+        one = self.units[0] if self.units and len(set(self.units)) == 1 else ""
+        array = labelled(self.name or "table", self.values, {"time": self.time, dim: self.names}, one, self.provenance)
+        if self.units and not one:
+            array = array.assign_coords(unit=(dim, list(self.units)))
+        array.attrs.update(extra)
+        return array
+
+    @classmethod
+    def from_xarray(cls, array: xarray.DataArray) -> Table:
+        """The table of a labelled array with `time` and any other dimensions; those are joined to names by `/`."""
+        from musculo.results.labelled import to_table
+
+        return to_table(array)

@@ -1,0 +1,1 @@
+"""Signals as arrays over time: splines, filters, gaps, sampling, events. Knows no model and no file."""

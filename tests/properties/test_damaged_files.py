@@ -1,0 +1,40 @@
+"""Readers of damaged files return or raise a `MusculoError`; `tests/fuzz/parsers.py` does the same for hours.
+
+MUSCULO_FUZZ_SECONDS sets the time for each reader; CI gives a minute.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from fuzz import parsers
+from musculo import InvalidFile
+
+SECONDS = float(os.environ.get("MUSCULO_FUZZ_SECONDS", "2"))
+READERS = ("storage", "mot", "trc", "c3d", "external_loads", "netcdf", "osim")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_end_in_a_musculo_error(name, tmp_path):
+    outcomes, failures = parsers.fuzz(name, SECONDS, tmp_path)
+    assert not failures, "\n".join(trace for _, trace, _ in failures)
+    # Neither all sound nor all hopeless: the damage reaches what is behind the first checks.
+    assert outcomes["read"] > 0
+    assert outcomes[InvalidFile.__name__] > 0
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_seeds_themselves_are_read(name, tmp_path):
+    reader = parsers.readers(tmp_path)[name]
+    for extra, content in reader.extra.items():
+        (tmp_path / extra).write_bytes(content)
+    for seed in reader.seeds:
+        file = tmp_path / f"seed{reader.suffix}"
+        file.write_bytes(seed)
+        reader.read(file)
+
+
+def test_every_reader_of_files_is_damaged(tmp_path):
+    assert set(parsers.readers(tmp_path)) == set(READERS)

@@ -1,0 +1,160 @@
+"""External loads files: what they say, where their data is, and how it is interpolated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import musculo
+from musculo import (
+    ExternalForce,
+    ExternalLoads,
+    InvalidFile,
+    InvalidInput,
+    Table,
+    Unsupported,
+    read_external_loads,
+    write_external_loads,
+)
+
+FORCE = (
+    '<ExternalForce name="right">{flag}<applied_to_body> {body} </applied_to_body>'
+    "<force_expressed_in_body>{frame}</force_expressed_in_body>"
+    "<force_identifier>f_v</force_identifier><point_identifier>{point}</point_identifier>"
+    "<torque_identifier>{torque}</torque_identifier></ExternalForce>"
+)
+ONE_FORCE = "<ExternalLoads><objects><ExternalForce/></objects>{}</ExternalLoads>"
+DATA = "d\nversion=1\nendheader\ntime f_vx f_vy f_vz f_px f_py f_pz t_x t_y t_z\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def check(force: str = "", data: str = "", document: str = "", **changes) -> ExternalLoads:
+        options = {"flag": "", "body": "/bodyset/calcn_r", "frame": "/ground", "point": "f_p", "torque": "t_"} | changes
+        body = force or FORCE.format(**options)
+        text = document or (
+            '<?xml version="1.0"?>\n<OpenSimDocument Version="40000"><ExternalLoads name="loads">'
+            f"<objects>{body}</objects><datafile>sub\\d.mot</datafile></ExternalLoads></OpenSimDocument>"
+        )
+        (tmp_path / "loads.xml").write_text(text)
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        rows = data or DATA + "".join(f"{t} {' '.join(str(t**3 + k) for k in range(9))}\n" for t in range(6))
+        (tmp_path / "sub" / "d.mot").write_text(rows)
+        return read_external_loads(tmp_path / "loads.xml")
+
+    return check
+
+
+def test_what_a_file_says(read):
+    loads = read()
+    assert loads.forces == (ExternalForce("right", "calcn_r", "f_v", "f_p", "t_"),)
+    (load,) = loads.at([0.0, 2.0])
+    assert (load.body, load.force_in, load.point_in) == ("calcn_r", "ground", "ground")
+    assert_allclose(load.force, [[0, 1, 2], [8, 9, 10]], atol=1e-12)
+    assert_allclose(load.point, [[3, 4, 5], [11, 12, 13]], atol=1e-12)
+    assert_allclose(load.moment, [[6, 7, 8], [14, 15, 16]], atol=1e-12)
+    # In the order of the package's own loads.
+    assert musculo.ExternalLoad(*load).body == "calcn_r"
+
+
+def test_without_a_point_the_force_acts_at_the_body(read):
+    (load,) = read(point="", torque="Unassigned", frame="tibia_r").at([1.0])
+    assert (load.force_in, load.point_in) == ("tibia_r", "calcn_r")
+    assert_array_equal(load.point, 0.0)
+    assert_array_equal(load.moment, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("flag", "count"),
+    [
+        ("<appliesForce>false</appliesForce>", 0),
+        ("<appliesForce>true</appliesForce>", 1),
+        ("<isDisabled>true</isDisabled>", 0),
+        ("<isDisabled> false </isDisabled>", 1),
+    ],
+)
+def test_loads_that_do_not_apply(read, flag, count):
+    loads = read(flag=flag)
+    assert len(loads.forces) == 1
+    assert len(loads.at([0.0])) == count
+
+
+@pytest.mark.parametrize(("rows", "middle"), [(1, 0.0), (2, 0.5), (3, 0.5)])
+def test_few_rows_are_constant_or_joined_by_lines(read, rows, middle):
+    data = DATA + "".join(f"{t} {' '.join(str(t * t) for _ in range(9))}\n" for t in range(rows))
+    (load,) = read(data=data).at([0.5])
+    assert_allclose(load.force, middle, atol=1e-12)
+
+
+def test_beyond_the_data_splines_go_on_as_lines(read):
+    (load,) = read().at([5.0, 6.0, 7.0])
+    assert_allclose(np.diff(load.force, 2, axis=0), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"point": "f_"}, r"'f_' must begin the names of three columns .* begins 6 \(f_vx"),
+        ({"torque": "absent"}, "begins 0 \\(none\\); columns: f_vx"),
+        ({"body": ""}, "acts on no body"),
+        ({"flag": "<appliesForce>perhaps</appliesForce>"}, r"loads\.xml:2: <appliesForce> .* 'perhaps'; write true"),
+        ({"force": "<Marker/>"}, "holds no <ExternalForce>"),
+        (
+            {"force": '<ExternalForce name="x"><applied_to_body>b</applied_to_body></ExternalForce>'},
+            "neither force nor",
+        ),
+        ({"data": "rubbish"}, r"d\.mot:1"),
+        ({"document": "<a>"}, "not well-formed"),
+        ({"document": "<OpenSimDocument/>"}, "holds no <ExternalLoads>"),
+        ({"document": "<!DOCTYPE a [<!ENTITY b 'c'>]><ExternalLoads/>"}, "DOCTYPE"),
+        ({"document": ONE_FORCE.format("")}, "names no <datafile>"),
+        (
+            {"document": ONE_FORCE.format("<datafile>x.sto</datafile>")},
+            "its data file 'x.sto' is missing; looked in",
+        ),
+    ],
+)
+def test_what_is_refused(read, options, words):
+    with pytest.raises(InvalidFile, match=words):
+        read(**options)
+
+
+def test_the_layout_before_opensim_2_3_is_named(read):
+    with pytest.raises(Unsupported, match="save it"):
+        read(force="<PrescribedForce/>")
+
+
+def test_gaps_in_loads_are_refused_by_time(read):
+    loads = read(data=DATA + "".join(f"{t} nan{' 1' * 8}\n" if t == 3 else f"{t}{' 1' * 9}\n" for t in range(6)))
+    with pytest.raises(InvalidInput, match=r"'f_v' have gaps, the first at 3 s; fill"):
+        loads.at([0.0])
+
+
+def test_written_loads_come_back(read, tmp_path):
+    loads = read()
+    (tmp_path / "out").mkdir()
+    write_external_loads(loads, tmp_path / "out" / "new.xml")
+    again = read_external_loads(tmp_path / "out" / "new.xml")
+    assert again.forces == loads.forces
+    assert again.data_file == "new.mot"
+    assert_array_equal(again.table.values, loads.table.values)
+    write_external_loads(loads, tmp_path / "out" / "other.xml", tmp_path / "forces.sto")
+    assert read_external_loads(tmp_path / "out" / "other.xml").data_file == "../forces.sto"
+    with pytest.raises(InvalidInput, match="different names"):
+        write_external_loads(loads, tmp_path / "a.mot")
+    with pytest.raises(InvalidInput, match="needs ExternalLoads"):
+        write_external_loads(loads.table, tmp_path / "a.xml")
+
+
+def test_loads_can_be_filtered():
+    time = np.arange(200) / 100.0
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    loads = ExternalLoads("l", (ExternalForce("f", "b", "f_"),), Table(time, ("f_x", "f_y", "f_z"), noise))
+    assert np.std(loads.lowpass(6.0).at(time)[0].force) < 0.6 * np.std(noise)
+
+
+def test_a_point_needs_a_force():
+    table = Table([0.0], ("p_x", "p_y", "p_z", "t_x", "t_y", "t_z"), np.ones((1, 6)))
+    with pytest.raises(InvalidInput, match="point but no force"):
+        ExternalLoads("l", (ExternalForce("f", "b", "", "p_", "t_"),), table)

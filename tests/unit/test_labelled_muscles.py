@@ -1,0 +1,110 @@
+"""Results of muscles as labelled datasets: names, units, and what made them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import musculo
+from musculo import InvalidInput, muscle_equilibrium, muscle_geometry, path_geometry, path_tensions
+from musculo.model.path import Path
+from musculo.model.path_force import PathSpring
+from musculo.muscle.labelled import forces_dataset, geometry_dataset
+
+
+@pytest.fixture(scope="module")
+def motion(leg):
+    q = np.linspace(-0.3, 0.3, 5)[:, None] * np.ones(len(leg.coordinate_names))
+    return q, np.full((5, len(leg.speed_names)), 0.5), np.linspace(0.0, 0.4, 5)
+
+
+def test_geometry_has_names_units_and_provenance(leg, motion):
+    q, u, time = motion
+    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    d = geometry_dataset(g, time)
+    assert dict(d.sizes) == {"time": 5, "muscle": len(leg.muscles), "coordinate": len(leg.speed_names)}
+    name, coordinate = leg.muscle_names[1], leg.speed_names[-1]
+    picked = d["moment_arm"].sel(muscle=name, coordinate=coordinate).isel(time=3)
+    assert float(picked) == g.moment_arm[3, 1, -1]
+    assert d["length"].attrs["units"] == "m"
+    assert d["speed"].attrs["units"] == "m/s"
+    assert d["time"].attrs["units"] == "s"
+    assert d.attrs["model"] == leg.name
+    assert d.attrs["model_hash"] == leg.hash
+    assert d.attrs["musculo_version"] == musculo.__version__
+    assert d.attrs["option_wrapping"] == "opensim"
+
+
+def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
+    q, u, _ = motion
+    assert list(geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"))["frame"].values) == [0, 1, 2, 3, 4]
+    one = geometry_dataset(muscle_geometry(leg, q[0], wrapping="opensim"))
+    assert dict(one.sizes) == {"muscle": len(leg.muscles), "coordinate": len(leg.speed_names)}
+    assert "speed" not in one
+
+
+def test_moment_arms_of_distances_have_no_unit(leg, motion):
+    """Force times moment arm is a torque or a force."""
+    q, _, time = motion
+    d = geometry_dataset(muscle_geometry(leg, q, wrapping="opensim"), time)
+    for name, unit in zip(d["coordinate"].values, d["unit"].values, strict=True):
+        assert unit == ("1" if str(name).endswith(("_tx", "_ty", "_tz")) else "m"), name
+
+
+def test_other_paths_are_paths(leg, motion):
+    q, u, time = motion
+    points = leg.muscles[0].path.points
+    spring = PathSpring("spring", path=Path((points[0], points[-1])), resting_length=0.1, stiffness=10.0)
+    model = leg.replace(forces=(*leg.forces, spring))
+    g = path_geometry(model, q, u, wrapping="opensim")
+    assert geometry_dataset(g, time)["length"].dims == ("time", "path")
+    t = path_tensions(model, g.length, g.speed)
+    d = t.to_xarray(time, model)
+    assert d["tension"].attrs["units"] == "N"
+    assert list(d["path"].values) == ["spring"]
+    assert np.array_equal(d["tension"].values, t.tension)
+
+
+def test_states_have_units_and_meanings(leg, motion):
+    q, u, time = motion
+    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    forces = muscle_equilibrium(leg, g.length, g.speed, 0.5)
+    d = forces_dataset(forces, time, leg, activation=0.5)
+    assert d["tendon_force"].attrs["units"] == "N"
+    assert d["pennation"].attrs["units"] == "rad"
+    assert np.array_equal(d["tendon_force"].sel(muscle=leg.muscle_names[0]).values, forces.tendon_force[:, 0])
+    meanings = d["status"].attrs["flag_meanings"].split()
+    assert meanings[d["status"].attrs["flag_values"].index(0)] == "converged"
+    assert d.attrs["option_activation"] == "0.5"
+
+
+def test_time_that_does_not_fit_is_refused(leg, motion):
+    q, u, time = motion
+    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    with pytest.raises(InvalidInput, match="time has shape"):
+        geometry_dataset(g, time[:3])
+    with pytest.raises(InvalidInput, match="increase"):
+        geometry_dataset(g, time[::-1])
+    with pytest.raises(InvalidInput, match="single pose"):
+        geometry_dataset(muscle_geometry(leg, q[0], wrapping="opensim"), time)
+
+
+def test_datasets_survive_netcdf(leg, motion, tmp_path):
+    import xarray
+
+    pytest.importorskip("scipy")
+    q, u, time = motion
+    d = geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"), time)
+    d.to_netcdf(tmp_path / "geometry.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "geometry.nc", engine="scipy") as again:
+        assert np.array_equal(again["moment_arm"].values, d["moment_arm"].values)
+        assert list(again["muscle"].values) == list(d["muscle"].values)
+
+
+def test_xarray_is_imported_when_it_is_needed():
+    code = "import sys, musculo, musculo.muscle.labelled, musculo.muscle.path_forces; print('xarray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
