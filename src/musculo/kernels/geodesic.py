@@ -296,18 +296,20 @@ def _outcome(good):
 
 @kernel
 def _solve(W, w, n, p_start, p_end, lane):
-    """Bring the path over all obstacles taut. Returns a status."""
-    shift, good = _sweep(W, w, n, p_start, p_end, lane)
-    if n == 1:
-        return _outcome(good)
-    sweeps = 1
-    for i in range(_ROUNDS):
-        # more sweeps from round to round; where contacts still come and go after the first, Newton's method may know
-        for _ in range(sweeps):
-            shift, good = _sweep(W, w, n, p_start, p_end, lane)
-            if shift <= _SETTLED:
-                return _outcome(good)
-        sweeps = min(2 * sweeps, _MOST_SWEEPS)
+    """Bring the path over all obstacles taut. Returns a status.
+
+    One sweep, then rounds of sweeps, more from round to round, with Newton's method on all obstacles after each; where
+    contacts still come and go after the first, it may know.
+    """
+    # one loop with one call of the sweep: every call is compiled where it stands
+    sweeps, left, i = 1, 2, 0
+    while True:
+        shift, good = _sweep(W, w, n, p_start, p_end, lane)
+        if n == 1 or (left <= sweeps and shift <= _SETTLED):
+            return _outcome(good)
+        left -= 1
+        if left > 0:
+            continue
         if good and (shift < _COMES_OR_GOES or i > 0):
             _copy(W, w, n, START, BEFORE, lane)
             if _all_at_once(W, w, n, p_start, p_end, lane):
@@ -315,7 +317,11 @@ def _solve(W, w, n, p_start, p_end, lane):
             # sweeps go on from where they were: Newton's method may hang where two paths have just met and vanished
             _copy(W, w, n, BEFORE, START, lane)
             _lay_all(W, w, n, lane)
-    return ROUGH if good else LEFT_OUT
+        i += 1
+        if i == _ROUNDS:
+            return ROUGH if good else LEFT_OUT
+        sweeps = min(2 * sweeps, _MOST_SWEEPS)
+        left = sweeps
 
 
 @kernel
@@ -334,41 +340,51 @@ def _whole(W, w, n, p_start, p_end, lane):
 
 
 @kernel
-def _try_other_ways(W, w, n, status, p_start, p_end, lane):
-    """Send the path the other way round every cylinder whose side is open, and keep what is shorter.
-
-    Sweeps choose such sides one after the other; this makes the choice that of the length, so that it can switch only
-    where both are equally long.
-    """
-    whole = _whole(W, w, n, p_start, p_end, lane)
-    for k in range(n):
+def _next_open(W, w, k, n, lane):
+    """The first cylinder from k on that is in contact and whose side is open, or n."""
+    while k < n:
         o = w + OBSTACLE_ROWS * k
-        open_side = W[o + SHAPE, lane] == CYLINDER and (W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0)
-        if not open_side or W[o + HOLD, lane] == HELD or W[o + ACTIVE, lane] == 0.0:
-            continue
-        _copy(W, w, n, START, KEPT, lane)
-        W[o + WAY, lane] = -W[o + WAY, lane]
-        other = _solve(W, w, n, p_start, p_end, lane)
-        length = _whole(W, w, n, p_start, p_end, lane)
-        if other <= status and length < whole:
-            whole, status = length, other
-        else:
-            _copy(W, w, n, KEPT, START, lane)
-            _lay_all(W, w, n, lane)
-    return status
+        open_side = W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0
+        if W[o + SHAPE, lane] == CYLINDER and open_side and W[o + HOLD, lane] != HELD and W[o + ACTIVE, lane] != 0.0:
+            break
+        k += 1
+    return k
 
 
 @kernel
-def _uncover(W, w, n, status, p_start, p_end, lane):
-    """Leave out, one after the other, obstacles that their neighbours cover where the path touches them."""
-    for _ in range(n):
-        k = _covered(W, w, n, lane)
-        if k < 0:
-            break
-        W[w + OBSTACLE_ROWS * k + SHRINK, lane] = 0.0
-        W[w + OBSTACLE_ROWS * k + ACTIVE, lane] = 0.0
-        status = max(_solve(W, w, n, p_start, p_end, lane), OVERLAPPED)
-    return status
+def _best_of_ways(W, w, n, guessed, p_start, p_end, lane):
+    """The taut path, with every choice that is not the model's made by the length. Returns a status.
+
+    After a first solution the path is sent the other way round every cylinder whose side is open, and the shorter is
+    kept: sweeps choose such sides one after the other; so they can switch only where both are equally long. Then
+    obstacles are left out, one after the other, that their neighbours cover where the path touches them.
+    """
+    # one loop with one call of the solver: every call is compiled where it stands
+    status, whole, k, covered, first = CONVERGED, 0.0, -1, 0, True
+    while True:
+        outcome = _solve(W, w, n, p_start, p_end, lane)
+        if n == 1:
+            return outcome
+        length = _whole(W, w, n, p_start, p_end, lane)
+        if covered > 0:
+            status = max(outcome, OVERLAPPED)
+        elif first or (outcome <= status and length < whole):
+            whole, status = length, outcome
+        else:
+            _copy(W, w, n, KEPT, START, lane)
+            _lay_all(W, w, n, lane)
+        first = False
+        k = n if guessed or covered > 0 else _next_open(W, w, k + 1, n, lane)
+        if k < n:
+            _copy(W, w, n, START, KEPT, lane)
+            W[w + OBSTACLE_ROWS * k + WAY, lane] = -W[w + OBSTACLE_ROWS * k + WAY, lane]
+            continue
+        hidden = _covered(W, w, n, lane)
+        if hidden < 0 or covered == n:
+            return status
+        covered += 1
+        W[w + OBSTACLE_ROWS * hidden + SHRINK, lane] = 0.0
+        W[w + OBSTACLE_ROWS * hidden + ACTIVE, lane] = 0.0
 
 
 @kernel
@@ -434,11 +450,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     guessed = False
     for k in range(n):
         guessed = guessed or W[w_row + OBSTACLE_ROWS * k + WAY, lane] != 0.0
-    status = _solve(W, w_row, n, p_start, p_end, lane)
-    if n > 1 and not guessed:
-        status = _try_other_ways(W, w_row, n, status, p_start, p_end, lane)
-    if n > 1:
-        status = _uncover(W, w_row, n, status, p_start, p_end, lane)
+    status = _best_of_ways(W, w_row, n, guessed, p_start, p_end, lane)
     length, u = 0.0, p_start
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k

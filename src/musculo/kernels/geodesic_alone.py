@@ -172,55 +172,69 @@ def _start_from(W, w, n, k, start, P, Q, lane):
 
 
 @kernel
-def _ellipsoid(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
-    """The taut path over an ellipsoid from a cold start. Returns 1 where it converges (or passes by), or OTHER."""
+def _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
+    """The taut path over an ellipsoid or through a torus, without a guess. Returns 1 where it converges (or passes by),
+    or OTHER.
+
+    Ellipsoid: plane sections through the chord; the best of the quadrant's side, one that is nearly as short (the
+    shorter path wins), planes about the first where that fails, and at last the best of the other side.
+    Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
+    """
+    # one loop with one call: every call of Newton's method is compiled where it stands
     o = w + OBSTACLE_ROWS * k
+    torus = shape[0] == TORUS
     frame = chord_frame(shape, P_own, Q_own)
-    if not frame[6]:
+    nearest, out, outside = P_own, 0.0, False
+    if torus:
+        nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
+    if (out >= 1.0 and not outside) if torus else not frame[6]:
         W[o + ACTIVE, lane] = 0.0
         return 1
     # the steps of a geodesic are not in use while planes are compared
     lengths = w + OBSTACLE_ROWS * n
     axis = int(W[o + AXIS, lane])
-    first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
-    done = _start_from(W, w, n, k, section_guess(shape, frame, first), P, Q, lane)
-    if two:
-        good = done and W[o + ACTIVE, lane] != 0.0
-        x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
-        whole = total(W, w, k, P, Q, lane)
-        again = _start_from(W, w, n, k, section_guess(shape, frame, second), P, Q, lane)
-        if good and (not again or W[o + ACTIVE, lane] == 0.0 or total(W, w, k, P, Q, lane) >= whole):
+    first, second, two = 0.0, 0.0, False
+    if not torus:
+        first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
+    done, good, whole = 0, False, 0.0
+    x, t, length = P_own, P_own, 0.0
+    for i in range(_RETRIES + 3):
+        if i > 1 and done:
+            break
+        if torus:
+            if i == 1 and (done or outside):
+                continue
+            if i == _RETRIES + 2:
+                break
+            if i == 1:
+                start = dip_start(shape, P_own, Q_own, nearest)
+            else:
+                theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * (i - 2) / _RETRIES
+                if i == 0:
+                    theta = tube_azimuth(shape, P_own, Q_own, nearest)
+                start = tube_start(shape, P_own, Q_own, theta)
+        else:
+            if i == 1 and not two:
+                continue
+            psi = first
+            if i == 1:
+                good = done == 1 and W[o + ACTIVE, lane] != 0.0
+                x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
+                whole = total(W, w, k, P, Q, lane)
+                psi = second
+            elif i == _RETRIES + 2:
+                if axis < 0:
+                    break
+                psi, _, _ = _choose_plane(W, lengths, frame, shape, -1, 0.0, lane)
+            elif i > 1:
+                psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2)
+            start = section_guess(shape, frame, psi)
+        found = _start_from(W, w, n, k, start, P, Q, lane)
+        if i == 1 and good and (not found or W[o + ACTIVE, lane] == 0.0 or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
-        done = max(done, again)
-    for i in range(_RETRIES):
-        if done:
-            break
-        psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (1 + i // 2)
-        done = _start_from(W, w, n, k, section_guess(shape, frame, psi), P, Q, lane)
-    if not done and axis >= 0:
-        first, _, _ = _choose_plane(W, lengths, frame, shape, -1, 0.0, lane)
-        if _start_from(W, w, n, k, section_guess(shape, frame, first), P, Q, lane):
-            done = OTHER
-    return done
-
-
-@kernel
-def _torus(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
-    """The taut path through a torus from a cold start. Returns 1 where it converges (or passes by)."""
-    o = w + OBSTACLE_ROWS * k
-    nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
-    if not outside and out >= 1.0:
-        W[o + ACTIVE, lane] = 0.0
-        return 1
-    theta = tube_azimuth(shape, P_own, Q_own, nearest)
-    done = _start_from(W, w, n, k, tube_start(shape, P_own, Q_own, theta), P, Q, lane)
-    if not done and not outside:
-        done = _start_from(W, w, n, k, dip_start(shape, P_own, Q_own, nearest), P, Q, lane)
-    for i in range(_RETRIES):
-        if done:
-            break
-        theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * i / _RETRIES
-        done = _start_from(W, w, n, k, tube_start(shape, P_own, Q_own, theta), P, Q, lane)
+        if i == _RETRIES + 2 and found:
+            found = OTHER
+        done = max(done, found)
     return done
 
 
@@ -256,9 +270,6 @@ def alone(W, w, n, k, P, Q, lane):
         return 1
     if way != 0.0 and _from_guess(W, w, n, k, P, Q, lane):
         return 1
-    if shape[0] == TORUS:
-        done = _torus(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
-    else:
-        done = _ellipsoid(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
+    done = _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
     W[o + WAY, lane] = W[o + ACTIVE, lane]
     return done

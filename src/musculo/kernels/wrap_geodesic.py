@@ -269,38 +269,36 @@ def _shortest(paths, n, P, Q, C, I, base, tags, most, lane):
     Returns (price, status).
     """
     G = base + POSE_ROWS * most
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
-    best, status = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-    price, toll = 0.0, 0.0
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    for j in range(n):
-        toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
-    for j in range(n):
-        I[tags + BEST * most + j, lane] = 0
     combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
-    solved_best = True
-    for number in range(1, combinations):
+    best, price, status = NEVER, 0.0, 0
+    best_number, solved = 0, 0
+    # the last turn is for the best once more, unless it was solved last; one call of the solver, as each is compiled
+    # where it stands
+    for turn in range(combinations + 1):
+        last = turn == combinations
+        if last and solved == best_number:
+            break
+        number = best_number if last else turn
         cost = _price_of(n, number, C, I, base, tags, most, lane)
-        if cost >= best - straight:
+        if turn > 0 and not last and cost >= best - straight:
             continue
         kept = _sides(n, C, G, lane)
         _set_options(n, C, I, base, tags, most, _OPTION, lane)
         length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-        length += cost
-        solved_best = length < best
         _restore_sides(n, C, G, kept, lane)
-        if solved_best:
-            best, price, status = length, cost, outcome
-            for j in range(n):
-                I[tags + BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
-    if not solved_best:
-        kept = _sides(n, C, G, lane)
-        _set_options(n, C, I, base, tags, most, BEST, lane)
-        _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-        _restore_sides(n, C, G, kept, lane)
+        solved = number
+        if length + cost < best:
+            best, price, status, best_number = length + cost, cost, outcome, number
+    _price_of(n, best_number, C, I, base, tags, most, lane)
+    toll = 0.0
+    for j in range(n):
+        I[tags + BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
+        toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
     if toll > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
     return price + toll, status

@@ -76,8 +76,11 @@ class MomentArmDerivatives:
             )
         G, dJ = embedding_slopes(e, self._q)
         J = e.jacobian(self._q)
-        shape = (*self.moment_arm.shape, G.shape[-1])
-        along = (self.derivative.reshape(*shape[:-3], -1, G.shape[-2]) @ G).reshape(shape)
+        own = [self.model.coordinate_index(name) for name in e.coordinate_names]
+        others = [self.model.coordinate_index(rule.dependent) for rule in e.rules]
+        along = self.derivative[..., own]
+        if others:
+            along += self.derivative[..., others] @ G[..., None, others, :]
         along = np.swapaxes(J, -1, -2)[..., None, :, :] @ along
         bend = self.moment_arm @ dJ.reshape(*dJ.shape[:-2], -1)
         return along + bend.reshape(along.shape)
