@@ -22,12 +22,14 @@ MODELS = {
     "MoBL-ARMS": "mobl_arms/MoBL_ARMS.osim",
 }
 POSES = 4096
+# Moment arms of so many poses are kept to compare with.
+SOME = 256
 
 
 def export(path: str) -> None:
-    """Write trees, paths and random poses as plain arrays."""
+    """Write trees, paths, random poses and the CPU's answers as plain arrays."""
     sys.path.insert(0, str(Path(__file__).resolve().parent))
-    from musculo import embedding_of, read_osim
+    from musculo import embedding_of, muscle_geometry, read_osim
     from musculo.compile.compiled import compiled
     from musculo.muscle.paths import compiled_paths
     from trees import data_folder
@@ -43,13 +45,16 @@ def export(path: str) -> None:
         low, high = np.array([x.range for x in model.coordinates]).T
         q = q_0 + 0.5 * (np.random.default_rng(0).uniform(low, high, (POSES, len(q_0))) - q_0)
         arrays[f"{name}|motion|q"] = e.coordinates(e.independent(q))
+        for method in ("geodesic", "opensim"):
+            g = muscle_geometry(model, arrays[f"{name}|motion|q"], wrapping=method)
+            arrays[f"{name}|{method}|length"], arrays[f"{name}|{method}|moment_arm"] = g.length, g.moment_arm[:SOME]
         for group, named in (("tree", c.tree), ("functions", c.table), ("paths", p.paths), ("table", p.table)):
             arrays |= {f"{name}|{group}|{field}": value for field, value in named._asdict().items()}
     np.savez_compressed(path, **arrays)
 
 
 def load(path: str) -> dict[str, tuple]:
-    """Read what `export` wrote: name -> (tree, functions, paths, table, q)."""
+    """Read what `export` wrote: name -> (tree, functions, paths, table, q, answers)."""
     from musculo.kernels.path import Paths
     from musculo.kernels.tree import Tree
 
@@ -61,29 +66,8 @@ def load(path: str) -> dict[str, tuple]:
     found = {}
     for name, g in parts.items():
         functions, table = (namedtuple("FunctionTable", g[x])(**g[x]) for x in ("functions", "table"))
-        found[name] = (Tree(**g["tree"]), functions, Paths(**g["paths"]), table, g["motion"]["q"])
+        found[name] = (Tree(**g["tree"]), functions, Paths(**g["paths"]), table, g["motion"]["q"], g)
     return found
-
-
-def on_cpu(tree, functions, paths, table, q, literal):
-    """Lengths and moment arms by the CPU's loops."""
-    from musculo.kernels.frames import kinematics_frames, over_frames
-    from musculo.kernels.kinematics import MOTION_ROWS
-    from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
-
-    frames, n, n_u, entries = len(q), paths.first_point.size - 1, tree.u_rows.size, int(paths.path_entry[-1])
-    rest, motion, columns = np.zeros((1, n_u)), np.empty((frames, MOTION_ROWS * tree.parent.size)), None
-    columns = np.empty((frames, 6 * n_u))
-    over_frames(kinematics_frames, (tree, functions, q, rest, rest, False, motion, columns), frames, None)
-    length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
-    kept = (np.zeros((frames, 3 * entries)), np.zeros((frames, entries), np.int32), np.zeros((frames, n), np.int64))
-    if literal:
-        given = (paths, table, q, rest, False, motion, columns, length, np.zeros((1, n)), arms, *kept)
-        over_frames(opensim_path_frames, given, frames, None)
-    else:
-        given = (paths, table, q, motion, columns, length, arms, *kept, np.zeros((frames, n), np.int8))
-        over_frames(geodesic_path_frames, given, frames, None)
-    return length, arms.reshape(frames, n, n_u)
 
 
 def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
@@ -93,17 +77,17 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
     from musculo.kernels.cuda import to_device
     from musculo.kernels.path_cuda import path_launcher, path_workspaces, paths_on_gpu
 
-    tree, functions, paths, table, q = case
+    tree, functions, paths, table, q, answers = case
     n, n_u = paths.first_point.size - 1, tree.u_rows.size
     for literal in methods:
         what = f"{name}, {'opensim' if literal else 'geodesic'}"
         start = time.perf_counter()
         length, arms = paths_on_gpu(tree, functions, paths, table, q, literal)
         print(f"{what}: first call {time.perf_counter() - start:.1f} s, compile included")
-        cpu, cpu_arms = on_cpu(tree, functions, paths, table, q, literal)
-        off = np.abs(length - cpu).max(axis=1)
+        cpu = answers["opensim" if literal else "geodesic"]
+        off, off_arms = np.abs(length - cpu["length"]).max(axis=1), np.abs(arms[:SOME] - cpu["moment_arm"])
         print(f"{what}: GPU against CPU: median {np.median(off):.1e} m, largest {off.max():.1e} m in length,")
-        print(f"    {np.abs(arms - cpu_arms).max():.1e} m in moment arms;", end=" ")
+        print(f"    {off_arms.max():.1e} m in moment arms;", end=" ")
         print(f"{(off > 1e-9).mean():.2%} of the poses differ by more than 1e-9 m")
         Q = np.tile(q, (-(-lanes // len(q)), 1))[:lanes]
         start = time.perf_counter()

@@ -50,7 +50,20 @@ def test_string_over_two_spheres_slides_into_the_valley_between_them():
 
 # --- who is right -----------------------------------------------------------------------------------------------------
 # (model, pose of its table, path, reason, who is right); the page explains the reasons
-CASES: list[tuple[str, int, str, str, str]] = []
+CASES = [
+    ("rajagopal_walk", 1, "addlong_l", "not shortest", "ours"),  # one cylinder, a spiral of wrong pitch
+    ("thoracoscapular_shoulder", 2, "SerratusAnterior_S", "not shortest", "ours"),  # one ellipsoid, a plane section
+    ("mobl_arms", 0, "SUP", "miscounted", "ours"),  # one cylinder, more than a full turn counted
+    ("rajagopal_walk", 1, "gaslat_l", "stale", "ours"),  # two cylinders
+    ("thoracoscapular_shoulder", 24, "Infraspinatus_I", "stale", "ours"),  # cylinder and ellipsoid
+    ("thoracoscapular_shoulder", 27, "DeltoideusScapula_P", "through", "ours"),
+    ("mobl_arms", 13, "EDCM", "other way", "ours"),  # a ring taken by the wrong stretch
+    ("arm26", 7, "TRIlong", "other way", "both"),
+    ("arm26", 47, "TRIlong", "end", "neither"),
+    ("arm26", 3, "BIClong", "inside", "neither"),
+    ("mobl_arms", 8, "FCU", "toll", "neither"),
+    ("mobl_arms", 44, "BIClong", "toll", "opensim"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -78,47 +78,6 @@ def total(W, w, k, P, Q, lane):
 
 
 @kernel
-def _from_guess(W, w, n, k, P, Q, lane):
-    """Newton from the geodesic that obstacle k holds already. Returns 1 where it converges to a positive length."""
-    o = w + OBSTACLE_ROWS * k
-    shape = load_shape(W, o, lane)
-    x = onto(shape, load3(W, o + START, lane))
-    t = along_surface(unit(slope(shape, x)), load3(W, o + DIRECTION, lane))
-    before = W[o + LENGTH, lane]
-    if not dot(t, t) > 0.5:
-        return 0
-    _place(W, w, n, k, x, t, before, COARSE, lane)
-    if straighten(W, w, n, k, k + 1, P, Q, _WARM_ITERATIONS, TIGHT, lane) == 0:
-        return 0
-    # a guess may not run off to another turn of the surface
-    return 1 if W[o + LENGTH, lane] > 0.0 and W[o + LENGTH, lane] < 2.0 * before + shape[4] else 0
-
-
-@kernel
-def _join(W, w, n, k, end, lane):
-    """Turn and stretch obstacle k's geodesic until it ends in `end` (own frame), its start held.
-
-    A plane section's end points are good guesses, its direction is not: what starts along it may end elsewhere.
-    """
-    o = w + OBSTACLE_ROWS * k
-    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
-    pin_1, pin_2 = W[o + PINNED, lane], W[o + PINNED + 1, lane]
-    W[o + PINNED, lane], W[o + PINNED + 1, lane] = 1.0, 1.0
-    straighten(W, w, n, k, k + 1, load3(W, o + ENDS, lane), add(p, rotate(R, end)), _JOINING, _JOINED, lane)
-    W[o + PINNED, lane], W[o + PINNED + 1, lane] = pin_1, pin_2
-
-
-@kernel
-def _settle(W, w, n, k, P, Q, lane):
-    """Newton from the geodesic on obstacle k; a vanishing length lifts it off. Returns 1 where it converges."""
-    o = w + OBSTACLE_ROWS * k
-    done = straighten(W, w, n, k, k + 1, P, Q, _ITERATIONS, TIGHT, lane)
-    if done == 0 or W[o + LENGTH, lane] <= 0.0:
-        W[o + ACTIVE, lane] = 0.0
-    return done
-
-
-@kernel
 def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
     """The plane sections to start from: (first, second, whether there is a second), angles about the chord.
 
@@ -163,45 +122,58 @@ def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
 
 
 @kernel
-def _start_from(W, w, n, k, start, P, Q, lane):
-    """The geodesic from a start (point, direction, length, end point). Returns 1 where it converges."""
-    x, t, length, y = start
-    _place(W, w, n, k, x, t, length, COARSE, lane)
-    _join(W, w, n, k, y, lane)
-    return _settle(W, w, n, k, P, Q, lane)
+def _pin(W, o, first, last, lane):
+    """Set whether the geodesic's ends are held in place."""
+    W[o + PINNED, lane], W[o + PINNED + 1, lane] = first, last
 
 
 @kernel
-def _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
-    """The taut path over an ellipsoid or through a torus, without a guess. Returns 1 where it converges (or passes by),
-    or OTHER.
+def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
+    """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
+    (`guessed`) or from a cold start. Returns 1 where it converges (or passes by), or OTHER.
 
     Ellipsoid: plane sections through the chord; the best of the quadrant's side, one that is nearly as short (the
     shorter path wins), planes about the first where that fails, and at last the best of the other side.
     Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
+
+    A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
+    points are good guesses, its direction is not: what starts along it may end elsewhere.
     """
-    # one loop with one call: every call of Newton's method is compiled where it stands
+    # one loop with one call of Newton's method: every call is compiled where it stands
     o = w + OBSTACLE_ROWS * k
     torus = shape[0] == TORUS
-    frame = chord_frame(shape, P_own, Q_own)
-    nearest, out, outside = P_own, 0.0, False
-    if torus:
-        nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
-    if (out >= 1.0 and not outside) if torus else not frame[6]:
-        W[o + ACTIVE, lane] = 0.0
-        return 1
     # the steps of a geodesic are not in use while planes are compared
     lengths = w + OBSTACLE_ROWS * n
     axis = int(W[o + AXIS, lane])
+    pin_1, pin_2 = W[o + PINNED, lane], W[o + PINNED + 1, lane]
+    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
+    frame = chord_frame(shape, P_own, Q_own)
+    nearest, out, outside = P_own, 0.0, False
     first, second, two = 0.0, 0.0, False
-    if not torus:
-        first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
-    for i in range(_RETRIES + 3):
-        if i > 1 and done:
+    before = W[o + LENGTH, lane]
+    for i in range(-1, _RETRIES + 3):
+        if (i > 1 and done) or (i == 0 and done):
             break
-        if torus:
+        start = (P_own, P_own, 0.0, P_own)
+        if i < 0:
+            if not guessed:
+                continue
+            x = onto(shape, load3(W, o + START, lane))
+            t = along_surface(unit(slope(shape, x)), load3(W, o + DIRECTION, lane))
+            if not dot(t, t) > 0.5:
+                continue
+            start = (x, t, before, P_own)
+        elif i == 0:
+            if torus:
+                nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
+            if (out >= 1.0 and not outside) if torus else not frame[6]:
+                W[o + ACTIVE, lane] = 0.0
+                return 1
+            if not torus:
+                first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
+        if torus and i >= 0:
             if i == 1 and (done or outside):
                 continue
             if i == _RETRIES + 2:
@@ -213,7 +185,7 @@ def _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
                 if i == 0:
                     theta = tube_azimuth(shape, P_own, Q_own, nearest)
                 start = tube_start(shape, P_own, Q_own, theta)
-        else:
+        elif i >= 0:
             if i == 1 and not two:
                 continue
             psi = first
@@ -229,7 +201,21 @@ def _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane):
             elif i > 1:
                 psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2)
             start = section_guess(shape, frame, psi)
-        found = _start_from(W, w, n, k, start, P, Q, lane)
+        _place(W, w, n, k, start[0], start[1], start[2], COARSE, lane)
+        found = 0
+        for joined in range(0 if i >= 0 else 1, 2):
+            A, B, most, tight = P, Q, _ITERATIONS if i >= 0 else _WARM_ITERATIONS, TIGHT
+            if joined == 0:
+                A, B, most, tight = load3(W, o + ENDS, lane), add(p, rotate(R, start[3])), _JOINING, _JOINED
+                _pin(W, o, 1.0, 1.0, lane)
+            found = straighten(W, w, n, k, k + 1, A, B, most, tight, lane)
+            _pin(W, o, pin_1, pin_2, lane)
+        if i < 0:
+            # a guess may not run off to another turn of the surface
+            if not (W[o + LENGTH, lane] > 0.0 and W[o + LENGTH, lane] < 2.0 * before + shape[4]):
+                found = 0
+        elif found == 0 or W[o + LENGTH, lane] <= 0.0:
+            W[o + ACTIVE, lane] = 0.0
         if i == 1 and good and (not found or W[o + ACTIVE, lane] == 0.0 or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
         if i == _RETRIES + 2 and found:
@@ -268,8 +254,6 @@ def alone(W, w, n, k, P, Q, lane):
             W[o + WAY, lane] = way
             _place(W, w, n, k, x, t, length, COARSE, lane)
         return 1
-    if way != 0.0 and _from_guess(W, w, n, k, P, Q, lane):
-        return 1
-    done = _cold_start(W, w, n, k, shape, P_own, Q_own, P, Q, lane)
+    done = _iterate(W, w, n, k, shape, way != 0.0, P_own, Q_own, P, Q, lane)
     W[o + WAY, lane] = W[o + ACTIVE, lane]
     return done

@@ -89,8 +89,9 @@ def toll_of_side(a, axis, sign, P, Q):
     if along == 0.0:
         return 0.0, _NONE, _NONE
     t = -(p[0] * d[0] + p[1] * d[1] + p[2] * d[2]) / along
-    if t <= 0.0 or t >= 1.0:
-        return 0.0, _NONE, _NONE
+    # an end inside may itself be the nearest point; it then moves alone
+    held = t <= 0.0 or t >= 1.0
+    t = min(1.0, max(0.0, t))
     m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
     wrong = -sign * m[axis]
     far = math.sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2])
@@ -105,7 +106,7 @@ def toll_of_side(a, axis, sign, P, Q):
     else:
         g = (-m[0] / far, -m[1] / far, -m[2] / far)
         toll = scale * left
-    gd = (g[0] * d[0] + g[1] * d[1] + g[2] * d[2]) / along
+    gd = 0.0 if held else (g[0] * d[0] + g[1] * d[1] + g[2] * d[2]) / along
     s = scale
     to_P = (
         s * ((1.0 - t) * (g[0] - gd * d[0]) + gd * m[0]) / a[0],

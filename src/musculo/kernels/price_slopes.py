@@ -57,6 +57,9 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     dalong = 2.0 * dot(d, dd)
     t = -dot(p, d) / along
     dt = -(dot(v, d) + dot(p, dd) + t * dalong) / along
+    held = t <= 0.0 or t >= 1.0
+    if held:
+        t, dt = min(1.0, max(0.0, t)), 0.0
     m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
     dm = (v[0] + dt * d[0] + t * dd[0], v[1] + dt * d[1] + t * dd[1], v[2] + dt * d[2] + t * dd[2])
     far = math.sqrt(dot(m, m))
@@ -68,6 +71,8 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
         dg = ((m[0] * away - dm[0]) / far, (m[1] * away - dm[1]) / far, (m[2] * away - dm[2]) / far)
     gd = dot(g, d) / along
     dgd = (dot(dg, d) + dot(g, dd) - gd * dalong) / along
+    if held:
+        gd, dgd = 0.0, 0.0
     across = add_scaled(g, -gd, d)
     dacross = add_scaled(add_scaled(dg, -dgd, d), -gd, dd)
     turn = add_scaled(scale(dgd, m), gd, dm)

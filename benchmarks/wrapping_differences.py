@@ -1,0 +1,224 @@
+"""Where wrapping="geodesic" and wrapping="opensim" differ by more than 0.1 mm, why, and which of them is right.
+
+An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge. The tables of
+docs/wrapping.md come from here.
+
+python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000]      needs the data folder
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from musculo import Model, embedding_of, path_geometry, read_osim
+from musculo.muscle.geometry import WRAPPINGS
+from support.who_is_right import KINDS, REASONS, SAME, Court, Verdict
+from trees import data_folder
+
+MODELS = (
+    "arm26",
+    "mobl_arms",
+    "moco_walk_armless",
+    "rajagopal_walk",
+    "thoracoscapular_shoulder",
+    "small_WrapPathCustomJointMomentArmTest",
+)
+# Lengths that differ by more are judged [m].
+DIFFERENT = 1e-4
+# A step of random direction [rad, m], cut by ten so often where the length changes most, and what is then a jump [m].
+STEP, CUTS, JUMP = 5e-3, 9, 1e-7
+# A model with an open loop is moved by this part of its coordinates' ranges, so that its bodies stay about in place.
+OPEN_LOOP = 0.3
+SEED = 7
+RIGHT = ("ours", "opensim", "both", "neither")
+
+
+def random_poses(model: Model, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Poses (n, coordinates) within the ranges; couplings hold, loops stay open."""
+    e = embedding_of(model)
+    low, high = np.array([c.range for c in model.coordinates], dtype=float).T
+    q = rng.uniform(low, high, (n, len(low)))
+    if e.unsolved:
+        return e.default_pose() + OPEN_LOOP * (q - e.default_pose())
+    return e.coordinates(e.independent(q))
+
+
+def recorded_poses(folder: Path, name: str, model: Model) -> np.ndarray:
+    """The poses of the OpenSim table of this model."""
+    names = json.loads((folder / "oracle" / f"{name}.json").read_text())["coordinates"]
+    q = np.load(folder / "oracle" / f"{name}.npz")["q"]
+    return q[:, [names.index(n) for n in model.coordinate_names]]
+
+
+def read(folder: Path, name: str) -> Model:
+    return read_osim(folder / json.loads((folder / "oracle" / f"{name}.json").read_text())["model"])
+
+
+def touched_kinds(court: Court) -> dict[tuple[int, int], str]:
+    """The kinds of surfaces that either method touches, by frame and path; those that touch none are not listed."""
+    paths = court.compiled.paths
+    found: dict[tuple[int, int], str] = {}
+    points = [g.path_points for g in (court.ours, court.opensim)]
+    for k in range(len(court.ours.names)):
+        if paths.first_wrap[k] == paths.first_wrap[k + 1]:
+            continue
+        for f in range(len(court.q)):
+            wraps = np.unique(np.concatenate([p.wrap[f, p.first[k] : p.first[k] + p.count[f, k]] for p in points]))
+            kinds = {KINDS[paths.surface_kind[paths.wrap_surface[w]]] for w in wraps if w >= 0}
+            if kinds:
+                found[f, k] = " + ".join(sorted(kinds))
+    return found
+
+
+def judged(court: Court) -> list[Verdict]:
+    """The verdicts on all paths and poses that differ."""
+    cases = np.argwhere(np.abs(court.opensim.length - court.ours.length) > DIFFERENT)
+    return [court.judge(court.ours.names[k], int(f)) for f, k in cases]
+
+
+def millimetres(values: list[float]) -> str:
+    """Median and largest size."""
+    sizes = 1e3 * np.abs(values)
+    return f"{np.median(sizes):8.2f} {sizes.max():9.2f}"
+
+
+def print_by(title: str, groups: dict[str, list[Verdict]]) -> None:
+    print(f"\n{title:42s}  cases  median   largest mm   right: " + "  ".join(RIGHT))
+    for name, verdicts in groups.items():
+        right = Counter(v.right for v in verdicts)
+        counts = "  ".join(f"{right[r]:{len(r)}d}" for r in RIGHT)
+        print(f"{name:42s} {len(verdicts):6d} {millimetres([v.difference for v in verdicts])}          {counts}")
+
+
+def grouped(verdicts: list[Verdict], key: Callable[[Verdict], str]) -> dict[str, list[Verdict]]:
+    groups = defaultdict(list)
+    for v in verdicts:
+        groups[key(v)].append(v)
+    return dict(sorted(groups.items()))
+
+
+def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
+    """All tables of one model."""
+    kinds = touched_kinds(court)
+    difference = court.opensim.length - court.ours.length
+    print(f"\n== {name}: {len(court.q)} poses, {len(kinds)} lengths with a contact, {len(verdicts)} differ")
+    by_kind = defaultdict(list)
+    for (f, k), kind in kinds.items():
+        by_kind[kind].append(difference[f, k])
+    for kind, values in sorted(by_kind.items()):
+        many = int((np.abs(values) > DIFFERENT).sum())
+        print(
+            f"  {kind:32s} {len(values):6d} lengths, {many:5d} differ; median of all, largest mm {millimetres(values)}"
+        )
+    if not verdicts:
+        return
+    print_by("by surface", grouped(verdicts, lambda v: " + ".join(v.touched)))
+    print_by("by reason", grouped(verdicts, lambda v: f"{REASONS.index(v.reason)} {v.reason}"))
+    print_by("by path and reason", grouped(verdicts, lambda v: f"{v.name}: {v.reason}"))
+    print(f"\nstring's own error at most {max(v.error for v in verdicts):.1e} m", end="; ")
+    print(f"{sum(not v.settled for v in verdicts)} strings did not come to rest", end="; ")
+    off = [abs(v.unexplained) for v in verdicts if v.settled]
+    print(f"ours less string less prices: median {np.median(off):.1e}, largest {max(off):.1e} m")
+    for v in sorted(verdicts, key=lambda v: v.reason):
+        if v.reason == "ours wrong" or (abs(v.unexplained) > SAME and v.settled):
+            print(f"  OURS {v.name} pose {v.frame} ({v.status}): off {1e3 * v.unexplained:.4f} mm, ", end="")
+            print(f"passes {v.pierced_by_ours or '-'} ", end="")
+            print(f"{1e3 * v.through_ours:.2f} mm deep; clear of it {1e3 * (v.clear - v.ours_taut):+.2f} mm")
+
+
+class Jump(NamedTuple):
+    """A place where a length jumps: which path, by how much [m], the poses on both sides."""
+
+    path: str
+    size: float
+    before: np.ndarray
+    after: np.ndarray
+
+
+def jumps(model: Model, n: int, seed: int) -> dict[str, list[Jump]]:
+    """The jumps of both methods over the same n random short steps; one a path and step at most.
+
+    A step is cut by ten, and the tenth in which the length leaves the others' changes most is cut again. Where it
+    does not leave them by a jump, there is none.
+    """
+    e = embedding_of(model)
+    rng = np.random.default_rng(seed)
+    start = random_poses(model, n, rng)
+    d = rng.normal(size=start.shape)
+    stop = start + STEP * d / np.linalg.norm(d, axis=1)[:, None]
+    stop = stop if e.unsolved else e.coordinates(e.independent(stop))
+    found: dict[str, list[Jump]] = {}
+    for wrapping in WRAPPINGS:
+        names, length = _lengths(model, start, stop, wrapping)
+        change = np.diff(length, axis=1)
+        at = np.abs(change - np.median(change, axis=1, keepdims=True)).argmax(axis=1)
+        off = np.take_along_axis(np.abs(change - np.median(change, axis=1, keepdims=True)), at[:, None], axis=1)[:, 0]
+        step, path = np.nonzero(off > 0.5 * JUMP)
+        i = at[step, path][:, None]
+        a, b = (start[step] + (i + j) / 10 * (stop - start)[step] for j in range(2))
+        size = np.zeros(len(step))
+        for _ in range(CUTS - 1):
+            if not len(step):
+                break
+            _, length = _lengths(model, a, b, wrapping)
+            change = np.diff(length[np.arange(len(step)), :, path], axis=1)
+            off = np.abs(change - np.median(change, axis=1, keepdims=True))
+            i = off.argmax(axis=1)
+            size = np.abs(change[np.arange(len(i)), i])
+            a, b = a + i[:, None] / 10 * (b - a), a + (i + 1)[:, None] / 10 * (b - a)
+            keep = off.max(axis=1) > 0.5 * JUMP
+            a, b, step, path, size = a[keep], b[keep], step[keep], path[keep], size[keep]
+        found[wrapping] = [Jump(names[path[i]], size[i], a[i], b[i]) for i in np.flatnonzero(size > JUMP)]
+    return found
+
+
+def _lengths(model: Model, start: np.ndarray, stop: np.ndarray, wrapping: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """(steps, 11, paths) lengths at both ends of each step and at nine places between."""
+    t = np.linspace(0, 1, 11)[:, None]
+    length = []
+    for i in range(0, len(start), 100):
+        q = start[i : i + 100, None] + t * (stop - start)[i : i + 100, None]
+        g = path_geometry(model, q.reshape(-1, q.shape[2]), wrapping=wrapping)
+        length.append(g.length.reshape(len(q), 11, -1))
+    return g.names, np.concatenate(length)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--poses", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=2000)
+    chosen = parser.parse_args()
+    folder = data_folder()
+    if folder is None:
+        print("skipped: the data folder is not there")
+        return
+    for name in chosen.models:
+        model = read(folder, name)
+        if chosen.poses:
+            rng = np.random.default_rng(SEED)
+            court = Court(
+                model, np.vstack([recorded_poses(folder, name, model), random_poses(model, chosen.poses, rng)])
+            )
+            report(name, court, judged(court))
+        if chosen.steps:
+            found = jumps(model, chosen.steps, SEED)
+            for wrapping, these in found.items():
+                path, size = max((jump[:2] for jump in these), key=lambda jump: jump[1], default=("none", 0.0))
+                many = sum(jump.size > DIFFERENT for jump in these)
+                print(f"{name} {wrapping}, {chosen.steps} steps: {len(these)} jumps, {many} above 0.1 mm, ", end="")
+                print(f"largest {1e3 * size:.4g} mm ({path}); {dict(Counter(jump.path for jump in these))}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

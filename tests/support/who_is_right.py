@@ -1,0 +1,422 @@
+"""Two answers for the length of one path, and a judge: which of them is the length of a shortest path?
+
+A path is right where it keeps out of every surface that acts on it and is no longer than the string that is pulled
+tight from it. `judge` tells for one path in one pose, by `support.taut_string`, which shares nothing with the kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from musculo import Model, path_geometry
+from musculo.dynamics.poses import kinematics
+from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
+from musculo.muscle.geometry import STATUSES, PathGeometry
+from musculo.muscle.paths import compiled_paths
+from support.taut_string import Solid, TautString, spaced, taut
+
+KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
+# A path keeps out of a surface where it is no deeper than this [m]; OpenSim's points are about so far off.
+TOUCHES = 1e-4
+# Two lengths are the same where they differ by less than this [m]: the string is better than that.
+SAME = 1e-6
+# What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
+PRICE, TOLL = 8.0, 2.0
+# Where along a path depths are looked at.
+_FINE = np.linspace(0.0, 1.0, 2001)
+# A reason is named after the part of the difference that is largest.
+REASONS = (
+    "inside",  # a point of the path lies inside a surface: OpenSim leaves it out, ours shrinks it
+    "toll",  # ours adds a price or toll near the edge of a rule
+    "through",  # OpenSim's path passes through a surface
+    "end",  # a cylinder ends near the contact: one path touches it still, the other passes its end
+    "other way",  # both are shortest, on two sides of a surface
+    "miscounted",  # OpenSim's length is not that of its own path over one surface: the arc is counted wrong
+    "stale",  # the same with several wraps: straight pieces end in contact points of an earlier pass
+    "not shortest",  # OpenSim's path can be pulled tighter
+    "ours wrong",
+)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Where a path touches a wrap's surface: first and last point in ground."""
+
+    wrap: int
+    first: np.ndarray
+    last: np.ndarray
+
+
+@dataclass
+class Stretch:
+    """Between two path points that follow each other: what may be touched there, and what each method touches."""
+
+    P: np.ndarray
+    Q: np.ndarray
+    a: int
+    b: int
+    acting: dict[int, Solid]  # by wrap, at full size
+    ours: list[Contact] = field(default_factory=list)
+    opensim: list[Contact] = field(default_factory=list)
+
+    def shrink(self, wrap: int) -> float:
+        """By how much an end that lies inside shrinks a surface; 1: not."""
+        solid = self.acting[wrap]
+        return float(min(1.0, solid.gauge(self.P), solid.gauge(self.Q)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One path in one pose. Lengths [m]."""
+
+    name: str
+    frame: int
+    ours: float
+    opensim: float
+    ours_taut: float  # the string pulled tight from our path, shrunk surfaces shrunk
+    opensim_taut: float  # the same from OpenSim's
+    opensim_path: float  # OpenSim's own path, between its contact points the shortest way on the surface
+    error: float  # of the two strings
+    clear: float  # as ours_taut, but over the surfaces, too, that our path passes through
+    price: float  # prices and tolls that the rules put on our path, which is no length of a path
+    through_ours: float  # how deep the path passes through a surface that acts on it [m]
+    through_opensim: float
+    ended: float  # how deep our path passes through a cylinder that the rule about its end takes away [m]
+    pierced: str  # the surface OpenSim passes through deepest
+    pierced_by_ours: str
+    settled: bool  # the strings came to rest
+    inside: bool  # a path point lies inside a surface
+    status: str  # of ours
+    touched: tuple[str, ...]  # kinds of surfaces touched by either
+    wraps: int  # of the path
+    reason: str = ""
+    right: str = ""  # ours, opensim, both, neither
+
+    @property
+    def difference(self) -> float:
+        """OpenSim's length less ours [m]."""
+        return self.opensim - self.ours
+
+    @property
+    def unexplained(self) -> float:
+        """What our length has beyond the taut string and the prices: zero, or ours is wrong [m]."""
+        return self.ours - self.ours_taut - self.price
+
+
+def _wrong(v: Verdict) -> bool:
+    """Whether our path is none that our rules describe."""
+    return abs(v.unexplained) > SAME or v.through_ours > TOUCHES
+
+
+def _reason(v: Verdict) -> str:
+    """The name of the largest part of the difference."""
+    approximate, other = v.opensim - v.opensim_taut, v.opensim_taut - v.ours_taut
+    if _wrong(v) and not v.inside:
+        return "ours wrong"
+    if max(abs(approximate), abs(other)) < abs(v.price):
+        return "toll"
+    if abs(other) >= abs(approximate):
+        if v.inside:
+            return "inside"
+        if v.ended > TOUCHES:
+            return "end"
+        return "through" if v.through_opensim > TOUCHES else "other way"
+    misstated = v.opensim - v.opensim_path
+    if abs(misstated) > 0.5 * abs(approximate) and (v.wraps > 1 or v.touched != ("ellipsoid",)):
+        return "stale" if v.wraps > 1 else "miscounted"
+    return "through" if v.through_opensim > TOUCHES else "not shortest"
+
+
+def _right(v: Verdict) -> str:
+    good = v.settled and not v.inside
+    ours = good and not _wrong(v) and abs(v.price) < SAME and v.ended < TOUCHES
+    opensim = good and abs(v.opensim - v.opensim_taut) < 10 * SAME and v.through_opensim < TOUCHES
+    return {(True, True): "both", (True, False): "ours", (False, True): "opensim"}.get((ours, opensim), "neither")
+
+
+class Court:
+    """A model in some poses, by both methods."""
+
+    def __init__(self, model: Model, q: np.ndarray) -> None:
+        self.model, self.q = model, np.atleast_2d(q)
+        self.compiled = compiled_paths(model, muscles_only=False)
+        self.ours = path_geometry(model, self.q)
+        self.opensim = path_geometry(model, self.q, wrapping="opensim")
+        paths = self.compiled.paths
+        k = kinematics(model, self.q)
+        R, p = k._R[:, paths.surface_node], k._motion[:, paths.surface_node, 0]
+        self.R = R @ paths.surface_R.reshape(-1, 3, 3)
+        self.p = p + np.einsum("fnij,nj->fni", R, paths.surface_p)
+
+    def solid(self, frame: int, surface: int) -> Solid:
+        """A surface at full size in a pose."""
+        paths = self.compiled.paths
+        kind, size = paths.surface_kind[surface], paths.surface_size[surface]
+        count = {CYLINDER: 1, ELLIPSOID: 3, TORUS: 2}.get(int(kind), 1)
+        half = 0.5 * size[1] if kind == CYLINDER else math.inf
+        return Solid(
+            KINDS[kind], tuple(map(float, size[:count])), self.R[frame, surface], self.p[frame, surface], float(half)
+        )
+
+    def stretches(self, frame: int, k: int) -> list[Stretch]:
+        """The stretches of path k, with the contacts of both methods."""
+        paths = self.compiled.paths
+        points = [i for i in range(paths.first_point[k], paths.first_point[k + 1]) if self._there(frame, i)]
+        wraps = range(paths.first_wrap[k], paths.first_wrap[k + 1])
+        places = {}
+        contacts: dict[str, list[list[Contact]]] = {}
+        for method, geometry in (("ours", self.ours), ("opensim", self.opensim)):
+            x, owner = _entries(geometry, frame, k)
+            contacts[method] = [[]]
+            i = 1
+            places[points[0]] = x[0]
+            while i < len(x):
+                if owner[i] < 0:
+                    places[points[len(contacts[method])]] = x[i]
+                    contacts[method].append([])
+                    i += 1
+                else:
+                    contacts[method][-1].append(Contact(int(owner[i]), x[i], x[i + 1]))
+                    i += 2
+        found = []
+        for i, (a, b) in enumerate(pairwise(points)):
+            acting = {w: self.solid(frame, paths.wrap_surface[w]) for w in wraps if self._acts(k, w, a, b)}
+            found.append(Stretch(places[a], places[b], a, b, acting, contacts["ours"][i], contacts["opensim"][i]))
+        return found
+
+    def _there(self, frame: int, point: int) -> bool:
+        paths = self.compiled.paths
+        if paths.point_kind[point] != CONDITIONAL:
+            return True
+        row, (low, high) = paths.condition_row[point], paths.condition_range[point]
+        return row >= 0 and low - RANGE_MARGIN <= self.q[frame, row] <= high + RANGE_MARGIN
+
+    def _acts(self, k: int, wrap: int, a: int, b: int) -> bool:
+        """Whether a surface is meant to act between two points: in range, neither fixed inside it (both agree)."""
+        paths = self.compiled.paths
+        surface = paths.wrap_surface[wrap]
+        low, high = paths.wrap_range[wrap]
+        if not paths.surface_active[surface] or a < low or b > high:
+            return False
+        for point in (a, b):
+            rigid = paths.point_kind[point] != MOVING and paths.point_node[point] == paths.surface_node[surface]
+            if rigid and paths.seen_inside[paths.first_seen[wrap] + point - paths.first_point[k]]:
+                return False
+        return True
+
+    def left_out(self, wrap: int, s: Stretch) -> bool:
+        """Whether our rule about the ends of cylinders takes this one away."""
+        return s.acting[wrap].kind == "cylinder" and end_price(s.acting[wrap], s.P, s.Q) <= 0.0
+
+    def judge(self, name: str, frame: int = 0) -> Verdict:
+        """Pull strings tight from both paths and say who is right."""
+        k = self.ours.names.index(name)
+        paths = self.compiled.paths
+        stretches = self.stretches(frame, k)
+        ours, opensim = float(self.ours.length[frame, k]), float(self.opensim.length[frame, k])
+        taut_ours = taut_opensim = path = price = error = ended = 0.0
+        depths: dict[str, dict[int, float]] = {"ours": {}, "opensim": {}}
+        broken: list[tuple[int, float]] = []
+        inside, settled = False, True
+        for s in stretches:
+            shrunk = {w: s.acting[w].scaled(max(s.shrink(w), 1e-6)) for w in s.acting}
+            full = {w: s.acting[w] for w in s.acting if s.shrink(w) >= 1.0 - 1e-9}
+            gone = {w for w in s.acting if self.left_out(w, s)}
+            inside = inside or any(w not in full and w not in gone for w in s.acting)
+            for method, contacts in (("ours", s.ours), ("opensim", s.opensim)):
+                line = polyline(s, contacts, shrunk)
+                fine = spaced(line, _FINE)
+                for w, solid in full.items():
+                    depth = solid.deepest(fine)
+                    if method == "ours" and w in gone:
+                        ended = max(ended, depth)
+                    else:
+                        depths[method][w] = max(depths[method].get(w, 0.0), depth)
+                used = {w: solid for w, solid in shrunk.items() if method == "opensim" or w not in gone}
+                string = pulled(contacts, used, line)
+                error, settled = max(error, string.error), settled and string.settled
+                if method == "ours":
+                    taut_ours += string.length
+                    toll, more = self.prices(k, s, line)
+                    price += toll
+                    broken += more.items()
+                else:
+                    taut_opensim += string.length
+                    path += float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
+        # which of the prices were paid shows in the length
+        choices = [c for n in range(len(broken) + 1) for c in combinations(broken, n)]
+        paid = min(choices, key=lambda c: abs(ours - taut_ours - price - sum(value for _, value in c)))
+        price += sum(value for _, value in paid)
+        excused = [w for w, _ in paid]
+        through_ours, pierced_by_ours = self._deepest({w: d for w, d in depths["ours"].items() if w not in excused})
+        through, pierced = self._deepest(depths["opensim"])
+        clear = taut_ours
+        if through_ours > TOUCHES:
+            clear = sum(self._cleared(s, excused) for s in stretches)
+        touched = {c.wrap for s in stretches for c in (*s.ours, *s.opensim)}
+        verdict = Verdict(
+            name=name,
+            frame=frame,
+            ours=ours,
+            opensim=opensim,
+            ours_taut=taut_ours,
+            opensim_taut=taut_opensim,
+            opensim_path=path,
+            error=error,
+            clear=clear,
+            price=price,
+            through_ours=through_ours,
+            through_opensim=through,
+            ended=ended,
+            pierced=pierced,
+            pierced_by_ours=pierced_by_ours,
+            settled=settled,
+            inside=inside,
+            status=STATUSES[self.ours.status[frame, k]],
+            touched=tuple(sorted({KINDS[paths.surface_kind[paths.wrap_surface[w]]] for w in touched})),
+            wraps=int(paths.first_wrap[k + 1] - paths.first_wrap[k]),
+        )
+        return replace(verdict, reason=_reason(verdict), right=_right(verdict))
+
+    def _deepest(self, depths: dict[int, float]) -> tuple[float, str]:
+        """The largest depth, and the name of the surface where it deserves one."""
+        w = max(depths, key=lambda w: depths[w], default=-1)
+        depth = depths.get(w, 0.0)
+        return depth, self.compiled.wrap_names[w] if depth > TOUCHES else ""
+
+    def _cleared(self, s: Stretch, excused: list[int]) -> float:
+        """Our stretch pulled tight over everything in force there: what it would be if it passed through nothing."""
+        force = {
+            w: solid.scaled(max(s.shrink(w), 1e-6))
+            for w, solid in s.acting.items()
+            if w not in excused and not self.left_out(w, s)
+        }
+        line = polyline(s, s.ours, force)
+        return taut(list(force.values()), line).length
+
+    def prices(self, k: int, s: Stretch, line: np.ndarray) -> tuple[float, dict[int, float]]:
+        """What our rules may add to this stretch, read off its path: tolls, and a price by wrap that breaks a rule."""
+        paths = self.compiled.paths
+        toll, broken = 0.0, {}
+        touched = {c.wrap for c in s.ours}
+        fine = spaced(line, _FINE)
+        for w, solid in s.acting.items():
+            surface = paths.wrap_surface[w]
+            axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
+            if solid.kind in ("sphere", "ellipsoid"):
+                toll += side_toll(solid, axis, sign, s.P, s.Q) if sign else 0.0
+            elif solid.kind == "torus":
+                if not through_hole(solid, fine):
+                    broken[w] = PRICE * min(abs(solid.own(s.P)[2]), abs(solid.own(s.Q)[2]))
+            elif not self.left_out(w, s):
+                end = end_price(solid, s.P, s.Q)
+                if w not in touched and solid.scaled(max(s.shrink(w), 1e-6)).deepest(fine) > SAME:
+                    broken[w] = end
+                elif sign and axis < 2:
+                    turn, reference = self._turn(k, w, s), self._reference(k, w, s)
+                    if abs(turn) > math.pi and abs(solid.turn(line) - turn) > math.pi:
+                        broken[w] = PRICE * solid.size[0] * (math.pi - abs(turn - reference))
+                        broken[w] = broken[w] if w in touched else min(end, broken[w])
+        return toll, broken
+
+    def _reference(self, k: int, w: int, s: Stretch) -> float:
+        paths = self.compiled.paths
+        row = paths.first_seen[w] - paths.first_point[k]
+        turn = math.remainder(paths.seen_azimuth[row + s.b] - paths.seen_azimuth[row + s.a], 2 * math.pi)
+        if tuple(paths.wrap_stretch[w]) == (s.a, s.b):
+            turn += 2 * math.pi * paths.wrap_turns[w]
+        return turn
+
+    def _turn(self, k: int, w: int, s: Stretch) -> float:
+        reference = self._reference(k, w, s)
+        P, Q = s.acting[w].own(s.P), s.acting[w].own(s.Q)
+        straight = math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0])
+        return reference + math.remainder(straight - reference, 2 * math.pi)
+
+
+def _entries(geometry: PathGeometry, frame: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    points = geometry.path_points
+    these = slice(points.first[k], points.first[k] + points.count[frame, k])
+    return points.position[frame, these], points.wrap[frame, these]
+
+
+def polyline(s: Stretch, contacts: list[Contact], solids: dict[int, Solid]) -> np.ndarray:
+    """A method's path as many points; between two contacts on a surface it runs as the tangents say."""
+    parts = [s.P[None]]
+    for i, c in enumerate(contacts):
+        before = s.P if i == 0 else contacts[i - 1].last
+        after = s.Q if i + 1 == len(contacts) else contacts[i + 1].first
+        parts.append(_arc(solids[c.wrap], c.first, c.last, c.first - before, after - c.last))
+    return np.concatenate([*parts, s.Q[None]])
+
+
+def _arc(solid: Solid, first: np.ndarray, last: np.ndarray, came: np.ndarray, goes: np.ndarray) -> np.ndarray:
+    t = np.linspace(0, 1, 257)[:, None]
+    if solid.kind == "cylinder":
+        a, b = solid.own(first), solid.own(last)
+        u, v = came @ solid.R, goes @ solid.R
+        way = a[0] * u[1] - a[1] * u[0] + b[0] * v[1] - b[1] * v[0]
+        turn = math.remainder(math.atan2(b[1], b[0]) - math.atan2(a[1], a[0]), 2 * math.pi)
+        if turn * way < 0.0 and abs(turn) > 1e-6:
+            turn += math.copysign(2 * math.pi, way)
+        azimuth = math.atan2(a[1], a[0]) + t * turn
+        radius = np.hypot(a[0], a[1]) + t * (np.hypot(b[0], b[1]) - np.hypot(a[0], a[1]))
+        y = np.hstack([radius * np.cos(azimuth), radius * np.sin(azimuth), a[2] + t * (b[2] - a[2])])
+        return y @ solid.R.T + solid.p
+    # a cubic with the tangents of both ends, put onto the surface
+    d = np.linalg.norm(last - first)
+    u, v = (w / max(np.linalg.norm(w), 1e-12) for w in (came, goes))
+    reach = d / (1.0 + max(0.0, float(u @ v)) * 2.0)
+    x = (1 - t) ** 3 * first + 3 * t * (1 - t) ** 2 * (first + reach * u)
+    x = x + 3 * t**2 * (1 - t) * (last - reach * v) + t**3 * last
+    g = solid.gauge(x)
+    x = solid.pushed(x) if solid.kind == "torus" else solid.p + ((x - solid.p).T / np.maximum(g, 1e-9)).T
+    # from contact to contact a path of ours is a shortest one on the surface, and OpenSim's is near it
+    tight = taut([solid], x)
+    y = spaced(tight.points, t[:, 0])
+    return y if tight.settled and np.abs(y - x).max() < solid.narrowest() else x
+
+
+def pulled(contacts: list[Contact], solids: dict[int, Solid], line: np.ndarray) -> TautString:
+    """The string pulled tight from a path: over what it touches, and over what it then would run into."""
+    fine = spaced(line, _FINE)
+    used = [c.wrap for c in contacts]
+    pierced = [w for w, solid in solids.items() if w not in used and solid.deepest(fine) > TOUCHES]
+    for _ in range(3):
+        string = taut([solids[w] for w in dict.fromkeys(used)], line)
+        fine = spaced(string.points, _FINE)
+        others = [w for w in solids if w not in used and w not in pierced]
+        new = [w for w in others if solids[w].deepest(fine) > SAME]
+        if not new:
+            break
+        used += new
+    return string
+
+
+def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
+    """What leaving a cylinder out costs; zero beyond its end [m]."""
+    p, q = solid.own(P), solid.own(Q)
+    d_p, d_q = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
+    return PRICE * max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
+
+
+def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
+    """What passing an ellipsoid or sphere on the wrong side of its quadrant costs [m]."""
+    a = np.broadcast_to(np.array(solid.size), 3)
+    p, d = solid.own(P) / a, (solid.own(Q) - solid.own(P)) / a
+    t = -(p @ d) / (d @ d)
+    if not 0.0 < t < 1.0:
+        return 0.0
+    m = p + t * d
+    return float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], 1.0 - float(np.linalg.norm(m)))))
+
+
+def through_hole(solid: Solid, fine: np.ndarray) -> bool:
+    """Whether a path keeps inside the ring where it crosses its plane; also where it does not cross it."""
+    y = solid.own(fine)
+    cross = np.flatnonzero((y[1:, 2] > 0) != (y[:-1, 2] > 0))
+    return all(math.hypot(y[i, 0], y[i, 1]) < solid.size[1] for i in cross)
