@@ -82,7 +82,7 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
     for literal in methods:
         what = f"{name}, {'opensim' if literal else 'geodesic'}"
         start = time.perf_counter()
-        length, arms = paths_on_gpu(tree, functions, paths, table, q, literal)
+        length, _, arms = paths_on_gpu(tree, functions, paths, table, q, literal)
         print(f"{what}: first call {time.perf_counter() - start:.1f} s, compile included")
         cpu = answers["opensim" if literal else "geodesic"]
         off, off_arms = np.abs(length - cpu["length"]).max(axis=1), np.abs(arms[:SOME] - cpu["moment_arm"])
@@ -96,7 +96,7 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
         given = [to_device(x) for x in (tree, functions, paths, table)]
         work = [cuda.device_array((rows, lanes), dtype=t) for rows, t in path_workspaces(tree, paths, literal)]
         Q_d = cuda.to_device(np.ascontiguousarray(Q.T))
-        out = (cuda.device_array((n, lanes)), cuda.device_array((n * n_u, lanes)))
+        out = tuple(cuda.device_array((rows, lanes)) for rows in (n, n, n * n_u))
         for threads in (32, 64, 128):
             times = []
             for _ in range(4):

@@ -82,13 +82,11 @@ print(counts.sum(), abs(length.T - g.length).max(), abs(speed.T - g.speed).max()
 GEODESIC = (
     SCRIPT[: SCRIPT.index("p, k, lanes =")]
     + """
-from musculo.kernels.path_cuda import paths_on_gpu
-c, p = compiled(model), compiled_paths(model, True)
-g = muscle_geometry(model, q)
-for literal in (False, True):
-    length, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, q, literal)
-    g = muscle_geometry(model, q, wrapping="opensim" if literal else "geodesic")
-    print(abs(length - g.length).max(), abs(arms - g.moment_arm).max())
+for wrapping in ("geodesic", "opensim"):
+    g = muscle_geometry(model, q, wrapping=wrapping)
+    gpu = muscle_geometry(model, q, wrapping=wrapping, device="gpu")
+    print(abs(gpu.length - g.length).max(), abs(gpu.moment_arm - g.moment_arm).max(), (gpu.status != g.status).sum())
+    print(abs(gpu.path_points.position - g.path_points.position).max())
 """
 )
 
@@ -105,7 +103,7 @@ def simulated(script):
 
 def test_simulated_gpu_takes_the_whole_road():
     errors = simulated(GEODESIC)
-    assert len(errors) == 4
+    assert len(errors) == 8
     assert max(errors) < ROUNDING
 
 

@@ -18,7 +18,7 @@ from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
 
 # Names that are not in this module (`cuda`, and the device forms of kernels) are put into a copy of the globals by
 # `path_launcher`. The two methods are two CUDA kernels: each compiles for minutes.
-def _geodesic_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, I, counts, status, length, arms):
+def _geodesic_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, I, counts, status, length, flags, arms):
     lane = cuda.grid(1)  # noqa: F821
     if lane < length.shape[1]:
         locate(tree, functions, q, q, q, False, W, motion, lane)  # noqa: F821
@@ -27,11 +27,13 @@ def _geodesic_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, 
         for j in range(S.shape[0]):
             S[j, lane] = 0.0
         wrap(paths, motion, C, I, counts, S, status, lane)  # noqa: F821
+        for k in range(status.shape[0]):
+            flags[k, lane] = status[k, lane]
         measure(paths, False, C, I, counts, length, lane)  # noqa: F821
         pull(paths, table, q, motion, columns, False, C, I, counts, S, arms, lane)  # noqa: F821
 
 
-def _opensim_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, I, counts, status, length, arms):
+def _opensim_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, I, counts, status, length, flags, arms):
     lane = cuda.grid(1)  # noqa: F821
     if lane < length.shape[1]:
         locate(tree, functions, q, q, q, False, W, motion, lane)  # noqa: F821
@@ -40,6 +42,8 @@ def _opensim_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, I
         for j in range(S.shape[0]):
             S[j, lane] = 0.0
         wrap(paths, motion, C, I, counts, lane)  # noqa: F821
+        for k in range(status.shape[0]):
+            flags[k, lane] = 0.0
         measure(paths, True, C, I, counts, length, lane)  # noqa: F821
         pull(paths, table, q, motion, columns, True, C, I, counts, S, arms, lane)  # noqa: F821
 
@@ -81,8 +85,8 @@ def path_workspaces(tree: Any, paths: Paths, literal: bool) -> list[tuple[int, A
 
 def paths_on_gpu(
     tree: Any, functions: Any, paths: Paths, table: Any, q: np.ndarray, literal: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths (frames, paths) and moment arms (frames, paths, n_u) of all frames on the GPU.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lengths and statuses (frames, paths) and moment arms (frames, paths, n_u) of all frames on the GPU.
 
     Args:
         tree, functions: the model and its functions. paths, table: its paths and theirs. q: (frames, n_q).
@@ -93,7 +97,8 @@ def paths_on_gpu(
     given = [to_device(named) for named in (tree, functions, paths, table)]
 
     def launch(blocks: Any, x: list[Any], work: list[Any], out: Any) -> None:
-        run[blocks](*given, x[0], *work, out[:n], out[n:])
+        run[blocks](*given, x[0], *work, out[:n], out[n : 2 * n], out[2 * n :])
 
-    both = _over_batches([q], path_workspaces(tree, paths, literal), n + n * n_u, launch)
-    return np.ascontiguousarray(both[:, :n]), both[:, n:].reshape(-1, n, n_u)
+    both = _over_batches([q], path_workspaces(tree, paths, literal), 2 * n + n * n_u, launch)
+    status = both[:, n : 2 * n].astype(np.int8)
+    return np.ascontiguousarray(both[:, :n]), status, both[:, 2 * n :].reshape(-1, n, n_u)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.dynamics.inverse import Device, on_gpu
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
@@ -66,10 +67,19 @@ class PathGeometry(LabelledGeometry):
     length: FloatArray = field(repr=False)  # (frames, paths) [m]
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
-    path_points: PathPoints = field(repr=False)
     # (frames, paths) which of STATUSES the worst stretch of a path has; zero with wrapping="opensim"
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
+    _paths: CompiledPaths = field(repr=False)
+    _points: PathPoints | None = field(repr=False)
+
+    @cached_property
+    def path_points(self) -> PathPoints:
+        """The paths themselves, contacts included; after work on a GPU the CPU makes them when they are asked for."""
+        if self._points is not None:
+            return self._points
+        Q = np.atleast_2d(self._q)
+        return _run(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
 
     @property
     def independent_names(self) -> tuple[str, ...]:
@@ -104,6 +114,7 @@ def muscle_geometry(
     u: ArrayLike | None = None,
     wrapping: str = "geodesic",
     threads: int | None = None,
+    device: Device = "cpu",
 ) -> PathGeometry:
     """Length, lengthening speed, moment arms and current path of every muscle.
 
@@ -119,8 +130,9 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
         threads: at most so many; all cores by default.
+        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
     """
-    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads)
+    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device)
 
 
 def path_geometry(
@@ -129,13 +141,20 @@ def path_geometry(
     u: ArrayLike | None = None,
     wrapping: str = "geodesic",
     threads: int | None = None,
+    device: Device = "cpu",
 ) -> PathGeometry:
     """As `muscle_geometry`, for everything with a path: muscles first, then springs, ligaments and path actuators."""
-    return _geometry(model, compiled_paths(model, muscles_only=False), q, u, wrapping, threads)
+    return _geometry(model, compiled_paths(model, muscles_only=False), q, u, wrapping, threads, device)
 
 
 def _geometry(
-    model: Model, p: CompiledPaths, q: ArrayLike, u: ArrayLike | None, wrapping: str, threads: int | None
+    model: Model,
+    p: CompiledPaths,
+    q: ArrayLike,
+    u: ArrayLike | None,
+    wrapping: str,
+    threads: int | None,
+    device: str,
 ) -> PathGeometry:
     if wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
@@ -147,11 +166,22 @@ def _geometry(
     U = None if u is None else frames_of("u", u, model.speed_names)[0]
     if U is not None:
         same_frames(q=Q, u=U)
-    length, speed, arms, points, status = _run(c, p, Q, U, wrapping == "opensim", threads)
+    literal = wrapping == "opensim"
+    if on_gpu(device):
+        if literal and U is not None:
+            raise Unsupported(
+                "OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU"
+            )
+        from musculo.kernels.path_cuda import paths_on_gpu
+
+        length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)
+        speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
+    else:
+        length, speed, arms, points, status = _run(c, p, Q, U, literal, threads)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
-    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, points, status, Q)
+    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
 
 
 def refuse_mixed_rates(p: CompiledPaths) -> None:
