@@ -28,8 +28,17 @@ _HOME = {
     "musculo.io": ("read_osim", "write_osim"),
     "musculo.io.c3d": ("read_c3d",),
     "musculo.io.external_loads": ("read_external_loads", "write_external_loads"),
+    "musculo.io.force_set": ("read_force_set", "with_force_sets"),
     "musculo.io.markers": ("read_markers",),
     "musculo.io.netcdf": ("read_netcdf", "write_netcdf"),
+    "musculo.io.setup": (
+        "AnalyzeSetup",
+        "InverseDynamicsSetup",
+        "InverseKinematicsSetup",
+        "ScaleSetup",
+        "read_setup",
+        "read_tasks",
+    ),
     "musculo.io.storage": ("read_storage", "write_storage"),
     "musculo.io.trc": ("read_trc", "write_trc"),
     "musculo.results.external_loads": ("ExternalForce", "ExternalLoads"),
@@ -43,6 +52,7 @@ _HOME = {
     "musculo.signals.lowpass": ("lowpass",),
     "musculo.signals.natural": ("NaturalSpline", "resample", "smoothing_spline", "time_derivative"),
     "musculo.signals.residual": ("residual_cutoff",),
+    "musculo.model.measurement": ("Measurement",),
     "musculo.model.model": ("Model",),
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
@@ -84,6 +94,11 @@ _HOME = {
     "musculo.muscle.moment_arm_derivatives": ("moment_arm_derivatives",),
     "musculo.muscle.path_forces": ("path_generalized_forces", "path_tensions"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
+    "musculo.analyses.static_optimisation": ("StaticOptimum", "static_optimisation"),
+    "musculo.analyses.marker_placement": ("PlacedMarkers", "place_markers"),
+    "musculo.analyses.scale_factors": ("ScaleFactors", "factors_of_setup", "scale_factors"),
+    "musculo.analyses.scaling": ("scale_model",),
+    "musculo.analyses.inverse_kinematics": ("InverseKinematics", "inverse_kinematics"),
     "musculo.dynamics.energy": (
         "center_of_mass",
         "kinetic_energy",
@@ -95,6 +110,7 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "AnalyzeSetup",
     "Axis",
     "BallJoint",
     "Body",
@@ -112,22 +128,29 @@ __all__ = [
     "InvalidFile",
     "InvalidInput",
     "InvalidModel",
+    "InverseDynamicsSetup",
+    "InverseKinematicsSetup",
     "Joint",
     "Kinematics",
     "Marker",
     "Markers",
+    "Measurement",
     "Model",
     "MusculoError",
     "NaturalSpline",
     "PinJoint",
+    "PlacedMarkers",
     "Placement",
     "PlanarJoint",
     "Provenance",
     "Recording",
+    "ScaleFactors",
+    "ScaleSetup",
     "ScapulothoracicJoint",
     "ScrewJoint",
     "SingularSystem",
     "SliderJoint",
+    "StaticOptimum",
     "Table",
     "UniversalJoint",
     "UnknownName",
@@ -143,9 +166,11 @@ __all__ = [
     "embedding_of",
     "events_from_force",
     "events_from_markers",
+    "factors_of_setup",
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",
+    "inverse_kinematics",
     "joint_reactions",
     "kinematics",
     "kinetic_energy",
@@ -161,21 +186,29 @@ __all__ = [
     "path_generalized_forces",
     "path_geometry",
     "path_tensions",
+    "place_markers",
     "plates_to_table",
     "potential_energy",
     "read_c3d",
     "read_external_loads",
+    "read_force_set",
     "read_markers",
     "read_netcdf",
     "read_osim",
+    "read_setup",
     "read_storage",
+    "read_tasks",
     "read_trc",
     "resample",
     "residual_cutoff",
+    "scale_factors",
+    "scale_model",
     "smoothing_spline",
     "speeds_from_rates",
+    "static_optimisation",
     "time_derivative",
     "total_mass",
+    "with_force_sets",
     "with_quaternions",
     "write_external_loads",
     "write_netcdf",
@@ -185,6 +218,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from musculo.analyses.marker_placement import PlacedMarkers, place_markers
+    from musculo.analyses.scale_factors import ScaleFactors, factors_of_setup, scale_factors
+    from musculo.analyses.scaling import scale_model
+    from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
     from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass
     from musculo.dynamics.external import ExternalLoad
     from musculo.dynamics.forward import forward_dynamics
@@ -211,8 +248,17 @@ if TYPE_CHECKING:
     from musculo.io import read_osim, write_osim
     from musculo.io.c3d import read_c3d
     from musculo.io.external_loads import read_external_loads, write_external_loads
+    from musculo.io.force_set import read_force_set, with_force_sets
     from musculo.io.markers import read_markers
     from musculo.io.netcdf import read_netcdf, write_netcdf
+    from musculo.io.setup import (
+        AnalyzeSetup,
+        InverseDynamicsSetup,
+        InverseKinematicsSetup,
+        ScaleSetup,
+        read_setup,
+        read_tasks,
+    )
     from musculo.io.storage import read_storage, write_storage
     from musculo.io.trc import read_trc, write_trc
     from musculo.model.body import Body, Marker, Placement
@@ -235,6 +281,7 @@ if TYPE_CHECKING:
         UniversalJoint,
         WeldJoint,
     )
+    from musculo.model.measurement import Measurement
     from musculo.model.model import Model
     from musculo.muscle.activation import activation_rate
     from musculo.muscle.capacity import active_force_capacity

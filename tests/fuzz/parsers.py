@@ -34,8 +34,10 @@ from musculo import (
     Table,
     read_c3d,
     read_external_loads,
+    read_force_set,
     read_netcdf,
     read_osim,
+    read_setup,
     read_storage,
     read_trc,
     write_netcdf,
@@ -43,6 +45,7 @@ from musculo import (
 )
 from musculo.demo import MODEL_FILE
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
+from support.setup_files import FORCE_SET, OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
 
 MEMORY = 8 << 30  # [bytes] a reader that wants more has believed a damaged size
 PATIENCE = 20  # [s] a reader that takes longer on a few kilobytes hangs
@@ -178,6 +181,11 @@ def trc_seeds(folder: Path) -> list[bytes]:
     return [*(text.encode() for text in TRC), (folder / "seed.trc").read_bytes()]
 
 
+def setup_seeds() -> list[bytes]:
+    """Set-up files of every tool, new and old."""
+    return [SCALE_SETUP.encode(), *(text.encode() for _, text in OLD_SETUPS.values())]
+
+
 class Reader:
     """One reader, the files that it should read, and the name under which it meets a damaged one."""
 
@@ -187,6 +195,8 @@ class Reader:
 
 def readers(folder: Path) -> dict[str, Reader]:
     """Every reader by name; `folder` is for files that are made on the way."""
+
+    leg = read_osim(MODEL_FILE)
 
     def loads(path: Path) -> Any:
         found = read_external_loads(path)
@@ -203,6 +213,8 @@ def readers(folder: Path) -> dict[str, Reader]:
         "c3d": Reader(read_c3d, ".c3d", c3d_seeds(), {}),
         "external_loads": Reader(loads, ".xml", [LOADS.encode()], {"d.mot": LOADS_DATA.encode()}),
         "netcdf": Reader(read_netcdf, ".nc", netcdf_seeds(folder), {}),
+        "force_set": Reader(lambda path: read_force_set(path, leg), ".xml", [FORCE_SET.encode()], {}),
+        "setup": Reader(read_setup, ".xml", setup_seeds(), {"tasks.xml": SCALE_TASKS.encode()}),
         "osim": Reader(read_osim, ".osim", [MODEL_FILE.read_bytes()], {}),
     }
 

@@ -227,17 +227,18 @@ def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
     """d(to_P), d(to_Q) of the toll (option 0) or the price that is paid, all in the surface's frame."""
     kind = paths.surface_kind[surface]
     dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if option == 0:
+    if kind == CYLINDER:
+        if option == 1:
+            dto_P, dto_Q = turn_slopes(to_P, to_Q, P, Q, dP, dQ)
+        elif option == 2:
+            dto_P, dto_Q = end_slopes(P, Q, dP, dQ)
+    elif kind != TORUS:
         x = paths.surface_size[surface, 0]
         size = (x, x, x)
         if kind == ELLIPSOID:
             size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
         axis, sign = paths.surface_axis[surface], paths.surface_sign[surface]
         dto_P, dto_Q = toll_slopes(size, axis, sign, P, Q, dP, dQ)
-    elif kind == CYLINDER and option == 1:
-        dto_P, dto_Q = turn_slopes(to_P, to_Q, P, Q, dP, dQ)
-    elif kind == CYLINDER:
-        dto_P, dto_Q = end_slopes(P, Q, dP, dQ)
     return dto_P, dto_Q
 
 

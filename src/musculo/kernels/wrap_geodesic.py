@@ -14,6 +14,7 @@ from musculo.kernels.geodesic import (
     ABSENT,
     AS_QUADRANT,
     CONTACT,
+    CONVERGED,
     END_GAIN,
     FIRST,
     FIRST_TANGENT,
@@ -22,7 +23,9 @@ from musculo.kernels.geodesic import (
     LAST,
     LAST_TANGENT,
     OTHER_SIDE,
+    OVERLAPPED,
     RESULT_ROWS,
+    SHRUNK,
     SIDE,
     SIDE_TURN,
     START_GAIN,
@@ -50,6 +53,7 @@ from musculo.kernels.path import (
     POINT,
     SEEN,
     SLOT,
+    SPHERE,
     TAG_ROWS,
     TANGENT,
     TORUS,
@@ -77,6 +81,10 @@ POSE_ROWS = 12
 PRICE, TO_P, TO_Q = 0, 1, 4
 PRICE_ROWS = 7
 PRICES = 3
+# A piece that dips less than this (squared, over the size) into a surface touches it only.
+_GRAZING = 1e-9
+# Other orders are tried for so many obstacles at most.
+_ORDERED = 4
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
 _OPTIONS = 3
 # Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
@@ -263,43 +271,169 @@ def _price_of(n, number, C, I, base, tags, most, lane):
 
 
 @kernel
+def _hits(paths, surface, R, p, u, v):
+    """Whether the straight piece u v (ground) passes through a surface; rings do not count."""
+    kind = paths.surface_kind[surface]
+    if kind == TORUS:
+        return False
+    A, B = rotate_back(R, subtract(u, p)), rotate_back(R, subtract(v, p))
+    a = paths.surface_size[surface, 0]
+    b, c = (paths.surface_size[surface, 1], paths.surface_size[surface, 2]) if kind == ELLIPSOID else (a, a)
+    x = (A[0] / a, A[1] / b, 0.0 if kind == CYLINDER else A[2] / c)
+    d = (B[0] / a - x[0], B[1] / b - x[1], 0.0 if kind == CYLINDER else B[2] / c - x[2])
+    along = dot(d, d)
+    t = min(1.0, max(0.0, -dot(x, d) / along)) if along > 0.0 else 0.0
+    m = (x[0] + t * d[0], x[1] + t * d[1], x[2] + t * d[2])
+    if kind == CYLINDER and math.fabs(A[2] + t * (B[2] - A[2])) > 0.5 * paths.surface_size[surface, 1]:
+        return False
+    return dot(m, m) < 1.0 - _GRAZING
+
+
+@kernel
+def _azimuth(R, p, x):
+    """The angle of a point of ground about a surface's z axis."""
+    y = rotate_back(R, subtract(x, p))
+    return math.atan2(y[1], y[0])
+
+
+@kernel
+def _crosses(paths, n, P, Q, C, I, base, tags, most, lane):
+    """Whether the path that was solved passes through a surface that it should keep out of, or on the wrong side of a
+    cylinder whose side is held."""
+    G = base + POSE_ROWS * most
+    for k in range(n):
+        g = G + RESULT_ROWS * k
+        # a surface that an end lies inside is crossed by right; one that was left out as covered (0) is not
+        if C[g + SIDE, lane] == ABSENT or (C[g + SHRUNK, lane] > 0.0 and C[g + SHRUNK, lane] < 1.0):
+            continue
+        R, p = load_rotation(C, base + POSE_ROWS * k, lane), load3(C, base + POSE_ROWS * k + 9, lane)
+        held = C[g + SIDE, lane] == HELD and C[g + CONTACT, lane] <= 0.0
+        u, touches, turn = P, False, 0.0
+        for j in range(n + 1):
+            v, next_touches = Q, False
+            if j < n:
+                if C[G + RESULT_ROWS * j + CONTACT, lane] <= 0.0:
+                    continue
+                v, next_touches = load3(C, G + RESULT_ROWS * j + FIRST, lane), j == k
+            if not touches and not next_touches and _hits(paths, I[tags + k, lane], R, p, u, v):
+                return True
+            if held:
+                turn += principal(_azimuth(R, p, v) - _azimuth(R, p, u))
+            if j < n:
+                u, touches = load3(C, G + RESULT_ROWS * j + LAST, lane), j == k
+                if held:
+                    turn += principal(_azimuth(R, p, u) - _azimuth(R, p, v))
+        if held and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
+            return True
+    return False
+
+
+@kernel
+def _swap(C, I, base, tags, most, j, lane):
+    """Let obstacles j and j + 1 change places."""
+    for r in range(POSE_ROWS):
+        a = base + POSE_ROWS * j + r
+        C[a, lane], C[a + POSE_ROWS, lane] = C[a + POSE_ROWS, lane], C[a, lane]
+    g = base + POSE_ROWS * most + RESULT_ROWS * j
+    for r in range(SIDE, SIDE_TURN + 1):
+        C[g + r, lane], C[g + RESULT_ROWS + r, lane] = C[g + RESULT_ROWS + r, lane], C[g + r, lane]
+    first, rows = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * j, PRICES * PRICE_ROWS
+    for r in range(rows):
+        C[first + r, lane], C[first + rows + r, lane] = C[first + rows + r, lane], C[first + r, lane]
+    for r in range(2):
+        t = tags + r * most + j
+        I[t, lane], I[t + 1, lane] = I[t + 1, lane], I[t, lane]
+
+
+@kernel
+def _next_order(n, order):
+    """Which neighbours change places after the order of this number, so that all orders come up and then the first."""
+    if n == 2:
+        return 0
+    if n == 3:
+        return 1 - order % 2
+    # plain changes of four: the last obstacle goes down, the rest change once, it goes up, the rest change once
+    inner = order % 4
+    if inner == 3:
+        return 0 if (order // 4) % 2 == 1 else 2
+    return 2 - inner if (order // 4) % 2 == 0 else inner
+
+
+@kernel
+def _toll_or_side(paths, surface, C, base, most, lane):
+    """For one obstacle: keep to the quadrant's side, or pay the toll. Without a toll the shortest path is that side's,
+    but a line through the middle of a sphere needs the quadrant to choose."""
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    if paths.surface_kind[surface] == SPHERE:
+        C[base + POSE_ROWS * most + SIDE, lane] = AS_QUADRANT
+    if C[prices + PRICE, lane] > 0.0:
+        C[base + POSE_ROWS * most + SIDE, lane] = AS_QUADRANT
+        for r in range(PRICE_ROWS):
+            C[prices + PRICE_ROWS + r, lane] = C[prices + r, lane]
+            C[prices + r, lane] = 0.0
+
+
+@kernel
 def _shortest(paths, n, P, Q, C, I, base, tags, most, lane):
     """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
 
-    Returns (price, status).
+    Where the path in the usual order of the obstacles is not taut or passes through one of them, as it may where they
+    overlap, the other orders are tried, and the shortest path that keeps out of all counts. Returns (price, status).
     """
     G = base + POSE_ROWS * most
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    if n == 1:
+        _toll_or_side(paths, I[tags, lane], C, base, most, lane)
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
-    combinations = 1
-    for _ in range(n):
+    combinations, orders = 1, 1
+    for j in range(n):
         combinations *= _OPTIONS
-    best, price, status = NEVER, 0.0, 0
-    best_number, solved = 0, 0
-    # the last turn is for the best once more, unless it was solved last; one call of the solver, as each is compiled
-    # where it stands
-    for turn in range(combinations + 1):
-        last = turn == combinations
-        if last and solved == best_number:
-            break
+        orders *= j + 1
+    best, price, status, best_foul = NEVER, 0.0, 0, 2
+    best_number, best_order, solved_number, solved_order = 0, 0, 0, 0
+    order, turn, last = 0, 0, False
+    # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
+    while True:
         number = best_number if last else turn
         cost = _price_of(n, number, C, I, base, tags, most, lane)
-        if turn > 0 and not last and cost >= best - straight:
+        if last or turn == 0 or cost < best - straight:
+            kept = _sides(n, C, G, lane)
+            _set_options(n, C, I, base, tags, most, _OPTION, lane)
+            length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+            foul = 1 if outcome > OVERLAPPED else 0
+            if n > 1 and foul == 0:
+                if _crosses(paths, n, P, Q, C, I, base, tags, most, lane):
+                    foul, outcome = 1, OVERLAPPED
+                elif outcome == OVERLAPPED:
+                    # what was left out is not in the way
+                    outcome = CONVERGED
+            _restore_sides(n, C, G, kept, lane)
+            solved_number, solved_order = number, order
+            if foul < best_foul or (foul == best_foul and length + cost < best):
+                best, price, status, best_foul = length + cost, cost, outcome, foul
+                best_number, best_order = number, order
+        if last:
+            break
+        turn += 1
+        if turn < combinations:
             continue
-        kept = _sides(n, C, G, lane)
-        _set_options(n, C, I, base, tags, most, _OPTION, lane)
-        length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-        _restore_sides(n, C, G, kept, lane)
-        solved = number
-        if length + cost < best:
-            best, price, status, best_number = length + cost, cost, outcome, number
+        if best_foul > 0 and n > 1 and n <= _ORDERED and order + 1 < orders:
+            _swap(C, I, base, tags, most, _next_order(n, order), lane)
+            order, turn = order + 1, 0
+            continue
+        if solved_number == best_number and solved_order == best_order:
+            break
+        while order != best_order:
+            _swap(C, I, base, tags, most, _next_order(n, order), lane)
+            order = (order + 1) % orders
+        last = True
     _price_of(n, best_number, C, I, base, tags, most, lane)
     toll = 0.0
     for j in range(n):
         I[tags + BEST * most + j, lane] = I[tags + _OPTION * most + j, lane]
         toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
-    if toll > 0.0 and status < OTHER_SIDE:
+    if price + toll > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
     return price + toll, status
 
@@ -418,7 +552,8 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         Order    of the surfaces on a stretch: as the path meets them in the model's default pose.
         Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose, for
                  half a turn of its ends about the axis either way; without one, the shorter way. Ellipsoid and sphere:
-                 the shortest path, with a toll where the chord passes the centre on the wrong side of a quadrant.
+                 the shortest path; where the chord passes the centre on the wrong side of a quadrant, the way round on
+                 the right side or that path with a toll, whichever is shorter (several surfaces: with the toll).
         End      a cylinder ends where its length does.
         Edges    of these rules are crossed at a price, so that the length is continuous.
 

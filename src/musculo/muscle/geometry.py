@@ -46,6 +46,8 @@ class PathPoints:
         """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
         if name not in self.names:
             raise UnknownName("path", name, self.names)
+        if not -len(self.count) <= frame < len(self.count):
+            raise InvalidInput(f"frame {frame} of path {name!r} is asked for; there are {len(self.count)} frames")
         k = self.names.index(name)
         entries = slice(self.first[k], self.first[k] + self.count[frame, k])
         touched = tuple(self.wrap_objects[w] if w >= 0 else "" for w in self.wrap[frame, entries])
@@ -169,9 +171,7 @@ def _geometry(
     literal = wrapping == "opensim"
     if on_gpu(device):
         if literal and U is not None:
-            raise Unsupported(
-                "OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU"
-            )
+            raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
         from musculo.kernels.path_cuda import paths_on_gpu
 
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)

@@ -35,6 +35,8 @@ def muscle_columns(c: CompiledMuscles, **values: ArrayLike) -> tuple[list[FloatA
 
 
 def _checked(name: str, value: ArrayLike, muscles: tuple[str, ...]) -> FloatArray:
+    if value is None:
+        raise InvalidInput(f"{name} is None; speeds are there only where u was given: muscle_geometry(model, q, u)")
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":

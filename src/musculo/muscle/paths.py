@@ -259,6 +259,9 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         UnknownName: a frame, coordinate or wrap object that the model does not have.
         Unsupported: a path or a wrap object of a kind that is carried only.
     """
+    pathless = [f.name for f in forces if f.path is None]
+    if pathless:
+        raise InvalidModel(f"muscle {pathless[0]!r} has no path; give it one of two points at least")
     compiler = _Compiler(model)
     wrap_names: list[str] = []
     for force in forces:
@@ -283,6 +286,7 @@ _cache: weakref.WeakKeyDictionary[Model, dict[bool, CompiledPaths]] = weakref.We
 
 def compiled_paths(model: Model, muscles_only: bool) -> CompiledPaths:
     """The compiled paths of a model's muscles, or of everything that has one; made once."""
+    compiled(model)  # which refuses what is no model
     forms = _cache.setdefault(model, {})
     if muscles_only not in forms:
         forms[muscles_only] = compile_paths(model, model.muscles if muscles_only else path_forces(model))

@@ -15,6 +15,7 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.functions.base import Function
+from musculo.kernels.geodesic_round import principal
 from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, FIXED, MOVING, RANGE_MARGIN, TORUS, Paths
 from musculo.model.model import Model
 
@@ -229,7 +230,8 @@ def _opensim_turns(
     if (on_P or on_Q) and not hit and (on_P == on_Q or nearest[axis] * sign > 0.0):
         return None
     way = _opensim_way(P, Q, d_P, d_Q, r, axis, sign)
-    turn = math.remainder(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]), 2.0 * math.pi)
+    # with the kernels' own rule for half a turn, so that both mean the same
+    turn = principal.py_func(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
     turns = 0 if turn * way > 0.0 else way
     whole = abs(turn + 2.0 * math.pi * turns)
     wrap = whole - math.acos(r / d_P) - math.acos(r / d_Q)

@@ -63,6 +63,11 @@ def compile_surface(surface: WrapObject, node: int, body: int, X_NF: Pose) -> Su
     for name, value in sizes.items():
         if not (np.isfinite(value) and value > 0.0):
             raise InvalidModel(f"wrap object {surface.name!r} has {name} {value}; it must be a positive number [m]")
+    if kind == TORUS and sizes["inner radius"] >= sizes["outer radius"]:
+        raise InvalidModel(
+            f"wrap object {surface.name!r} has inner radius {sizes['inner radius']} (of its tube) and outer radius "
+            f"{sizes['outer radius']} (of its ring); the tube must be thinner, so that paths can pass through the hole"
+        )
     if not np.isfinite([*surface.translation, *surface.orientation]).all():
         raise InvalidModel(f"wrap object {surface.name!r} is placed at numbers that are not finite")
     if surface.quadrant not in QUADRANTS:

@@ -34,7 +34,17 @@ def parse_document(path: str | os.PathLike[str]) -> Element:
     if not isinstance(path, str | os.PathLike):
         raise InvalidFile(f"the path is {path!r:.60}, a {type(path).__name__}; give the path of an .osim file")
     where = os.fspath(path)
-    content = _read_bytes(where)
+    root = parse_xml(_read_bytes(where), where, _HINT)
+    if root.tag != "OpenSimDocument":
+        raise InvalidFile(
+            f"{where}:{root.sourceline}: the root element is <{restore_colons(root.tag)}>, not <OpenSimDocument>; "
+            f"{_HINT}"
+        )
+    return root
+
+
+def parse_xml(content: bytes, where: str, hint: str) -> Element:
+    """The root element of an XML file that is at hand; `where` and `hint` are for the messages of errors."""
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -47,19 +57,14 @@ def parse_document(path: str | os.PathLike[str]) -> Element:
         root = etree.fromstring(_CPP_TAG.sub(rb"\1" + _COLONS.encode(), content), parser, base_url=where)
     except etree.XMLSyntaxError as error:
         line = error.lineno or 1
-        raise InvalidFile(f"{where}:{line}: not well-formed XML ({error.msg}); {_HINT}") from None
+        raise InvalidFile(f"{where}:{line}: not well-formed XML ({error.msg}); {hint}") from None
     except ValueError as error:
-        raise InvalidFile(f"{where}: not readable as XML ({error}); {_HINT}") from None
+        raise InvalidFile(f"{where}: not readable as XML ({error}); {hint}") from None
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is not None and any(True for _ in dtd.iterentities()):
         raise InvalidFile(
             f"{where}:1: the document defines XML entities, which musculo refuses because they can be made to exhaust "
             "memory or to read other files; remove the DOCTYPE block"
-        )
-    if root.tag != "OpenSimDocument":
-        raise InvalidFile(
-            f"{where}:{root.sourceline}: the root element is <{restore_colons(root.tag)}>, not <OpenSimDocument>; "
-            f"{_HINT}"
         )
     _strip_whitespace(root)
     return root

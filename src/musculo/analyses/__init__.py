@@ -1,0 +1,1 @@
+"""Analyses: one file for each question a user asks."""

@@ -1,0 +1,276 @@
+"""Least effort that serves linear equations, frame by frame: convex programs with bounds.
+
+    minimise sum_i w_i |x_i|^p   subject to   A x = b,   lower <= x <= upper
+
+It knows nothing of muscles.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import daqp
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidInput
+
+# Bounds hold to this in units of x; equations are in the working set from the start and hold to rounding.
+PRIMAL_TOLERANCE = 1e-10
+# What is left of an equation, against the largest number in it, before a frame counts as not served.
+BALANCED = 1e-9
+# Stationarity of powers other than two, against the largest gradient.
+KKT_TOLERANCE = 1e-9
+MOST_STEPS = 500
+# Curvature below this part of the largest is raised to it: a program needs some, and a steep one needs more.
+_LEAST_CURVATURES = (1e-9, 1e-7, 1e-5, 1e-3)
+# High powers are reached by factors of this from two, each answer found to so much of the largest gradient.
+_STAGE = 1.5
+_STAGE_TOLERANCE = 1e-3
+# How far a least-squares answer is moved into its bounds, so that a program beside it has an inside.
+_INWARD = 1e-9
+_FRAMES_PER_THREAD = 16
+_EQUALITY = 5
+
+
+class Status(IntEnum):
+    """How the search of a frame ended."""
+
+    SOLVED = 0
+    """The equations hold and no other answer costs less."""
+    INFEASIBLE = 1
+    """No answer within the bounds serves the equations; given is one of least effort among those that miss least."""
+    NOT_CONVERGED = 2
+    """The search did not end; the answer is the last one found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """Answers of all frames."""
+
+    x: FloatArray  # (frames, n)
+    status: NDArray[np.int64]  # (frames,) `Status`
+
+
+def least_effort(
+    A: FloatArray,
+    b: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    weights: FloatArray,
+    power: float = 2.0,
+    threads: int | None = None,
+) -> Effort:
+    """The answers of least effort; see the module.
+
+    Power 2 is a quadratic program (DAQP, dual active sets). Other powers above 1 are a sequence of them: Newton's
+    method with exact curvature and an exact line search above 2, reweighting below, where curvature has a pole at zero.
+    Power 1 is a linear program (HiGHS). Working sets pass on from frame to frame; answers do not depend on it.
+
+    Guarantees: bounds hold; equations hold to 1e-9 of the largest term where the status is SOLVED; stationarity to
+                1e-9 of the largest gradient (below power 2, the answer to 1e-9 of the largest x).
+
+    Args:
+        A: (frames, k, n). b: (frames, k).
+        lower, upper: (n,); infinite where there is no bound.
+        weights: (n,) above zero.
+        power: 1 or more.
+        threads: at most so many; all cores by default.
+    """
+    frames, _, n = A.shape
+    x, status = np.zeros((frames, n)), np.zeros(frames, dtype=np.int64)
+    if not n or not frames:
+        missing = np.abs(b).max(axis=1, initial=0.0) > 0.0
+        return Effort(x, np.where(missing, int(Status.INFEASIBLE), 0) if frames else status)
+
+    def run(start: int, stop: int) -> None:
+        one = _Frames(lower, upper, weights, power)
+        for frame in range(start, stop):
+            x[frame], status[frame] = one.solve(A[frame], b[frame])
+
+    limit = threads if threads is not None else (os.cpu_count() or 1)
+    parts = max(1, min(limit, frames // _FRAMES_PER_THREAD))
+    if parts == 1:
+        run(0, frames)
+    else:
+        edges = [frames * k // parts for k in range(parts + 1)]
+        with ThreadPoolExecutor(parts) as pool:  # DAQP works without the interpreter's lock
+            list(pool.map(run, edges[:-1], edges[1:]))
+    return Effort(x, status)
+
+
+class _Frames:
+    """Frames one after the other, with the memory of the solver."""
+
+    def __init__(self, lower: FloatArray, upper: FloatArray, weights: FloatArray, power: float) -> None:
+        self.lower, self.upper, self.weights, self.power = lower, upper, weights, power
+        self.identity, self.no_slope = np.eye(len(lower)), np.zeros(len(lower))
+        self.memory: Any = None  # DAQP's, with the working set of the last answer
+        self.rows = 0
+
+    def solve(self, A: FloatArray, b: FloatArray) -> tuple[FloatArray, int]:
+        x = self._quadratic(A, b, self.weights, self.no_slope)
+        status = Status.SOLVED
+        if x is None:
+            x, A, b, status = self._nearest(A, b)
+        if self.power == 2.0 or status == Status.NOT_CONVERGED:
+            return x, int(status)
+        better = self._linear(A, b) if self.power == 1.0 else self._other_power(A, b, x)
+        if better is None:
+            return x, int(Status.NOT_CONVERGED)
+        return better, int(status)
+
+    def _quadratic(self, A: FloatArray, b: FloatArray, h: FloatArray, f: FloatArray) -> FloatArray | None:
+        """argmin sum(h x^2 / 2 + f x), or None where no answer is found."""
+        # Variables in units in which the curvature is one.
+        s = np.sqrt(h)
+        rows = np.ascontiguousarray(A / s)
+        top, low = np.concatenate([self.upper * s, b]), np.concatenate([self.lower * s, b])
+        slope = f / s
+        if self.memory is not None and self.rows == len(b):
+            flag = self.memory.update(f=slope, A=rows, bupper=top, blower=low)
+            x = self._answer(A, b, s) if flag >= 0 else None
+            if x is not None:
+                return x
+        # From nothing: the first frame, or one that the working set of the last does not lead to.
+        self.memory, self.rows = daqp.Model(), len(b)
+        self.memory.settings = {"primal_tol": PRIMAL_TOLERANCE}
+        sense = np.zeros(len(top), dtype=np.int32)
+        sense[len(s) :] = _EQUALITY
+        flag = self.memory.setup(self.identity, slope, rows, top, low, sense)[0]
+        x = self._answer(A, b, s) if flag >= 0 else None
+        if x is None:
+            self.memory = None
+        return x
+
+    def _answer(self, A: FloatArray, b: FloatArray, s: FloatArray) -> FloatArray | None:
+        y, _, flag, _ = self.memory.solve()
+        x = np.clip(y / s, self.lower, self.upper)
+        return x if flag == 1 and _balanced(A, b, x) else None
+
+    def _nearest(self, A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Status]:
+        """The answer that misses least, and equations without repetition that it serves."""
+        from scipy.optimize import lsq_linear
+
+        # Bounds that coincide leave nothing to choose, and lsq_linear refuses them.
+        free = self.upper > self.lower
+        x = np.where(free, 0.0, self.lower)
+        U, size, _ = np.linalg.svd(A, full_matrices=False)
+        rank = int((size > size[0] * 1e-12).sum()) if size.size and size[0] > 0.0 else 0
+        basis = U[:, :rank].T
+        if rank and free.any():
+            target = basis @ (b - A @ x)
+            fit = lsq_linear(basis @ A[:, free], target, (self.lower[free], self.upper[free]), method="bvls", tol=1e-14)
+            x[free] = np.clip(fit.x, self.lower[free], self.upper[free])
+        else:
+            x = np.clip(x, self.lower, self.upper)
+        served = _balanced(A, b, x)
+        middle = np.where(np.isfinite(self.lower + self.upper), (self.lower + self.upper) / 2, x)
+        inside = x + _INWARD * (middle - x)
+        rows = basis @ A
+        goal = basis @ b if served else rows @ inside
+        least = self._quadratic(rows, goal, self.weights, self.no_slope)
+        status = Status.SOLVED if served else Status.INFEASIBLE
+        if least is None:
+            return x, rows, goal, Status.NOT_CONVERGED if served else Status.INFEASIBLE
+        return least, rows, goal, status
+
+    def _other_power(self, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray | None:
+        """From an answer x that serves the equations to the one of least effort; high powers by way of lower ones."""
+        p = 2.0 * _STAGE
+        while p < self.power:
+            nearer = self._descend(A, b, x, p, _STAGE_TOLERANCE)
+            x = x if nearer is None else nearer
+            p *= _STAGE
+        return self._descend(A, b, x, self.power, KKT_TOLERANCE)
+
+    def _descend(self, A: FloatArray, b: FloatArray, x: FloatArray, p: float, tolerance: float) -> FloatArray | None:
+        w = self.weights
+
+        def slope_at(x: FloatArray) -> FloatArray:
+            return p * w * np.sign(x) * np.abs(x) ** (p - 1.0)
+
+        for _ in range(MOST_STEPS):
+            slope = slope_at(x)
+            for least in _LEAST_CURVATURES:
+                h = self._curvature(x, p, least)
+                y = self._quadratic(A, b, h, slope - h * x if p > 2.0 else self.no_slope)
+                if y is not None:
+                    break
+            else:
+                return None
+            if p < 2.0:
+                # Steps shrink by 2 - p, so this is how far the answer is; gradients are steep near zero and tell less.
+                if np.abs(y - x).max() <= (p - 1.0) * tolerance * np.abs(y).max():
+                    return y
+                x = y
+                continue
+            # y is stationary for the program, so for the effort it is off by what the two gradients differ.
+            there = slope_at(y)
+            if np.abs(there - slope - h * (y - x)).max() <= tolerance * np.abs(there).max():
+                return y
+            x = _least_between(x, y, slope_at)
+        return None
+
+    def _curvature(self, x: FloatArray, p: float, least: float) -> FloatArray:
+        """Of the parabola that stands for |x|^p; the smallest is at least so much of the largest."""
+        size, w = np.abs(x), self.weights
+        largest = size.max()
+        if largest == 0.0:
+            return w
+        if p < 2.0:
+            # It touches |x|^p from above and is centred at zero; Newton's would overshoot zero.
+            return p * w * np.maximum(size, largest * least ** (1.0 / (2.0 - p))) ** (p - 2.0)
+        h = p * (p - 1.0) * w * size ** (p - 2.0)
+        return np.maximum(h, least * h.max())
+
+    def _linear(self, A: FloatArray, b: FloatArray) -> FloatArray | None:
+        from scipy.optimize import linprog
+
+        # |x| as the sum of two parts that are not negative, where x may be.
+        two = np.flatnonzero(self.lower < 0.0)
+        rows = np.concatenate([A, -A[:, two]], axis=1)
+        cost = np.concatenate([self.weights, self.weights[two]])
+        top = np.concatenate([np.maximum(self.upper, 0.0), -self.lower[two]])
+        low = np.concatenate([np.maximum(self.lower, 0.0), np.maximum(-self.upper[two], 0.0)])
+        tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        found = linprog(cost, A_eq=rows, b_eq=b, bounds=np.stack([low, top], axis=1), method="highs", options=tight)
+        if found.x is None or found.status != 0:
+            return None
+        x = found.x[: A.shape[1]].copy()
+        x[two] -= found.x[A.shape[1] :]
+        return np.clip(x, self.lower, self.upper)
+
+
+def _least_between(x: FloatArray, y: FloatArray, slope_at: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Where the effort is least on the way from x to y: its slope changes sign once, and is not positive at x."""
+    d = y - x
+    if slope_at(y) @ d <= 0.0:
+        return y
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        if slope_at(x + middle * d) @ d > 0.0:
+            high = middle
+        else:
+            low = middle
+    return x + (low + high) / 2 * d
+
+
+def _balanced(A: FloatArray, b: FloatArray, x: FloatArray) -> bool:
+    terms = np.abs(A) @ np.abs(x)
+    scale = max(float(np.abs(b).max(initial=0.0)), float(terms.max(initial=0.0)))
+    return bool((np.abs(A @ x - b) <= BALANCED * scale).all())
+
+
+def check_power(power: float) -> float:
+    """A power of one or more as a number."""
+    if not isinstance(power, int | float) or not 1.0 <= power <= 100.0:
+        raise InvalidInput(f"power is {power!r}; give a number from 1 to 100 (2 is the usual one)")
+    return float(power)

@@ -1,0 +1,422 @@
+"""Which muscles do a motion: the activations of least effort that give its joint moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.analyses.actuators import (
+    Actuator,
+    Reserves,
+    actuators_of,
+    generalized_force_on_bodies,
+    left_out,
+    reserves_of,
+)
+from musculo.analyses.least_effort import Status, check_power, least_effort
+from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.model.model import Model
+from musculo.muscle.capacity import active_force_capacity
+from musculo.muscle.equilibrium import Method, muscle_equilibrium
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.results.angles import rotational_coordinates
+from musculo.results.labelled import labelled
+from musculo.results.provenance import Provenance
+
+if TYPE_CHECKING:
+    import xarray
+
+# Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
+_ROUNDS = 150
+_FULL_STEPS = 8
+_SETTLED = 1e-9
+# Half the step of the difference that gives the slope of force by activation: its error is the square of it.
+_STEP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class StaticOptimum:
+    """Activations of least effort; arrays have no frame axis where a single pose was asked for.
+
+    `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
+    SOLVED, and what cannot be served where it is INFEASIBLE.
+    """
+
+    model: Model = field(repr=False)
+    muscles: tuple[str, ...]
+    actuators: tuple[str, ...]  # the model's that are no muscles, then the reserves
+    coordinates: tuple[str, ...]  # the independent speeds: one equation each
+    activation: FloatArray = field(repr=False)  # (frames, muscles)
+    force: FloatArray = field(repr=False)  # (frames, muscles) along the tendon, passive part included [N]
+    control: FloatArray = field(repr=False)  # (frames, actuators), 1 is the optimal force
+    reserve: FloatArray = field(repr=False)  # (frames, coordinates) what all actuators give together [N m, N]
+    balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
+    objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
+    status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
+    left_out: tuple[str, ...]  # forces of the model that are not taken into account
+    options: Mapping[str, Any] = field(repr=False)  # that made it
+
+    @property
+    def solved(self) -> bool:
+        """Whether every frame was."""
+        return bool((self.status == Status.SOLVED).all())
+
+    @property
+    def messages(self) -> dict[int, str]:
+        """For each frame that was not solved: what went wrong, which coordinate suffers most, and by how much."""
+        status, missing = np.atleast_1d(self.status), np.atleast_2d(self.balance_residual)
+        angles = rotational_coordinates(self.model)
+        told = {}
+        for frame in np.flatnonzero(status != Status.SOLVED):
+            row = missing[frame]
+            worst = int(np.abs(row).argmax())
+            name = self.coordinates[worst]
+            unit = "N m" if name in angles or name not in self.model.coordinate_names else "N"
+            if status[frame] == Status.INFEASIBLE:
+                told[int(frame)] = (
+                    f"frame {frame}: muscles and actuators cannot serve {name!r}, of which {row[worst]:.6g} {unit} is "
+                    "missing; give it a reserve, or look at loads, filter and strength"
+                )
+            else:
+                told[int(frame)] = f"frame {frame}: no end was found; {name!r} is off by {row[worst]:.6g} {unit}"
+        return told
+
+    def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
+        """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
+        import xarray
+
+        rows: dict[str, object] = {}
+        if np.ndim(self.objective):
+            n = len(self.objective)
+            if time is not None and np.shape(time) != (n,):
+                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
+            rows = {"frame": range(n)} if time is None else {"time": time}
+        muscles, actuators = {**rows, "muscle": self.muscles}, {**rows, "actuator": self.actuators}
+        speeds = {**rows, "coordinate": self.coordinates}
+        parts = {
+            "activation": labelled("activation", self.activation, muscles, "1"),
+            "force": labelled("force", self.force, muscles, "N"),
+            "control": labelled("control", self.control, actuators, "1"),
+            "reserve": labelled("reserve", self.reserve, speeds),
+            "balance_residual": labelled("balance_residual", self.balance_residual, speeds),
+            "objective": labelled("objective", self.objective, rows, "1"),
+            "status": labelled("status", self.status, rows),
+        }
+        parts["status"].attrs["flag_values"] = [int(s) for s in Status]
+        parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
+        made = Provenance.of("static_optimisation", self.model, **self.options)
+        return xarray.Dataset(parts, attrs=made.attributes())
+
+
+def static_optimisation(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike,
+    udot: ArrayLike | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    power: float = 2.0,
+    force_length_velocity: bool = True,
+    passive: bool | None = None,
+    tendon: Literal["rigid", "elastic"] = "rigid",
+    reserves: Reserves | None = None,
+    weights: Mapping[str, float] | None = None,
+    method: Method = "exact",
+    wrapping: str = "geodesic",
+    threads: int | None = None,
+) -> StaticOptimum:
+    """The activations a (and controls of actuators) of least effort that give the generalised forces of a motion.
+
+        minimise sum_i w_i |a_i|^p   subject to   sum_i r_i (a_i F_CE,i + F_PE,i) + actuators = tau,  bounds on a_i
+
+    There is one equation for each independent speed: couplings are pulled back, and locked, prescribed and dependent
+    coordinates need no muscle. Springs and ligaments along paths act. Each frame is for itself; one that cannot be
+    served says so (`status`, `messages`) and has the activations of least effort among those that miss least (sum of
+    squares over equations, N and N m alike).
+
+    Source:     [Ruggiero2020] eq. 31-33; the force of a muscle by [Ruggiero2020] eq. 20 as corrected.
+    Departs:    33 leaves the controls of residual actuators in the sum of activations; they are here too, in units of
+                their optimal force, as in OpenSim. `tendon="elastic"`: force is what fibre and tendon in equilibrium
+                carry (`muscle_equilibrium`), which is no straight line of activation; linear models of it are
+                renewed until nothing changes. Such a program need not be convex: the answer is stationary.
+                `method="opensim"` takes OpenSim's capacity (`active_force_capacity`), faults included, and no passive
+                force unless asked for. OpenSim's targets are accelerations udot: derivatives of a quintic spline
+                through the speeds, not second derivatives of the coordinates.
+    Guarantees: see `least_effort`: equations hold to 1e-9 of their largest term where status is SOLVED.
+
+    Args:
+        model: the model. Its actuators (at coordinates, on bodies, along paths) take part with muscles.
+        q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
+        udot: accelerations, likewise; or give
+        tau: (frames, n_u) generalised forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
+        loads: from outside, for instance ground reactions.
+        power: of the activations, 1 or more.
+        force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
+            its maximum isometric force, and there is no passive force.
+        passive: whether fibres resist being stretched; by default with method="exact" only. With elastic tendons,
+            False takes away what is carried at the least activation that the muscle can have.
+        tendon: "rigid" or "elastic".
+        reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
+        weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
+        method: "exact", or "opensim" for OpenSim's own definitions.
+        wrapping: "geodesic" or "opensim".
+        threads: at most so many; all cores by default.
+    """
+    p = check_power(power)
+    _check(tendon, method)
+    e = embedding_of(model)
+    if e.unsolved:
+        raise Unsupported(
+            f"constraint {e.unsolved[0]!r} closes a loop, which static optimisation cannot solve yet; "
+            "switch it off (enforced=False)"
+        )
+    Q, single = frames_of("q", q, model.coordinate_names)
+    U, _ = frames_of("u", u, model.speed_names)
+    same_frames(q=Q, u=U)
+    T = _generalized_forces(model, Q, U, udot, tau, loads, threads)
+    J = e.jacobian(Q)
+    motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
+    paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
+    g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping, threads)
+    if paths:
+        T = T - _springs(model, g, threads)
+    need = np.einsum("fuz,fu->fz", J, T)
+    muscles = _Muscles(model, g, J, force_length_velocity, passive, tendon, method, threads)
+    columns = _columns(model, Q, J, g, motors, threads)
+    w = _weights(muscles.names, motors, weights)
+    low, top = _bounds(model, muscles.used, motors)
+
+    n, used = len(muscles.names), muscles.used
+    take = np.concatenate([np.flatnonzero(used), n + np.arange(len(motors))])
+    x, status = _solve(muscles, columns, need, low, top, w[take], p, threads)
+    activation = np.zeros((len(Q), n))
+    activation[:, used] = x[:, : used.sum()]
+    control = x[:, used.sum() :]
+    force = muscles.force(activation)
+    reserve = np.einsum("fza,fa->fz", columns, control)
+    residual = need - np.einsum("fmz,fm->fz", muscles.arms, force) - reserve
+    objective = np.abs(x) ** p @ w[take]
+    options = {
+        "power": p,
+        "force_length_velocity": force_length_velocity,
+        "passive": muscles.passive,
+        "tendon": tendon,
+        "method": method,
+        "wrapping": wrapping,
+    }
+
+    def cut(part: Any) -> Any:
+        return part[0] if single else part
+
+    return StaticOptimum(
+        model=model,
+        muscles=muscles.names,
+        actuators=tuple(motor.name for motor in motors),
+        coordinates=e.speed_names,
+        activation=cut(activation),
+        force=cut(force),
+        control=cut(control),
+        reserve=cut(reserve),
+        balance_residual=cut(residual),
+        objective=cut(objective),
+        status=cut(status),
+        left_out=left_out(model),
+        options=options,
+    )
+
+
+def _check(tendon: str, method: str) -> None:
+    if tendon not in ("rigid", "elastic"):
+        raise InvalidInput(f"tendon is 'rigid' or 'elastic', not {tendon!r}")
+    if method not in ("exact", "opensim"):
+        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+
+
+def _generalized_forces(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    udot: ArrayLike | None,
+    tau: ArrayLike | None,
+    loads: ExternalLoad | Sequence[ExternalLoad],
+    threads: int | None,
+) -> FloatArray:
+    if (udot is None) == (tau is None):
+        raise InvalidInput("give either udot, the accelerations, or tau, the generalised forces of the tree")
+    if tau is not None:
+        if isinstance(loads, ExternalLoad) or len(loads):
+            raise InvalidInput("loads are part of tau already; give udot and loads, or tau alone")
+        T, _ = frames_of("tau", tau, model.speed_names)
+        same_frames(q=Q, tau=T)
+        return T
+    D, _ = frames_of("udot", udot, model.speed_names)  # type: ignore[arg-type]
+    return inverse_dynamics(model, Q, U, D, loads, threads=threads)
+
+
+def _springs(model: Model, g: PathGeometry, threads: int | None) -> FloatArray:
+    """What springs and ligaments do on every speed; actuators and clutches are idle."""
+    assert g.speed is not None
+    tension = path_tensions(model, g.length, g.speed, control=0.0, threads=threads)
+    return path_generalized_forces(g, tension.tension, tension.names)
+
+
+def _columns(
+    model: Model,
+    Q: FloatArray,
+    J: FloatArray,
+    g: PathGeometry,
+    motors: Sequence[Actuator],
+    threads: int | None,
+) -> FloatArray:
+    """(frames, n_z, actuators): what full control of each does on every independent speed."""
+    columns = np.empty((len(Q), J.shape[2], len(motors)))
+    for k, motor in enumerate(motors):
+        if motor.coordinate or motor.force is None:
+            unit = J[:, model.speed_index(motor.coordinate)]
+        elif motor.force.path is not None:
+            unit = np.einsum("fuz,fu->fz", J, g.moment_arm[:, g.index(motor.name)])
+        else:
+            unit = np.einsum("fuz,fu->fz", J, generalized_force_on_bodies(model, Q, motor.force, threads))
+        columns[:, :, k] = motor.optimal_force * unit
+    return columns
+
+
+def _weights(muscles: tuple[str, ...], motors: Sequence[Actuator], weights: Mapping[str, float] | None) -> FloatArray:
+    names = [*muscles, *(m.name for m in motors)]
+    w = np.ones(len(names))
+    for name, value in (weights or {}).items():
+        if name not in names:
+            raise UnknownName("muscle or actuator", name, names, "weights")
+        if not isinstance(value, int | float) or not np.isfinite(value) or value <= 0.0:
+            raise InvalidInput(f"the weight of {name!r} is {value!r}; give a number above zero")
+        w[names.index(name)] = value
+    return w
+
+
+def _bounds(model: Model, used: NDArray[np.bool_], motors: Sequence[Actuator]) -> tuple[FloatArray, FloatArray]:
+    strong = [m for m, on in zip(model.muscles, used, strict=True) if on]
+    low = np.array([m.min_control for m in strong] + [m.min_control for m in motors], dtype=float)
+    top = np.array([m.max_control for m in strong] + [m.max_control for m in motors], dtype=float)
+    for m in strong:
+        if not 0.0 <= m.min_control <= m.max_control <= 1.0:
+            raise InvalidInput(
+                f"muscle {m.name!r} has controls from {m.min_control:g} to {m.max_control:g}; activations lie "
+                "between 0 and 1"
+            )
+    return low, top
+
+
+class _Muscles:
+    """Force by activation, and what it does on every independent speed."""
+
+    def __init__(
+        self,
+        model: Model,
+        g: PathGeometry,
+        J: FloatArray,
+        force_length_velocity: bool,
+        passive: bool | None,
+        tendon: str,
+        method: Method,
+        threads: int | None,
+    ) -> None:
+        self.model, self.method, self.threads = model, method, threads
+        self.names = model.muscle_names
+        n = len(self.names)
+        self.used = np.array([m.applies_force for m in model.muscles], dtype=bool)
+        self.arms = g.moment_arm[:, :n] @ J
+        assert g.speed is not None
+        self.length, self.speed = np.ascontiguousarray(g.length[:, :n]), np.ascontiguousarray(g.speed[:, :n])
+        self.passive = force_length_velocity and (method == "exact" if passive is None else bool(passive))
+        self.elastic = tendon == "elastic" and force_length_velocity and n > 0
+        shape = self.length.shape
+        if self.elastic:
+            self.resting = self._tendon_force(np.zeros(shape)) if not self.passive else np.zeros(shape)
+            return
+        self.resting = np.zeros(shape)
+        if not force_length_velocity:
+            self.capacity = np.broadcast_to([m.max_isometric_force for m in model.muscles], shape) * self.used
+            return
+        self.capacity = active_force_capacity(model, self.length, self.speed, method=method, threads=threads)
+        self.capacity *= self.used
+        if self.passive:
+            still = muscle_equilibrium(
+                model, self.length, self.speed, 0.0, tendon="rigid", method=method, threads=threads
+            )
+            self.resting = still.passive_fiber_force * np.cos(still.pennation) * self.used
+
+    def _tendon_force(self, activation: FloatArray, frames: NDArray[np.int64] | slice = slice(None)) -> FloatArray:
+        a = np.clip(activation, 0.0, 1.0)
+        where = (self.length[frames], self.speed[frames])
+        return muscle_equilibrium(self.model, *where, a, method=self.method, threads=self.threads).tendon_force
+
+    def force(self, activation: FloatArray, frames: NDArray[np.int64] | slice = slice(None)) -> FloatArray:
+        """Along the tendon [N]."""
+        if not self.elastic:
+            return activation * self.capacity[frames] + self.resting[frames]
+        return (self._tendon_force(activation, frames) - self.resting[frames]) * self.used
+
+    def line(self, activation: FloatArray, frames: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """Slope and offset of the force about an activation."""
+        low, high = np.maximum(activation - _STEP, 0.0), np.minimum(activation + _STEP, 1.0)
+        slope = (self.force(high, frames) - self.force(low, frames)) / (high - low)
+        return slope, self.force(activation, frames) - slope * activation
+
+
+def _solve(
+    muscles: _Muscles,
+    columns: FloatArray,
+    need: FloatArray,
+    low: FloatArray,
+    top: FloatArray,
+    w: FloatArray,
+    p: float,
+    threads: int | None,
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    used = muscles.used
+
+    def linear(
+        slope: FloatArray, offset: FloatArray, frames: NDArray[np.int64] | slice
+    ) -> tuple[FloatArray, NDArray[np.int64]]:
+        arms = muscles.arms[frames]
+        rows = np.swapaxes(arms[:, used] * slope[:, used, None], 1, 2)
+        A = np.concatenate([rows, columns[frames]], axis=2)
+        b = need[frames] - np.einsum("fmz,fm->fz", arms, offset)
+        found = least_effort(A, b, low, top, w, p, threads)
+        return found.x, found.status
+
+    if not muscles.elastic:
+        return linear(muscles.capacity, muscles.resting, slice(None))
+    open_frames = np.arange(len(need))
+    rest, full = np.zeros_like(muscles.length), np.ones_like(muscles.length)
+    at_rest = muscles.force(rest)
+    x, status = linear(muscles.force(full) - at_rest, at_rest, open_frames)
+    share, last = np.ones(len(need)), np.full(len(need), np.inf)
+    for turn in range(_ROUNDS):
+        activation = np.zeros((len(open_frames), len(used)))
+        activation[:, used] = x[open_frames, : used.sum()]
+        y, status[open_frames] = linear(*muscles.line(activation, open_frames), open_frames)
+        change = np.abs(y - x[open_frames])[:, : used.sum()].max(axis=1, initial=0.0)
+        settled = change <= _SETTLED
+        # Where the slope changes much with activation a full step may swing about the answer: go part of the way.
+        swings = (change > 0.8 * last[open_frames]) & (turn >= _FULL_STEPS)
+        share[open_frames] = np.maximum(share[open_frames] * np.where(swings, 0.7, 1.0), 0.02)
+        last[open_frames] = change
+        part = np.where(settled, 1.0, share[open_frames])[:, None]
+        x[open_frames] += part * (y - x[open_frames])
+        open_frames = open_frames[~settled]
+        if not open_frames.size:
+            return x, status
+    solved = open_frames[status[open_frames] == Status.SOLVED]
+    status[solved] = Status.NOT_CONVERGED
+    return x, status

@@ -1,0 +1,88 @@
+"""Files of forces alone, as set-up files name them: reserves, residuals, contact; beside a model's own or instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from lxml import etree
+
+from musculo.errors import InvalidFile, InvalidInput
+from musculo.io.osim.context import Context
+from musculo.io.osim.forces import read_forces
+from musculo.io.osim.upgrade import upgrade
+from musculo.io.osim.xml import Element, document_version, ensure, parse_xml, place, restore_colons
+from musculo.io.text import PathLike, checked_path, read_bytes
+from musculo.model.body import Frame
+from musculo.model.force import Force
+from musculo.model.model import Model, Note
+
+_KIND = "a file of forces (.xml)"
+_TAGS = ("ForceSet", "ActuatorSet")
+
+
+def read_force_set(path: PathLike, model: Model) -> tuple[Force, ...]:
+    """Read the `<ForceSet>` of a file, for a model: its bodies and coordinates are what the forces may name.
+
+    Raises:
+        InvalidFile: no file, no XML, or no set of forces.
+        InvalidModel: a force that does not fit the model; the message names file, line and force.
+    """
+    return _read(path, model)[0]
+
+
+def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace: bool = False) -> Model:
+    """The model with the forces of files added to its own, or in their place, as OpenSim's tools do.
+
+    Example: `with_force_sets(model, setup.force_set_files, setup.replace_force_set)`.
+
+    Raises:
+        InvalidInput: two forces of one name.
+    """
+    files: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    forces: list[Force] = [] if replace else list(model.forces)
+    frames, notes = list(model.frames), list(model.notes)
+    taken = {force.name for force in forces}
+    for file in files:
+        new, new_frames, new_notes = _read(file, model)
+        for force in new:
+            if force.name in taken:
+                raise InvalidInput(f"{file}: a second force is named {force.name!r}; rename it, or pass replace=True")
+            taken.add(force.name)
+        forces += new
+        frames += new_frames
+        notes += new_notes
+    return model.replace(forces=tuple(forces), frames=tuple(frames), notes=tuple(notes))
+
+
+def _read(path: PathLike, model: Model) -> tuple[tuple[Force, ...], tuple[Frame, ...], list[Note]]:
+    if not isinstance(model, Model):
+        raise InvalidInput(f"a Model is needed, not {type(model).__name__}; read one with read_osim(path)")
+    where = checked_path(path, _KIND)
+    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
+    if root.tag != "OpenSimDocument":
+        raise InvalidFile(f"{place(root)}: the root element is <{restore_colons(root.tag)}>; it should be {_KIND}")
+    version = document_version(root)
+    found = next((child for child in root if child.tag in _TAGS), None)
+    if found is None:
+        held = ", ".join(f"<{restore_colons(child.tag)}>" for child in root[:4]) or "nothing"
+        raise InvalidFile(f"{place(root)}: the document holds {held:.200}, and no <ForceSet>")
+    element = etree.SubElement(root, "Model", name=model.name)
+    element.append(found)
+    notes = upgrade(element, version)
+    _add_names(element, model)
+    context = Context(element)
+    forces = read_forces(context)
+    return forces, context.other_frames(set()), [*notes, *context.notes]
+
+
+def _add_names(element: Element, model: Model) -> None:
+    """What forces may refer to: the bodies and coordinates of the model, by name."""
+    bodies = ensure(ensure(element, "BodySet"), "objects")
+    for name in model.body_names:
+        etree.SubElement(bodies, "Body", name=name)
+    joints = ensure(ensure(element, "JointSet"), "objects")
+    for joint in model.joints:
+        coordinates = etree.SubElement(etree.SubElement(joints, joint.kind, name=joint.name), "coordinates")
+        for name in joint.coordinate_names:
+            etree.SubElement(coordinates, "Coordinate", name=name)

@@ -1,0 +1,43 @@
+"""Set-up files of OpenSim's tools: what a user asked for, as frozen values with every property the tool knows."""
+
+from __future__ import annotations
+
+from musculo.io.setup.analyses import (
+    ActuationAnalysis,
+    Analysis,
+    BodyKinematicsAnalysis,
+    ForceReporterAnalysis,
+    JointReactionAnalysis,
+    KinematicsAnalysis,
+    MuscleAnalysis,
+    OtherAnalysis,
+    PointKinematicsAnalysis,
+    StaticOptimizationAnalysis,
+)
+from musculo.io.setup.dynamics import AnalyzeSetup, InverseDynamicsSetup
+from musculo.io.setup.kinematics import CoordinateTask, InverseKinematicsSetup, MarkerTask
+from musculo.io.setup.read import Setup, read_setup, read_tasks
+from musculo.io.setup.scale import ManualScale, ScaleSetup
+
+__all__ = [
+    "ActuationAnalysis",
+    "Analysis",
+    "AnalyzeSetup",
+    "BodyKinematicsAnalysis",
+    "CoordinateTask",
+    "ForceReporterAnalysis",
+    "InverseDynamicsSetup",
+    "InverseKinematicsSetup",
+    "JointReactionAnalysis",
+    "KinematicsAnalysis",
+    "ManualScale",
+    "MarkerTask",
+    "MuscleAnalysis",
+    "OtherAnalysis",
+    "PointKinematicsAnalysis",
+    "ScaleSetup",
+    "Setup",
+    "StaticOptimizationAnalysis",
+    "read_setup",
+    "read_tasks",
+]

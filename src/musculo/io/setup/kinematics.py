@@ -1,0 +1,91 @@
+"""`<InverseKinematicsTool>`, and the tasks that it shares with marker placement."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from musculo.io.osim.xml import Element, text
+from musculo.io.setup.properties import (
+    FILE,
+    FLAG,
+    FOLDER,
+    NUMBER,
+    VECTOR,
+    Kinds,
+    SetupFile,
+    members_of,
+    read_by,
+    read_properties,
+)
+
+VALUE_TYPES = ("default_value", "manual_value", "from_file")
+
+
+@dataclass(frozen=True)
+class MarkerTask:
+    """A marker to follow."""
+
+    name: str
+    apply: bool = field(default=True, metadata=FLAG)
+    weight: float = field(default=0.0, metadata=NUMBER)
+
+
+def _value_type(element: Element, tag: str, file: SetupFile, default: str) -> str:
+    word = text(element, tag, default) or default
+    file.refuse_other_words(element.find(tag), word, VALUE_TYPES)
+    return word
+
+
+@dataclass(frozen=True)
+class CoordinateTask:
+    """A coordinate to follow: the model's default, `value` (rad or m), or the column of `coordinate_file`."""
+
+    name: str
+    apply: bool = field(default=True, metadata=FLAG)
+    weight: float = field(default=0.0, metadata=NUMBER)
+    value_type: str = field(default="default_value", metadata=read_by(_value_type))
+    value: float = field(default=0.0, metadata=NUMBER)
+
+
+Task = MarkerTask | CoordinateTask
+
+
+TASK_KINDS: Kinds = {
+    "IKMarkerTask": lambda e, file: read_properties(MarkerTask, e, file, name=e.get("name", "")),
+    "IKCoordinateTask": lambda e, file: read_properties(CoordinateTask, e, file, name=e.get("name", "")),
+}
+
+
+# The tasks of a tool, in file order.
+TASKS = members_of(TASK_KINDS, "IKTaskSet")
+
+
+@dataclass(frozen=True)
+class InverseKinematicsSetup:
+    """What `<InverseKinematicsTool>` asks for; paths count from the folder of the set-up file.
+
+    OpenSim 4.6 reads `constraint_weight` and then enforces constraints strictly, whatever it says. Its `time_range`
+    ends at 2 s where the file states none.
+    """
+
+    name: str
+    results_directory: Path = field(default=Path(), metadata=FOLDER)
+    model_file: Path | None = field(default=None, metadata=FILE)
+    constraint_weight: float = field(default=math.inf, metadata=NUMBER)
+    accuracy: float = field(default=1e-5, metadata=NUMBER)
+    time_range: tuple[float, float] = field(default=(-math.inf, 2.0), metadata=VECTOR)
+    output_motion_file: Path | None = field(default=None, metadata=FILE)
+    report_errors: bool = field(default=True, metadata=FLAG)
+    tasks: tuple[Task, ...] = field(default=(), metadata=TASKS)
+    marker_file: Path | None = field(default=None, metadata=FILE)
+    coordinate_file: Path | None = field(default=None, metadata=FILE)
+    report_marker_locations: bool = field(default=False, metadata=FLAG)
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def marker_weights(self) -> dict[str, float]:
+        """Weight by marker, of the tasks that apply."""
+        return {t.name: t.weight for t in self.tasks if isinstance(t, MarkerTask) and t.apply}

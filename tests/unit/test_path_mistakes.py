@@ -1,0 +1,63 @@
+"""What goes wrong with paths is said; what is symmetric stays so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, muscle_equilibrium, muscle_geometry
+from musculo.model.force import Muscle
+from musculo.model.joints import PinJoint
+from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
+
+REACH, RADIUS = 0.3, 0.05
+
+
+def arm(surface=None, height=0.0, **muscle):
+    """A muscle across a pin, level with its axis where `height` is zero, over one surface on the axis."""
+    ends = PathPoint("a", "ground", (-REACH, height, 0.0)), PathPoint("b", "arm", (REACH, height, 0.0))
+    path = Path(ends, (PathWrap("w", surface.name),) if surface else ())
+    force = Muscle("m", "Thelen2003Muscle", **({"path": path} | muscle))
+    joint = PinJoint("pin", Placement("ground"), Placement("arm"), (Coordinate("turn"),))
+    surfaces = (surface,) if surface else ()
+    return Model("arm", (Body("arm", 1.0),), (joint,), wrap_objects=surfaces, forces=(force,))
+
+
+@pytest.mark.parametrize(("quadrant", "side"), [("y", 1.0), ("+y", 1.0), ("-y", -1.0)])
+@pytest.mark.parametrize("kind", [WrapCylinder, WrapSphere])
+def test_a_line_through_the_middle_goes_to_the_quadrants_side(quadrant, side, kind):
+    model = arm(kind("w", "ground", radius=RADIUS, quadrant=quadrant))
+    q = np.array([[0.0], [0.02 * side], [-0.02 * side]])
+    g = muscle_geometry(model, q)
+    lean = np.arccos(RADIUS / REACH)
+    # the pin turns the arm away from the side that the path is on, or towards it
+    around = 2.0 * np.sqrt(REACH**2 - RADIUS**2) + RADIUS * (np.pi - side * q[:, 0] - 2.0 * lean)
+    np.testing.assert_allclose(g.length[:, 0], around, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(g.moment_arm[:, 0, 0], side * RADIUS, rtol=0.0, atol=1e-10)
+
+
+def test_a_muscle_without_a_path_is_an_error():
+    with pytest.raises(InvalidModel, match="'m' has no path"):
+        muscle_geometry(arm(path=None), [0.0])
+
+
+def test_a_ring_thicker_than_its_hole_is_an_error():
+    with pytest.raises(InvalidModel, match="tube must be thinner"):
+        muscle_geometry(arm(WrapTorus("w", "ground", inner_radius=0.1, outer_radius=0.05)), [0.0])
+
+
+def test_a_file_name_in_place_of_a_model_is_an_error():
+    with pytest.raises(InvalidInput, match="read_osim"):
+        muscle_geometry("model.osim", [0.0])
+
+
+def test_a_frame_that_is_not_there_is_an_error():
+    with pytest.raises(InvalidInput, match="there are 1 frames"):
+        muscle_geometry(arm(), [0.1]).path_points.of("m", frame=9)
+
+
+def test_speeds_that_were_not_computed_are_named():
+    g = muscle_geometry(arm(), [[0.1]])
+    with pytest.raises(InvalidInput, match="where u was given"):
+        muscle_equilibrium(arm(), g.length, g.speed, 0.5)
