@@ -1,0 +1,111 @@
+"""Least effort by hand: shares of two that pull together, bounds, what cannot be served, and every power."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from musculo.analyses.least_effort import Status, least_effort
+
+# Equations are in the working set from the start; powers other than two end at 1e-9 of the largest gradient.
+ROUNDING, CONVERGED = 1e-12, 1e-7
+ARMS = np.array([3.0, 2.0])
+POWERS = (1.3, 1.5, 2.0, 2.5, 3.0, 4.0, 10.0)
+
+
+def solve(A, b, low=0.0, top=1.0, weights=1.0, power=2.0, threads=1):
+    A, b = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    full = [np.broadcast_to(np.asarray(v, dtype=float), A.shape[2:]) for v in (low, top, weights)]
+    return least_effort(A, b, *full, power, threads)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_two_share_by_their_arms(power):
+    """d/dx: p w x^(p-1) = lambda c, so x goes with (c / w)^(1 / (p-1))."""
+    w = np.array([1.0, 2.0])
+    share = (ARMS / w) ** (1.0 / (power - 1.0))
+    found = solve([[ARMS]], [[1.5]], weights=w, power=power)
+    assert_allclose(found.x[0], share * 1.5 / (ARMS @ share), rtol=CONVERGED)
+    assert found.status[0] == Status.SOLVED
+
+
+def test_power_one_takes_the_strongest_first():
+    found = solve([[ARMS]] * 2, [[1.5], [4.0]], power=1.0)
+    assert_allclose(found.x, [[0.5, 0.0], [1.0, 0.5]], atol=CONVERGED)
+
+
+@pytest.mark.parametrize("power", [1.0, *POWERS])
+def test_efforts_count_in_both_directions(power):
+    """A motor beside a muscle that pulls the wrong way: only the motor's size costs."""
+    found = solve([[[1.0, 2.0]]], [[-3.0]], low=[0.01, -np.inf], top=[1.0, np.inf], power=power)
+    assert_allclose(found.x[0], [0.01, -1.505], atol=CONVERGED)
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_who_is_at_the_bound_leaves_the_rest_to_the_other(power):
+    found = solve([[ARMS]], [[4.9]], power=power, top=[0.99, 1.0])
+    assert_allclose(found.x[0], [0.99, (4.9 - 0.99 * 3.0) / 2.0], atol=CONVERGED)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 3.0])
+def test_what_cannot_be_served_stops_no_other_frame(power):
+    found = solve([[ARMS]] * 3, [[1.0], [7.0], [1.0]], power=power)
+    assert list(found.status) == [Status.SOLVED, Status.INFEASIBLE, Status.SOLVED]
+    # Moved 1e-9 of the way inside, so that the search beside it has room.
+    assert_allclose(found.x[1], [1.0, 1.0], atol=1e-8)
+    assert_allclose(found.x[2], found.x[0], atol=CONVERGED)
+
+
+def test_least_effort_among_those_that_miss_least():
+    """The second equation needs 3 and gets at most 1; the first is shared by two as if nothing were wrong."""
+    A = [[[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
+    found = solve(A, [[0.8, 3.0]])
+    assert_allclose(found.x[0], [0.4, 0.4, 1.0], atol=1e-8)
+    assert found.status[0] == Status.INFEASIBLE
+
+
+def test_equations_that_say_the_same_twice():
+    found = solve([[ARMS, 2.0 * ARMS, 0.0 * ARMS]], [[1.3, 2.6, 0.0]])
+    assert found.status[0] == Status.SOLVED
+    assert_allclose(found.x[0], ARMS * 1.3 / (ARMS @ ARMS), rtol=CONVERGED)
+
+
+def test_nobody_there():
+    found = solve(np.zeros((2, 1, 0)), [[0.0], [1.0]])
+    assert list(found.status) == [Status.SOLVED, Status.INFEASIBLE]
+
+
+def random_programs(frames=33, k=6, n=25):
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(frames, k, n))
+    return A, np.einsum("fkn,fn->fk", A, rng.uniform(0.1, 0.6, (frames, n)))
+
+
+@pytest.mark.parametrize("power", POWERS)
+def test_no_step_that_keeps_the_equations_costs_less(power):
+    A, b = random_programs()
+    found = solve(A, b, low=0.02, power=power)
+    assert (found.status == Status.SOLVED).all()
+    assert np.abs(np.einsum("fkn,fn->fk", A, found.x) - b).max() < 1e-9 * np.abs(b).max()
+    rng = np.random.default_rng(2)
+    for rows, x in zip(A[:12], found.x[:12], strict=True):
+        kept = np.linalg.svd(rows)[2][len(rows) :]
+        at_low, at_top = x < 0.02 + 1e-7, x > 1.0 - 1e-7
+        for _ in range(8):
+            # a random direction, bent until it leaves no bound
+            d = rng.normal(size=len(kept)) @ kept
+            for _ in range(60):
+                d = np.where((at_low & (d < 0.0)) | (at_top & (d > 0.0)), 0.0, d)
+                d = kept.T @ (kept @ d)
+            outward = np.abs(d[at_low & (d < 0.0)]).sum() + np.abs(d[at_top & (d > 0.0)]).sum()
+            # no direction goes downhill, up to the slope of what is left of leaving the bounds
+            slope = power * np.abs(x) ** (power - 1.0)
+            assert slope @ d > -1e-6 * slope.max() * np.abs(d).sum() - outward * slope.max() * 1.01
+
+
+def test_frames_do_not_depend_on_their_neighbours():
+    A, b = random_programs()
+    forward, backward = solve(A, b).x, solve(A[::-1], b[::-1]).x[::-1]
+    assert np.abs(forward - backward).max() < 1e-9
+    assert np.abs(forward - solve(A, b, threads=2).x).max() < 1e-9
