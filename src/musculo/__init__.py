@@ -90,7 +90,7 @@ _HOME = {
     "musculo.muscle.activation": ("activation_rate",),
     "musculo.muscle.capacity": ("active_force_capacity",),
     "musculo.muscle.curves": ("muscle_curves",),
-    "musculo.muscle.geometry": ("muscle_geometry", "path_geometry"),
+    "musculo.muscle.geometry": ("PathGeometry", "STATUSES", "muscle_geometry", "path_geometry"),
     "musculo.muscle.moment_arm_derivatives": ("moment_arm_derivatives",),
     "musculo.muscle.path_forces": ("path_generalized_forces", "path_tensions"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
@@ -106,14 +106,20 @@ _HOME = {
         "potential_energy",
         "total_mass",
     ),
+    "musculo.model.force": ("Muscle", "MuscleCurve"),
+    "musculo.model.path": ("ConditionalPathPoint", "MovingPathPoint", "Path", "PathPoint", "PathWrap"),
+    "musculo.model.wrap": ("WrapCylinder", "WrapEllipsoid", "WrapSphere", "WrapTorus"),
+    "musculo.model.path_force": ("Ligament", "PathActuator", "PathSpring"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "STATUSES",
     "AnalyzeSetup",
     "Axis",
     "BallJoint",
     "Body",
+    "ConditionalPathPoint",
     "Coordinate",
     "CoordinateCoupler",
     "CustomJoint",
@@ -129,15 +135,26 @@ __all__ = [
     "InvalidInput",
     "InvalidModel",
     "InverseDynamicsSetup",
+    "InverseKinematics",
     "InverseKinematicsSetup",
     "Joint",
     "Kinematics",
+    "Ligament",
     "Marker",
     "Markers",
     "Measurement",
     "Model",
+    "MovingPathPoint",
+    "Muscle",
+    "MuscleCurve",
     "MusculoError",
     "NaturalSpline",
+    "Path",
+    "PathActuator",
+    "PathGeometry",
+    "PathPoint",
+    "PathSpring",
+    "PathWrap",
     "PinJoint",
     "PlacedMarkers",
     "Placement",
@@ -156,6 +173,10 @@ __all__ = [
     "UnknownName",
     "Unsupported",
     "WeldJoint",
+    "WrapCylinder",
+    "WrapEllipsoid",
+    "WrapSphere",
+    "WrapTorus",
     "__version__",
     "activation_rate",
     "active_force_capacity",
@@ -218,6 +239,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
     from musculo.analyses.marker_placement import PlacedMarkers, place_markers
     from musculo.analyses.scale_factors import ScaleFactors, factors_of_setup, scale_factors
     from musculo.analyses.scaling import scale_model
@@ -264,6 +286,7 @@ if TYPE_CHECKING:
     from musculo.model.body import Body, Marker, Placement
     from musculo.model.constraint import CoordinateCoupler
     from musculo.model.coordinate import Coordinate
+    from musculo.model.force import Muscle, MuscleCurve
     from musculo.model.joints import (
         Axis,
         BallJoint,
@@ -283,11 +306,14 @@ if TYPE_CHECKING:
     )
     from musculo.model.measurement import Measurement
     from musculo.model.model import Model
+    from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap
+    from musculo.model.path_force import Ligament, PathActuator, PathSpring
+    from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
     from musculo.muscle.activation import activation_rate
     from musculo.muscle.capacity import active_force_capacity
     from musculo.muscle.curves import muscle_curves
     from musculo.muscle.equilibrium import muscle_equilibrium, muscle_force
-    from musculo.muscle.geometry import muscle_geometry, path_geometry
+    from musculo.muscle.geometry import STATUSES, PathGeometry, muscle_geometry, path_geometry
     from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
     from musculo.muscle.path_forces import path_generalized_forces, path_tensions
     from musculo.results.external_loads import ExternalForce, ExternalLoads

@@ -61,3 +61,9 @@ def test_speeds_that_were_not_computed_are_named():
     g = muscle_geometry(arm(), [[0.1]])
     with pytest.raises(InvalidInput, match="where u was given"):
         muscle_equilibrium(arm(), g.length, g.speed, 0.5)
+
+
+@pytest.mark.parametrize("key", ["max_isometric_force", "tendon_slack_length", "max_contraction_velocity"])
+def test_text_for_a_number_of_a_muscle_is_an_error_at_once(key):
+    with pytest.raises(InvalidModel, match=rf"muscle 'm': its {key} is '1000'; give a number"):
+        Model("m", (), (), forces=(Muscle("m", "Thelen2003Muscle", **{key: "1000"}),))

@@ -15,7 +15,7 @@ from musculo.model.contact import ContactGeometry
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
-from musculo.model.validate import check_body, check_joint, check_numbers
+from musculo.model.validate import check_body, check_joint, check_muscle, check_numbers
 from musculo.model.wrap import WrapObject
 
 T = TypeVar("T")
@@ -73,6 +73,8 @@ class Model:
             check_body(body)
         for joint in self.joints:
             check_joint(joint)
+        for muscle in self.muscles:
+            check_muscle(muscle)
         for kind, names in (
             ("body", self.body_names),
             ("joint", self.joint_names),

@@ -46,7 +46,8 @@ class MovingPathPoint(PathPoint):
 class PathWrap:
     """A wrap object that the path may touch between points `range` (1-based; below 1 means first or last).
 
-    `method` is hybrid, midpoint or axial and concerns OpenSim's ellipsoids only.
+    `method` is hybrid, midpoint or axial and concerns OpenSim's ellipsoids only. Of several wrap objects of one name
+    the model's first is meant, as in OpenSim.
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from musculo.errors import InvalidModel
 from musculo.functions.base import Function
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
+from musculo.model.force import Muscle
 from musculo.model.joints.base import Joint
 from musculo.spatial.inertia import tensor
 
@@ -72,6 +74,20 @@ def check_joint(joint: Joint) -> None:
         check_numbers(f"{where}: its radii", radii, 3)
         if min(radii) <= 0.0:
             raise InvalidModel(f"{where}: its radii are {tuple(radii)}; give three numbers above zero [m]")
+
+
+def check_muscle(muscle: Muscle) -> None:
+    """Numbers where numbers belong; whether a muscle can have them is asked where its forces are computed."""
+    for key in (
+        "max_isometric_force",
+        "optimal_fiber_length",
+        "tendon_slack_length",
+        "pennation_angle_at_optimal",
+        "max_contraction_velocity",
+    ):
+        value = getattr(muscle, key)
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InvalidModel(f"muscle {muscle.name!r}: its {key} is {value!r}; give a number")
 
 
 def check_coordinate(coordinate: Any, where: str) -> None:
