@@ -38,6 +38,16 @@ def _find(model: Model) -> frozenset[str]:
     return frozenset(rotational)
 
 
+def coordinate_units(model: Model) -> dict[str, str]:
+    """The unit of every coordinate: "rad" where it turns anything, "m" where it only slides."""
+    turning = set(rotational_coordinates(model))
+    for joint in model.joints:
+        for motion in joint.motions():
+            if isinstance(motion, FunctionMotion):
+                turning.update(name for axis in motion.rotations for name in axis.coordinates)
+    return {name: "rad" if name in turning else "m" for name in model.coordinate_names}
+
+
 def angle_columns(names: Iterable[str], model: Model) -> list[int]:
     """Columns that hold angles or their rates: named by a rotational coordinate, or by a path whose last or
     second-to-last part is one (`/jointset/knee_r/knee_angle_r/value`)."""

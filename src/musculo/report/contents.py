@@ -1,0 +1,122 @@
+"""What a report holds, before it becomes a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from musculo.signals.arrays import FloatArray
+
+# `hip_flexion_r`, `addbrev_l`, `hip_r_on_femur_r_in_femur_r`: a single r or l between underscores, or at an end.
+_SIDE = re.compile(r"(?:(?<=_)|^)([rl])(?=_|$)", re.IGNORECASE)
+
+
+class Light(Enum):
+    """How good something is."""
+
+    GOOD = "good"
+    LOOK = "look"
+    """Worth a look before the numbers are used."""
+    BAD = "bad"
+    INFO = "info"
+    """A fact, neither good nor bad."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the summary: what was looked at, what was found, and what to do about it."""
+
+    title: str
+    found: str
+    light: Light = Light.INFO
+    advice: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A quantity over time. `side` is "r", "l" or empty; `per_mass` says whether it may be shown for each kilogram."""
+
+    name: str
+    time: FloatArray = field(repr=False)  # (frames,) [s]
+    values: FloatArray = field(repr=False)  # (frames,)
+    side: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves in one plot."""
+
+    title: str
+    unit: str
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Plots under one heading."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    text: str = ""
+    per_mass: bool = False  # shown for each kilogram of the body where its mass is known
+
+
+@dataclass(frozen=True)
+class Report:
+    """Summary, plots, a scene in three dimensions, and where it all comes from."""
+
+    title: str
+    checks: tuple[Check, ...] = ()
+    sections: tuple[Section, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: tuple[tuple[str, str], ...] = ()  # what, and what it was
+    mass: float | None = None  # of the model [kg]
+    # times [s] at which the cycles of a side begin and end, by "r" and "l"
+    cycles: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    scene: str = field(default="", repr=False)  # a whole page of its own
+
+    @property
+    def light(self) -> Light:
+        """The worst light of all."""
+        order = (Light.BAD, Light.LOOK, Light.GOOD)
+        return next((light for light in order if any(c.light is light for c in self.checks)), Light.INFO)
+
+
+def side_of(name: str) -> str:
+    """ "r" or "l" where a name says on which side of the body it is, else empty."""
+    found = _SIDE.findall(name)
+    sides = {side.lower() for side in found}
+    return sides.pop() if len(sides) == 1 else ""
+
+
+def without_side(name: str) -> str:
+    """A name with its sides taken out, for people: `hip_flexion_r` is "hip flexion"."""
+    parts = _SIDE.sub("", name) if side_of(name) else name
+    return " ".join(part for part in re.split(r"[_\s]+", parts) if part)
+
+
+def panels_by_name(
+    time: FloatArray, names: Sequence[str], values: FloatArray, unit: str | Sequence[str]
+) -> tuple[Panel, ...]:
+    """A panel a quantity, left and right together, in the order of the columns."""
+    units = [unit] * len(names) if isinstance(unit, str) else list(unit)
+    together: dict[tuple[str, str], list[Curve]] = {}
+    for k, name in enumerate(names):
+        curve = Curve(name, time, values[:, k], side_of(name))
+        together.setdefault((without_side(name), units[k]), []).append(curve)
+    return tuple(
+        panel for (title, unit), curves in together.items() for panel in _panels(title, unit, _right_first(curves))
+    )
+
+
+def _right_first(curves: Iterable[Curve]) -> list[Curve]:
+    return sorted(curves, key=lambda curve: curve.side, reverse=True)
+
+
+def _panels(title: str, unit: str, curves: list[Curve]) -> list[Panel]:
+    """One panel, unless two columns of one side share a title."""
+    if len({curve.side for curve in curves}) == len(curves):
+        return [Panel(title, unit, tuple(curves))]
+    return [Panel(curve.name.replace("_", " "), unit, (curve,)) for curve in curves]

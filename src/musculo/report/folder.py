@@ -1,0 +1,202 @@
+"""A report of a folder of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from musculo import __version__
+from musculo.dynamics.energy import total_mass
+from musculo.errors import InvalidInput
+from musculo.io.text import PathLike
+from musculo.model.model import Model
+from musculo.report.contents import Panel, Report, Section, panels_by_name, side_of
+from musculo.report.judge import checks_of
+from musculo.report.results import Results, read_results
+from musculo.results.angles import angle_columns, coordinate_units
+from musculo.results.table import Table
+from musculo.signals.events import VERTICAL, events_from_force
+from musculo.signals.natural import NaturalSpline
+
+# Makes the page of a scene from results; the report shows it and does not know how it is drawn.
+SceneMaker = Callable[[Results], str]
+
+
+def report_of_folder(
+    folder: PathLike, model: Model | None = None, title: str = "", scene: SceneMaker | None = None
+) -> Report:
+    """What was run, whether it was good, and what came out.
+
+    Args:
+        folder: where `musculo run` or another command wrote results; OpenSim's own result files will do as well.
+        model: of these results, where the folder's records do not name it.
+        title: of the page; the folder's name by default.
+        scene: makes the 3D view.
+    """
+    found = read_results(folder, model)
+    makers = (_angles, _moments, _powers, _activations, _forces, _reactions, _errors)
+    sections = tuple(section for make in makers if (section := make(found)) is not None and section.panels)
+    return Report(
+        title or f"{Path(folder).resolve().name}: results",
+        checks_of(found),
+        sections,
+        _notes(found),
+        _provenance(found),
+        total_mass(found.model) if found.model is not None and total_mass(found.model) > 0.0 else None,
+        _cycles(found),
+        scene(found) if scene is not None and found.model is not None and found.angles is not None else "",
+    )
+
+
+def _angles(found: Results) -> Section | None:
+    table = found.angles
+    if table is None:
+        return None
+    shown = table.in_degrees(found.model) if found.model is not None else table
+    units = _units(shown, found.model)
+    moving = [k for k in range(len(shown.names)) if np.ptp(shown.values[:, k]) > 1e-9 or len(shown) == 1]
+    names = [_short(shown.names[k]) for k in moving]
+    panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
+    still = len(shown.names) - len(moving)
+    text = f"{still} coordinates that do not move are left out." if still else ""
+    return Section("Joint angles", panels, text)
+
+
+def _units(table: Table, model: Model | None) -> list[str]:
+    """Degrees for angles; coordinates that turn bodies through curves only stay in radians."""
+    if model is None:
+        return [""] * len(table.names)
+    known, turning = coordinate_units(model), set(angle_columns(table.names, model))
+    return ["°" if k in turning else known.get(_short(name), "") for k, name in enumerate(table.names)]
+
+
+def _short(name: str) -> str:
+    """`/jointset/knee_r/knee_angle_r/value` is `knee_angle_r`."""
+    parts = name.split("/")
+    return parts[-2] if len(parts) > 1 and parts[-1] == "value" else parts[-1]
+
+
+def _moments(found: Results) -> Section | None:
+    table = found.moments
+    if table is None:
+        return None
+    units = ["N m" if name.endswith("_moment") else "N" for name in table.names]
+    return Section("Joint moments", _named(table, ("_moment", "_force"), units), per_mass=True)
+
+
+def _named(table: Table, endings: tuple[str, ...], units: list[str]) -> tuple[Panel, ...]:
+    names = []
+    for name in table.names:
+        ending = next((e for e in endings if name.endswith(e)), "")
+        names.append(name.removesuffix(ending))
+    return panels_by_name(table.time, names, table.values, units)
+
+
+def _powers(found: Results) -> Section | None:
+    """Moment times rate, where both are known."""
+    if found.angles is None or found.moments is None or found.model is None or len(found.angles) < 4:
+        return None
+    angles = found.angles.in_radians(found.model)
+    names, powers = [], []
+    time = found.moments.time
+    inside = (time >= angles.time[0] - 1e-9) & (time <= angles.time[-1] + 1e-9)
+    if inside.sum() < 2:
+        return None
+    for name in found.model.coordinate_names:
+        k = angles.find(name)
+        moment = next((f"{name}{e}" for e in ("_moment", "_force") if f"{name}{e}" in found.moments.names), None)
+        if k is None or moment is None or np.ptp(angles.values[:, k]) <= 1e-9:
+            continue
+        rate = NaturalSpline(angles.time, angles.values[:, k])(time[inside], 1)
+        names.append(name)
+        powers.append(found.moments.column(moment)[inside] * rate)
+    if not names:
+        return None
+    text = "Moment times the rate of the coordinate; positive where the joint drives the motion."
+    return Section("Joint powers", panels_by_name(time[inside], names, np.stack(powers, axis=1), "W"), text, True)
+
+
+def _activations(found: Results) -> Section | None:
+    if found.activations is None:
+        return None
+    columns = _picked(found.activations, found.model, muscles=True)
+    table = found.activations
+    panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "")
+    return Section("Muscle activations", panels)
+
+
+def _forces(found: Results) -> Section | None:
+    if found.forces is None:
+        return None
+    columns = _picked(found.forces, found.model, muscles=True)
+    table = found.forces
+    panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "N")
+    return Section("Muscle forces", panels)
+
+
+def _picked(table: Table, model: Model | None, muscles: bool) -> list[int]:
+    known = set(model.muscle_names) if model is not None else set(table.names)
+    return [k for k, name in enumerate(table.names) if (name in known) == muscles]
+
+
+def _reactions(found: Results) -> Section | None:
+    panels: list[Panel] = []
+    for table in found.reactions:
+        for ending, unit in (("f", "N"), ("m", "N m")):
+            names = [name for name in table.names if name[-2:-1] == ending and name[-1] in "xyz"]
+            if names:
+                part = table.pick(names)
+                panels += panels_by_name(part.time, names, part.values, unit)
+    return Section(
+        "Joint reactions", tuple(panels), "Force and moment on the body and in the frame that each title names."
+    )
+
+
+def _errors(found: Results) -> Section | None:
+    if found.marker_errors is None:
+        return None
+    table = found.marker_errors
+    names = [name for name in ("marker_error_RMS", "marker_error_max") if name in table.names]
+    values = 1e3 * table.pick(names).values
+    return Section("Marker errors", panels_by_name(table.time, names, values, "mm"))
+
+
+def _cycles(found: Results) -> dict[str, list[float]]:
+    """Heel strikes of each side, from the forces under feet whose names tell their side."""
+    if found.loads is None:
+        return {}
+    time = found.loads.table.time
+    strikes: dict[str, list[float]] = {}
+    for series in found.loads.at(time):
+        side = side_of(series.body)
+        if side and series.force is not None:
+            try:
+                marks = events_from_force(time, np.asarray(series.force)[:, VERTICAL]).strikes
+            except InvalidInput:
+                continue
+            if len(marks) > 1:
+                strikes[side] = [float(t) for t in marks]
+    return strikes
+
+
+def _notes(found: Results) -> tuple[str, ...]:
+    told = [str(text) for record in found.records for text in record.get("notes", ())]
+    return tuple(dict.fromkeys([*told, *found.unread]))
+
+
+def _provenance(found: Results) -> tuple[tuple[str, str], ...]:
+    rows: list[tuple[str, str]] = [("musculo", __version__), ("results", str(found.folder.resolve()))]
+    if found.model is not None:
+        rows.append(("model", f"{found.model.name} ({found.model.source or 'made in Python'}), {found.model.hash}"))
+    for record in found.records:
+        tool = str(record.get("tool", "?"))
+        options = record.get("options", {})
+        how = "exact methods" if isinstance(options, dict) and options.get("exact") else "OpenSim's methods"
+        rows.append((tool, f"{record.get('name', '')}: {how}, {record.get('seconds', '?')} s"))
+        for what in ("inputs", "results"):
+            files = record.get(what, {})
+            if isinstance(files, dict):
+                rows += [(f"{tool}: {what[:-1]}", f"{path} · sha256 {str(mark)[:16]}") for path, mark in files.items()]
+    return tuple(rows)

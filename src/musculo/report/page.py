@@ -1,0 +1,192 @@
+"""A report as one HTML file: styles, scripts, numbers and the 3D scene inside, nothing to fetch."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from plotly.offline import get_plotlyjs
+
+from musculo import __version__
+from musculo.io.text import PathLike, write_text
+from musculo.report.contents import Check, Curve, Light, Report, Section
+from musculo.signals.arrays import FloatArray
+
+# A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
+_PARTS = 800
+# What a light says in words and as a sign, for readers who do not see its colour.
+_SAID = {
+    Light.GOOD: ("good", "✓"),
+    Light.LOOK: ("take a look", "!"),
+    Light.BAD: ("not good", "✕"),
+    Light.INFO: ("fact", "i"),
+}
+
+
+def write_report(path: PathLike, report: Report) -> None:
+    """Write the page. It opens from a mail attachment: no network, no other file."""
+    write_text(path, [page(report)])
+
+
+def page(report: Report) -> str:
+    """The HTML of a report."""
+    web = files("musculo.report") / "web"
+    style = (web / "report.css").read_text(encoding="utf-8")
+    script = (web / "report.js").read_text(encoding="utf-8")
+    sections = [(f"section-{k}", section) for k, section in enumerate(report.sections)]
+    links = [("summary", "Summary"), *((name, section.title) for name, section in sections)]
+    links += [("scene", "3D view")] if report.scene else []
+    links += [("provenance", "Provenance")]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{_text(report.title)}</title>",
+            f"<style>{style}</style>",
+            "</head><body>",
+            '<a class="skip" href="#summary">Skip to the summary</a>',
+            _header(report, links),
+            "<main>",
+            _summary(report),
+            *(_section(name, section) for name, section in sections),
+            _scene(report),
+            _provenance(report),
+            "</main>",
+            f"<footer>Made by musculo {_text(__version__)}. One file, nothing to fetch.</footer>",
+            f'<script type="application/json" id="data">{_json(_data(report))}</script>',
+            f'<script type="application/json" id="scene-data">{_json(report.scene)}</script>',
+            # the page is painted before the plots' library is read
+            f'<script type="text/plain" id="plotly">{_plotly()}</script>',
+            f"<script>{script}</script>",
+            "</body></html>",
+        ]
+    )
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _json(value: Any) -> str:
+    """JSON for a script element, which ends at the first "</" and hides what follows "<!--", even in a string."""
+    return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
+
+
+def _plotly() -> str:
+    """Plotly's code in a form that no script element can end."""
+    return base64.b64encode(get_plotlyjs().encode()).decode()
+
+
+def _header(report: Report, links: list[tuple[str, str]]) -> str:
+    items = "".join(f'<a href="#{name}">{_text(title)}</a>' for name, title in links)
+    buttons = [
+        '<button id="axis" hidden aria-pressed="false" title="Key: c">% of gait cycle</button>'
+        if report.cycles
+        else "",
+        '<button id="per-mass" hidden aria-pressed="false" title="Key: k">per kg</button>' if report.mass else "",
+        '<button id="theme" title="Key: d">dark / light</button>',
+        '<button id="print" title="Print, or save as PDF">print</button>',
+    ]
+    return (
+        f'<header><div class="name"><span class="light {report.light.value}">{_SAID[report.light][1]}</span>'
+        f"<h1>{_text(report.title)}</h1></div><nav aria-label='Contents'>{items}</nav>"
+        f'<div class="tools">{"".join(buttons)}</div></header>'
+    )
+
+
+def _summary(report: Report) -> str:
+    rows = "".join(_check(check) for check in report.checks)
+    notes = "".join(f"<li>{_text(note)}</li>" for note in report.notes)
+    more = f"<details><summary>Notes ({len(report.notes)})</summary><ul>{notes}</ul></details>" if report.notes else ""
+    return f'<section id="summary" tabindex="-1"><h2>Summary</h2><ul class="checks">{rows}</ul>{more}</section>'
+
+
+def _check(check: Check) -> str:
+    said, sign = _SAID[check.light]
+    advice = f'<p class="advice">{_text(check.advice)}</p>' if check.advice else ""
+    return (
+        f'<li class="{check.light.value}"><span class="light {check.light.value}" role="img" aria-label="{said}">{sign}'
+        f"</span><div><h3>{_text(check.title)}</h3><p>{_text(check.found)}</p>{advice}</div></li>"
+    )
+
+
+def _section(name: str, section: Section) -> str:
+    text = f"<p>{_text(section.text)}</p>" if section.text else ""
+    filter_box = (
+        f'<input type="search" class="filter" placeholder="filter" aria-label="Filter {_text(section.title)}">'
+        if len(section.panels) > 12
+        else ""
+    )
+    return (
+        f'<section id="{name}" tabindex="-1"><div class="heading"><h2>{_text(section.title)}</h2>{filter_box}</div>'
+        f'{text}<div class="panels" data-section="{name.rpartition("-")[2]}"></div></section>'
+    )
+
+
+def _scene(report: Report) -> str:
+    if not report.scene:
+        return ""
+    return (
+        '<section id="scene" tabindex="-1"><h2>3D view</h2><div class="scene">'
+        '<iframe title="The motion in three dimensions" loading="lazy"></iframe></div></section>'
+    )
+
+
+def _provenance(report: Report) -> str:
+    rows = "".join(f"<tr><th scope='row'>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in report.provenance)
+    return f'<section id="provenance" tabindex="-1"><h2>Provenance</h2><table>{rows}</table></section>'
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+def _data(report: Report) -> dict[str, Any]:
+    times: dict[int, int] = {}
+    axes: list[str] = []
+
+    def curve(c: Curve) -> dict[str, Any]:
+        if len(c.time) > 2 * _PARTS:
+            time, values = thinned(c.time, c.values)
+            return {"name": c.name, "side": c.side, "x": _packed(time), "y": _packed(values)}
+        # curves of one table share their times
+        if id(c.time) not in times:
+            times[id(c.time)] = len(axes)
+            axes.append(_packed(c.time))
+        return {"name": c.name, "side": c.side, "t": times[id(c.time)], "y": _packed(c.values)}
+
+    sections = [
+        {
+            "title": section.title,
+            "per_mass": section.per_mass,
+            "panels": [
+                {"title": p.title, "unit": p.unit, "curves": [curve(c) for c in p.curves]} for p in section.panels
+            ],
+        }
+        for section in report.sections
+    ]
+    cycles = {side: [float(t) for t in marks] for side, marks in report.cycles.items()}
+    return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles}
+
+
+def _packed(values: FloatArray) -> str:
+    """Four bytes a number, in base64."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def thinned(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A curve by the least and the largest value of each of `_PARTS` equal parts, in order; ends and peaks stay."""
+    edges = np.linspace(0, len(time), _PARTS + 1).astype(int)
+    keep = [0, len(time) - 1]
+    finite = np.where(np.isfinite(values), values, np.nan)
+    for a, b in pairwise(edges):
+        part = finite[a:b]
+        if np.isnan(part).all():
+            keep.append(a)
+            continue
+        keep += [a + int(np.nanargmin(part)), a + int(np.nanargmax(part))]
+    rows = np.unique(keep)
+    return time[rows], finite[rows]

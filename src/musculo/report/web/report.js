@@ -1,0 +1,173 @@
+"use strict";
+// Draws the curves of the report when they come into view. Numbers come as float32 in base64; nothing is computed here
+// but scales: time to per cent of a cycle, and division by the body's mass.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
+  const state = { percent: false, perMass: false };
+  const unpack = (text) => {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new Float32Array(bytes.buffer);
+  };
+  const times = data.times.map(unpack);
+  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const colour = (side) => css(side === "r" ? "--right" : side === "l" ? "--left" : "--other");
+  const said = { r: "right", l: "left" };
+
+  // --- theme ---------------------------------------------------------------------------------------------------------
+  const wanted = () => { try { return localStorage.getItem("musculo-theme"); } catch { return null; } };
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const setTheme = (theme) => { root.dataset.theme = theme; redraw(); };
+  let drawn = new Map();
+
+  // --- plots ---------------------------------------------------------------------------------------------------------
+  let library = null;
+  const plotly = () => {
+    if (!library) {
+      const bytes = Uint8Array.from(atob(document.getElementById("plotly").textContent), (c) => c.charCodeAt(0));
+      const code = document.createElement("script");
+      code.textContent = new TextDecoder().decode(bytes);
+      document.head.append(code);
+      library = window.Plotly;
+    }
+    return library;
+  };
+  const cyclesOf = (side) => data.cycles[side] || data.cycles.r || data.cycles.l || [];
+
+  // One trace a curve; in per cent of the cycle, the cycles of its side one after the other with gaps between.
+  const trace = (curve, section) => {
+    const x = curve.x ? (curve.xs ||= unpack(curve.x)) : times[curve.t];
+    const y = (curve.ys ||= unpack(curve.y));
+    const scale = state.perMass && section.per_mass ? 1 / data.mass : 1;
+    let xs = [], ys = [];
+    if (state.percent) {
+      const marks = cyclesOf(curve.side);
+      for (let k = 0; k + 1 < marks.length; k++) {
+        for (let i = 0; i < x.length; i++) {
+          if (x[i] >= marks[k] && x[i] <= marks[k + 1]) {
+            xs.push(100 * (x[i] - marks[k]) / (marks[k + 1] - marks[k]));
+            ys.push(y[i] * scale);
+          }
+        }
+        xs.push(null); ys.push(null);
+      }
+    } else {
+      xs = Array.from(x); ys = Array.from(y, (v) => v * scale);
+    }
+    return {
+      x: xs, y: ys, name: said[curve.side] || curve.name, mode: "lines", connectgaps: false,
+      line: { color: colour(curve.side), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" },
+      hovertemplate: "%{y:.4g}",
+    };
+  };
+  const layout = () => {
+    const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, automargin: true, color: css("--soft") };
+    return {
+      margin: { l: 40, r: 8, t: 8, b: 34 }, showlegend: false, hovermode: "x unified",
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
+      hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
+      xaxis: { ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 } },
+      yaxis: axis,
+    };
+  };
+  const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "");
+  const draw = (box) => {
+    const { panel, section } = drawn.get(box);
+    box.querySelector("h3 span").textContent = unitOf(panel, section);
+    plotly().react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(),
+      { responsive: true, displayModeBar: false });
+    box.dataset.drawn = "yes";
+  };
+  const redraw = () => { for (const box of drawn.keys()) if (box.dataset.drawn) draw(box); };
+
+  const soon = new IntersectionObserver((seen) => {
+    for (const one of seen) if (one.isIntersecting) { soon.unobserve(one.target); draw(one.target); }
+  }, { rootMargin: "300px" });
+
+  for (const grid of document.querySelectorAll(".panels")) {
+    const section = data.sections[Number(grid.dataset.section)];
+    if (section.panels.some((p) => p.curves.some((c) => c.side))) {
+      const key = document.createElement("p");
+      key.className = "key";
+      for (const side of ["r", "l"]) {
+        const one = document.createElement("span"), line = document.createElement("i");
+        line.style.borderTopColor = `var(--${said[side]})`;
+        if (side === "l") line.style.borderTopStyle = "dashed";
+        one.append(line, said[side]);
+        key.append(one);
+      }
+      grid.before(key);
+    }
+    for (const panel of section.panels) {
+      const box = document.createElement("div"), head = document.createElement("h3"), unit = document.createElement("span");
+      const plot = document.createElement("div");
+      box.className = "panel"; plot.className = "plot";
+      head.textContent = panel.title;
+      unit.textContent = panel.unit;
+      head.append(unit);
+      box.append(head, plot);
+      box.dataset.names = (panel.title + " " + panel.curves.map((c) => c.name).join(" ")).toLowerCase();
+      drawn.set(box, { panel, section });
+      grid.append(box);
+      soon.observe(box);
+    }
+    const filter = grid.closest("section").querySelector(".filter");
+    filter?.addEventListener("input", () => {
+      for (const box of grid.children) box.hidden = !box.dataset.names.includes(filter.value.trim().toLowerCase());
+    });
+  }
+
+  // --- scene ---------------------------------------------------------------------------------------------------------
+  const scene = JSON.parse(document.getElementById("scene-data").textContent);
+  const frame = document.querySelector("#scene iframe");
+  if (frame && scene) {
+    new IntersectionObserver((seen, watch) => {
+      if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); frame.srcdoc = scene; }
+    }, { rootMargin: "600px" }).observe(frame);
+  }
+
+  // --- buttons and keys ----------------------------------------------------------------------------------------------
+  const toggle = (id, field) => {
+    const button = document.getElementById(id);
+    if (!button) return;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      state[field] = !state[field];
+      button.setAttribute("aria-pressed", String(state[field]));
+      redraw();
+    });
+  };
+  toggle("axis", "percent");
+  toggle("per-mass", "perMass");
+  document.getElementById("theme").addEventListener("click", () => {
+    const next = root.dataset.theme === "dark" ? "light" : "dark";
+    try { localStorage.setItem("musculo-theme", next); } catch { /* a page from a file may have no storage */ }
+    setTheme(next);
+  });
+  const drawAll = () => { for (const box of drawn.keys()) if (!box.dataset.drawn) { soon.unobserve(box); draw(box); } };
+  document.getElementById("print").addEventListener("click", () => { drawAll(); setTimeout(() => print(), 300); });
+  addEventListener("beforeprint", drawAll);
+  const parts = [...document.querySelectorAll("main > section")];
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /input|textarea/i.test(event.target.tagName)) return;
+    const press = { c: "axis", k: "per-mass", d: "theme" }[event.key];
+    if (press) document.getElementById(press)?.click();
+    const step = { j: 1, n: 1, p: -1 }[event.key] || 0;
+    if (step) {
+      const tops = parts.map((s) => s.getBoundingClientRect().top - 80);
+      const here = tops.filter((top) => top < 5).length - 1;
+      const next = parts[Math.min(parts.length - 1, Math.max(0, here + step))];
+      next.scrollIntoView();
+      next.focus({ preventScroll: true });
+    }
+  });
+  const where = new IntersectionObserver((seen) => {
+    for (const one of seen) {
+      document.querySelector(`nav a[href="#${one.target.id}"]`)?.classList.toggle("here", one.isIntersecting);
+    }
+  }, { rootMargin: "-30% 0px -60% 0px" });
+  for (const part of parts) where.observe(part);
+
+  root.dataset.theme = wanted() || (dark.matches ? "dark" : "light");
+})();

@@ -1,0 +1,180 @@
+"""A report says what is in a folder, how good it is, and shows names as text."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from musculo import (
+    Body,
+    Coordinate,
+    FreeJoint,
+    InvalidInput,
+    Model,
+    Muscle,
+    Path,
+    PathPoint,
+    PinJoint,
+    Table,
+    write_osim,
+    write_storage,
+)
+from musculo.report import Check, Curve, Light, Panel, Report, Section, report_of_folder, write_report
+from musculo.report.contents import panels_by_name, side_of, without_side
+from musculo.report.page import page, thinned
+
+TIME = np.linspace(0.0, 1.0, 51)
+
+
+def model(muscle="m_r"):
+    path = Path((PathPoint("a", "pelvis", (0.0, 0.1, 0.0)), PathPoint("b", "leg", (0.02, -0.2, 0.0))))
+    return Model(
+        "walker",
+        (Body("pelvis", 10.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0)), Body("leg", 5.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0))),
+        (
+            FreeJoint("base", "ground", "pelvis", tuple(Coordinate(n) for n in ("rx", "ry", "rz", "tx", "ty", "tz"))),
+            PinJoint("hip_r", "pelvis", "leg", (Coordinate("hip_flexion_r", range=(-1.0, 1.0)),)),
+        ),
+        forces=(Muscle(muscle, "Thelen2003Muscle", path=path),),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Results of a made-up run: marker errors of 25 mm, a reserve that gives 8 of 100 N m, a muscle at its limit."""
+    write_osim(model(), tmp_path / "walker.osim")
+    swing = np.zeros((51, 7))
+    swing[:, 6] = 30.0 * np.sin(2.0 * np.pi * TIME)
+    names = ("rx", "ry", "rz", "tx", "ty", "tz", "hip_flexion_r")
+    write_storage(Table(TIME, names, swing, degrees=True, name="Coordinates"), tmp_path / "ik.mot")
+    errors = np.column_stack((np.full(51, 0.1), np.full(51, 0.025), np.full(51, 0.03)))
+    columns = ("total_squared_error", "marker_error_RMS", "marker_error_max")
+    write_storage(Table(TIME, columns, errors), tmp_path / "walk_ik_marker_errors.sto")
+    write_storage(Table(TIME, ("hip_flexion_r_moment",), np.full((51, 1), 100.0)), tmp_path / "id.sto")
+    activation = np.column_stack((np.ones(51), np.zeros(51)))
+    acting = ("m_r", "reserve_hip_flexion_r")
+    write_storage(Table(TIME, acting, activation), tmp_path / "walk_StaticOptimization_activation.sto")
+    forces = np.column_stack((np.full(51, 500.0), np.full(51, 8.0)))
+    write_storage(Table(TIME, acting, forces), tmp_path / "walk_StaticOptimization_force.sto")
+    load = [f"hip_r_on_leg_in_ground_{c}" for c in ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")]
+    write_storage(Table(TIME, load, np.full((51, 9), 3.0)), tmp_path / "walk_JointReaction_ReactionLoads.sto")
+    record = {
+        "tool": "InverseKinematicsTool",
+        "inputs": {str(tmp_path / "walker.osim"): "abc"},
+        "results": {str(tmp_path / "ik.mot"): "def"},
+        "notes": ["a note <b>"],
+        "troubles": [],
+    }
+    (tmp_path / "ik.musculo.json").write_text(json.dumps(record))
+    return tmp_path
+
+
+def lights(report):
+    return {check.title: check.light for check in report.checks}
+
+
+def test_a_folder_is_judged(folder):
+    report = report_of_folder(folder)
+    found = lights(report)
+    assert found["Runs"] is Light.GOOD
+    assert found["Marker errors, root mean square"] is Light.LOOK
+    assert found["Marker errors, largest"] is Light.GOOD
+    assert found["Muscles at their limit"] is Light.BAD
+    assert found["Reserves"] is Light.LOOK
+    assert report.light is Light.BAD
+    assert report.mass == pytest.approx(15.0)
+
+
+def test_sections_hold_the_numbers(folder):
+    report = report_of_folder(folder)
+    sections = {section.title: section for section in report.sections}
+    (angle,) = sections["Joint angles"].panels
+    assert (angle.title, angle.unit, angle.curves[0].side) == ("hip flexion", "°", "r")
+    assert angle.curves[0].values.max() == pytest.approx(30.0, abs=0.1)
+    (power,) = sections["Joint powers"].panels
+    rate = np.radians(30.0) * 2.0 * np.pi * np.cos(2.0 * np.pi * TIME)
+    # a spline knows less of the ends
+    np.testing.assert_allclose(power.curves[0].values[5:-5], 100.0 * rate[5:-5], atol=0.05)
+    assert [p.title for p in sections["Muscle forces"].panels] == ["m"]
+    assert len(sections["Joint reactions"].panels) == 6
+    assert "a note <b>" in report.notes
+
+
+def test_troubles_are_red(folder):
+    record = json.loads((folder / "ik.musculo.json").read_text()) | {"troubles": ["3 frames did not converge"]}
+    (folder / "ik.musculo.json").write_text(json.dumps(record))
+    assert lights(report_of_folder(folder))["Not everything was solved"] is Light.BAD
+
+
+def test_what_cannot_be_read_is_named(folder):
+    (folder / "broken.sto").write_text("nonsense")
+    (folder / "broken.musculo.json").write_text("[1")
+    found = [check.found for check in report_of_folder(folder).checks if check.title == "Files"]
+    assert "broken.sto" in found[0]
+    assert "broken.musculo.json" in found[0]
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    with pytest.raises(InvalidInput, match="holds no motion"):
+        report_of_folder(tmp_path)
+    with pytest.raises(InvalidInput, match="is no folder"):
+        report_of_folder(tmp_path / "missing")
+
+
+def test_names_are_text_on_the_page():
+    evil = "</script><script>alert(1)</script><!--<script>"
+    curve = Curve(evil, TIME, TIME)
+    report = Report(
+        evil,
+        (Check(evil, evil, Light.BAD, evil),),
+        (Section(evil, (Panel(evil, evil, (curve,)),), evil),),
+        (evil,),
+        ((evil, evil),),
+        scene=f"<html>{evil}</html>",
+    )
+    html = page(report)
+    assert "alert(1)</script>" not in html
+    assert html.count("<script") == html.count("</script>")
+    data = re.search(r'id="data">(.*?)</script>', html, re.DOTALL).group(1)
+    assert json.loads(data)["sections"][0]["panels"][0]["curves"][0]["name"] == evil
+
+
+def test_long_curves_keep_ends_and_peaks():
+    time = np.linspace(0.0, 10.0, 100_000)
+    values = np.sin(time)
+    values[51_234], values[70_001] = 9.0, np.nan
+    t, y = thinned(time, values)
+    assert len(t) < 2000
+    assert (t[0], t[-1]) == (0.0, 10.0)
+    assert np.nanmax(y) == 9.0
+    assert (np.diff(t) > 0.0).all()
+
+
+def test_big_trials_make_small_files(tmp_path):
+    time = np.linspace(0.0, 100.0, 10_000)
+    values = np.random.default_rng(1).normal(size=(10_000, 100))
+    names = [f"muscle{k}_{side}" for k in range(50) for side in "rl"]
+    panels = panels_by_name(time, names, values, "N")
+    assert len(panels) == 50
+    sections = tuple(Section(title, panels) for title in ("activations", "forces", "angles"))
+    write_report(tmp_path / "big.html", Report("big", sections=sections))
+    assert (tmp_path / "big.html").stat().st_size < 15e6
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "shown"),
+    [
+        ("hip_flexion_r", "r", "hip flexion"),
+        ("hip_l_on_femur_l_in_femur_l_fx", "l", "hip on femur in femur fx"),
+        ("pelvis_list", "", "pelvis list"),
+        ("R_knee", "r", "knee"),
+        ("r_to_l", "", "r to l"),
+        ("lumbar_extension", "", "lumbar extension"),
+    ],
+)
+def test_sides_of_names(name, side, shown):
+    assert side_of(name) == side
+    assert without_side(name) == shown
