@@ -23,5 +23,5 @@ def data_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def leg() -> Model:
-    """The planar leg of `musculo demo`."""
+    """The planar leg that ships with the package."""
     return read_osim(MODEL_FILE)

@@ -31,6 +31,7 @@ LAYERS = (
     "absolute",
     "simulation",
     "analyses",
+    "tools",
     "trajectory",
     "replications",
     "viewer",

@@ -31,6 +31,7 @@ _HOME = {
     "musculo.io.force_set": ("read_force_set", "with_force_sets"),
     "musculo.io.markers": ("read_markers",),
     "musculo.io.netcdf": ("read_netcdf", "write_netcdf"),
+    "musculo.io.orientations": ("read_orientations", "write_orientations"),
     "musculo.io.setup": (
         "AnalyzeSetup",
         "InverseDynamicsSetup",
@@ -45,6 +46,7 @@ _HOME = {
     "musculo.results.force_plates": ("ForcePlate", "plates_to_table"),
     "musculo.results.labelled": ("labelled",),
     "musculo.results.markers": ("Markers",),
+    "musculo.results.orientations": ("Orientations",),
     "musculo.results.provenance": ("Provenance",),
     "musculo.results.recording": ("Recording",),
     "musculo.results.table": ("Table",),
@@ -56,7 +58,14 @@ _HOME = {
     "musculo.model.model": ("Model",),
     "musculo.model.body": ("Body", "Marker", "Placement"),
     "musculo.model.coordinate": ("Coordinate",),
-    "musculo.model.constraint": ("CoordinateCoupler",),
+    "musculo.model.constraint": (
+        "ConstantDistanceConstraint",
+        "CoordinateCoupler",
+        "EquationConstraint",
+        "PointConstraint",
+        "PointOnLineConstraint",
+        "WeldConstraint",
+    ),
     "musculo.model.joints": (
         "Axis",
         "BallJoint",
@@ -75,6 +84,9 @@ _HOME = {
         "WeldJoint",
     ),
     "musculo.embedding.embedding": ("embedding_of",),
+    "musculo.embedding.fitted": ("Fitted",),
+    "musculo.embedding.molecule": ("Molecule",),
+    "musculo.embedding.projection": ("Projection",),
     "musculo.embedding.quaternions": ("change_coordinates", "with_quaternions"),
     "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
     "musculo.dynamics.poses": ("Kinematics", "kinematics"),
@@ -86,19 +98,35 @@ _HOME = {
         "joint_reactions",
         "mass_matrix",
     ),
+    "musculo.dynamics.constraints": ("ConstrainedMotion", "constrained_acceleration", "constraint_residuals"),
     "musculo.dynamics.forward": ("forward_dynamics",),
+    "musculo.simulation.constrained": ("constraint_drift", "project_position", "project_velocity"),
     "musculo.muscle.activation": ("activation_rate",),
     "musculo.muscle.capacity": ("active_force_capacity",),
     "musculo.muscle.curves": ("muscle_curves",),
     "musculo.muscle.geometry": ("PathGeometry", "STATUSES", "muscle_geometry", "path_geometry"),
     "musculo.muscle.moment_arm_derivatives": ("moment_arm_derivatives",),
     "musculo.muscle.path_forces": ("path_generalized_forces", "path_tensions"),
+    "musculo.muscle.path_wrenches": ("PathWrenches", "path_wrenches"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
     "musculo.analyses.static_optimisation": ("StaticOptimum", "static_optimisation"),
-    "musculo.analyses.marker_placement": ("PlacedMarkers", "place_markers"),
+    "musculo.analyses.muscle_analysis": ("MuscleAnalysis", "muscle_analysis"),
+    "musculo.analyses.marker_placement": ("MovedMarkers", "PlacedMarkers", "move_markers", "place_markers"),
+    "musculo.analyses.sensor_placement": ("PlacedSensors", "place_sensors"),
+    "musculo.analyses.setup_tasks": ("tasks_of_setup",),
     "musculo.analyses.scale_factors": ("ScaleFactors", "factors_of_setup", "scale_factors"),
     "musculo.analyses.scaling": ("scale_model",),
+    "musculo.analyses.joint_loads": ("JointLoads", "joint_loads"),
+    "musculo.analyses.body_kinematics": (
+        "BodyKinematics",
+        "PointKinematics",
+        "body_kinematics",
+        "point_kinematics",
+    ),
     "musculo.analyses.inverse_kinematics": ("InverseKinematics", "inverse_kinematics"),
+    "musculo.analyses.motion": ("Motion", "motion_of"),
+    "musculo.tools.result": ("ToolResult",),
+    "musculo.tools.run": ("run_setup",),
     "musculo.dynamics.energy": (
         "center_of_mass",
         "kinetic_energy",
@@ -110,6 +138,7 @@ _HOME = {
     "musculo.model.path": ("ConditionalPathPoint", "MovingPathPoint", "Path", "PathPoint", "PathWrap"),
     "musculo.model.wrap": ("WrapCylinder", "WrapEllipsoid", "WrapSphere", "WrapTorus"),
     "musculo.model.path_force": ("Ligament", "PathActuator", "PathSpring"),
+    "musculo.viewer": ("Scene", "view"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -119,15 +148,20 @@ __all__ = [
     "Axis",
     "BallJoint",
     "Body",
+    "BodyKinematics",
     "ConditionalPathPoint",
+    "ConstantDistanceConstraint",
+    "ConstrainedMotion",
     "Coordinate",
     "CoordinateCoupler",
     "CustomJoint",
     "CylindricalJoint",
     "EllipsoidJoint",
+    "EquationConstraint",
     "ExternalForce",
     "ExternalLoad",
     "ExternalLoads",
+    "Fitted",
     "ForcePlate",
     "FreeJoint",
     "GimbalJoint",
@@ -138,40 +172,55 @@ __all__ = [
     "InverseKinematics",
     "InverseKinematicsSetup",
     "Joint",
+    "JointLoads",
     "Kinematics",
     "Ligament",
     "Marker",
     "Markers",
     "Measurement",
     "Model",
+    "Molecule",
+    "Motion",
+    "MovedMarkers",
     "MovingPathPoint",
     "Muscle",
+    "MuscleAnalysis",
     "MuscleCurve",
     "MusculoError",
     "NaturalSpline",
+    "Orientations",
     "Path",
     "PathActuator",
     "PathGeometry",
     "PathPoint",
     "PathSpring",
     "PathWrap",
+    "PathWrenches",
     "PinJoint",
     "PlacedMarkers",
+    "PlacedSensors",
     "Placement",
     "PlanarJoint",
+    "PointConstraint",
+    "PointKinematics",
+    "PointOnLineConstraint",
+    "Projection",
     "Provenance",
     "Recording",
     "ScaleFactors",
     "ScaleSetup",
     "ScapulothoracicJoint",
+    "Scene",
     "ScrewJoint",
     "SingularSystem",
     "SliderJoint",
     "StaticOptimum",
     "Table",
+    "ToolResult",
     "UniversalJoint",
     "UnknownName",
     "Unsupported",
+    "WeldConstraint",
     "WeldJoint",
     "WrapCylinder",
     "WrapEllipsoid",
@@ -181,8 +230,12 @@ __all__ = [
     "activation_rate",
     "active_force_capacity",
     "bias_forces",
+    "body_kinematics",
     "center_of_mass",
     "change_coordinates",
+    "constrained_acceleration",
+    "constraint_drift",
+    "constraint_residuals",
     "coordinate_rates",
     "embedding_of",
     "events_from_force",
@@ -192,6 +245,7 @@ __all__ = [
     "gravity_forces",
     "inverse_dynamics",
     "inverse_kinematics",
+    "joint_loads",
     "joint_reactions",
     "kinematics",
     "kinetic_energy",
@@ -200,6 +254,9 @@ __all__ = [
     "mass_matrix",
     "moment_arm_derivatives",
     "momentum",
+    "motion_of",
+    "move_markers",
+    "muscle_analysis",
     "muscle_curves",
     "muscle_equilibrium",
     "muscle_force",
@@ -207,14 +264,20 @@ __all__ = [
     "path_generalized_forces",
     "path_geometry",
     "path_tensions",
+    "path_wrenches",
     "place_markers",
+    "place_sensors",
     "plates_to_table",
+    "point_kinematics",
     "potential_energy",
+    "project_position",
+    "project_velocity",
     "read_c3d",
     "read_external_loads",
     "read_force_set",
     "read_markers",
     "read_netcdf",
+    "read_orientations",
     "read_osim",
     "read_setup",
     "read_storage",
@@ -222,28 +285,39 @@ __all__ = [
     "read_trc",
     "resample",
     "residual_cutoff",
+    "run_setup",
     "scale_factors",
     "scale_model",
     "smoothing_spline",
     "speeds_from_rates",
     "static_optimisation",
+    "tasks_of_setup",
     "time_derivative",
     "total_mass",
+    "view",
     "with_force_sets",
     "with_quaternions",
     "write_external_loads",
     "write_netcdf",
+    "write_orientations",
     "write_osim",
     "write_storage",
     "write_trc",
 ]
 
 if TYPE_CHECKING:
+    from musculo.analyses.body_kinematics import BodyKinematics, PointKinematics, body_kinematics, point_kinematics
     from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
-    from musculo.analyses.marker_placement import PlacedMarkers, place_markers
+    from musculo.analyses.joint_loads import JointLoads, joint_loads
+    from musculo.analyses.marker_placement import MovedMarkers, PlacedMarkers, move_markers, place_markers
+    from musculo.analyses.motion import Motion, motion_of
+    from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
     from musculo.analyses.scale_factors import ScaleFactors, factors_of_setup, scale_factors
     from musculo.analyses.scaling import scale_model
+    from musculo.analyses.sensor_placement import PlacedSensors, place_sensors
+    from musculo.analyses.setup_tasks import tasks_of_setup
     from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+    from musculo.dynamics.constraints import ConstrainedMotion, constrained_acceleration, constraint_residuals
     from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass
     from musculo.dynamics.external import ExternalLoad
     from musculo.dynamics.forward import forward_dynamics
@@ -256,6 +330,9 @@ if TYPE_CHECKING:
     )
     from musculo.dynamics.poses import Kinematics, kinematics
     from musculo.embedding.embedding import embedding_of
+    from musculo.embedding.fitted import Fitted
+    from musculo.embedding.molecule import Molecule
+    from musculo.embedding.projection import Projection
     from musculo.embedding.quaternions import change_coordinates, with_quaternions
     from musculo.embedding.rates import coordinate_rates, speeds_from_rates
     from musculo.errors import (
@@ -273,6 +350,7 @@ if TYPE_CHECKING:
     from musculo.io.force_set import read_force_set, with_force_sets
     from musculo.io.markers import read_markers
     from musculo.io.netcdf import read_netcdf, write_netcdf
+    from musculo.io.orientations import read_orientations, write_orientations
     from musculo.io.setup import (
         AnalyzeSetup,
         InverseDynamicsSetup,
@@ -284,7 +362,14 @@ if TYPE_CHECKING:
     from musculo.io.storage import read_storage, write_storage
     from musculo.io.trc import read_trc, write_trc
     from musculo.model.body import Body, Marker, Placement
-    from musculo.model.constraint import CoordinateCoupler
+    from musculo.model.constraint import (
+        ConstantDistanceConstraint,
+        CoordinateCoupler,
+        EquationConstraint,
+        PointConstraint,
+        PointOnLineConstraint,
+        WeldConstraint,
+    )
     from musculo.model.coordinate import Coordinate
     from musculo.model.force import Muscle, MuscleCurve
     from musculo.model.joints import (
@@ -316,10 +401,12 @@ if TYPE_CHECKING:
     from musculo.muscle.geometry import STATUSES, PathGeometry, muscle_geometry, path_geometry
     from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
     from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+    from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
     from musculo.results.external_loads import ExternalForce, ExternalLoads
     from musculo.results.force_plates import ForcePlate, plates_to_table
     from musculo.results.labelled import labelled
     from musculo.results.markers import Markers
+    from musculo.results.orientations import Orientations
     from musculo.results.provenance import Provenance
     from musculo.results.recording import Recording
     from musculo.results.table import Table
@@ -327,6 +414,10 @@ if TYPE_CHECKING:
     from musculo.signals.lowpass import lowpass
     from musculo.signals.natural import NaturalSpline, resample, smoothing_spline, time_derivative
     from musculo.signals.residual import residual_cutoff
+    from musculo.simulation.constrained import constraint_drift, project_position, project_velocity
+    from musculo.tools.result import ToolResult
+    from musculo.tools.run import run_setup
+    from musculo.viewer import Scene, view
 
 
 def __getattr__(name: str) -> Any:

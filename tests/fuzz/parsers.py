@@ -36,6 +36,7 @@ from musculo import (
     read_external_loads,
     read_force_set,
     read_netcdf,
+    read_orientations,
     read_osim,
     read_setup,
     read_storage,
@@ -44,6 +45,8 @@ from musculo import (
     write_trc,
 )
 from musculo.demo import MODEL_FILE
+from musculo.io.meshes import read_mesh
+from support import mesh_files
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
 from support.setup_files import FORCE_SET, OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
 
@@ -64,6 +67,10 @@ TRC = [
     "100\t100\t3\t2\tmm\t100\t1\t3\nFrame#\tTime\tA\t\t\tB\t\t\n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\n\n"
     "1\t0.00\t1\t2\t3\t4\t5\t6\n2\t0.01\t\t\t\t4\t5\t6\n3\t0.02\t1\t2\t3\n"
 ]
+ORIENTATIONS = (
+    "DataRate=100\nDataType=Quaternion\nversion=3\nOpenSimVersion=4.6\nendheader\ntime\ta_imu\tb_imu\n"
+    "0\t1,0,0,0\t0.5,-0.5,0.5,0.5\n0.01\t0,1e-3,2,3\tnan,nan,nan,nan\n"
+)
 LOADS = (
     '<?xml version="1.0"?>\n<OpenSimDocument Version="30000"><ExternalLoads name="l"><objects>'
     '<ExternalForce name="f"><isDisabled>false</isDisabled><applied_to_body>calcn_r</applied_to_body>'
@@ -186,6 +193,15 @@ def setup_seeds() -> list[bytes]:
     return [SCALE_SETUP.encode(), *(text.encode() for _, text in OLD_SETUPS.values())]
 
 
+def vtp_seeds() -> list[bytes]:
+    """The box in every way of storing arrays."""
+    seeds = [mesh_files.vtp(), mesh_files.vtp(strips=True)]
+    for compressor in mesh_files.COMPRESSORS:
+        seeds += [mesh_files.vtp(form, compressor, header="UInt64") for form in ("binary", "appended")]
+        seeds.append(mesh_files.vtp("appended", compressor, base=False))
+    return seeds
+
+
 class Reader:
     """One reader, the files that it should read, and the name under which it meets a damaged one."""
 
@@ -210,12 +226,16 @@ def readers(folder: Path) -> dict[str, Reader]:
         "storage": Reader(storage, ".sto", [text.encode() for text in STORAGE], {}),
         "mot": Reader(storage, ".mot", [text.encode() for text in STORAGE], {}),
         "trc": Reader(lambda path: read_trc(path).gaps(), ".trc", trc_seeds(folder), {}),
+        "orientations": Reader(lambda path: read_orientations(path).rotation, ".sto", [ORIENTATIONS.encode()], {}),
         "c3d": Reader(read_c3d, ".c3d", c3d_seeds(), {}),
         "external_loads": Reader(loads, ".xml", [LOADS.encode()], {"d.mot": LOADS_DATA.encode()}),
         "netcdf": Reader(read_netcdf, ".nc", netcdf_seeds(folder), {}),
         "force_set": Reader(lambda path: read_force_set(path, leg), ".xml", [FORCE_SET.encode()], {}),
         "setup": Reader(read_setup, ".xml", setup_seeds(), {"tasks.xml": SCALE_TASKS.encode()}),
         "osim": Reader(read_osim, ".osim", [MODEL_FILE.read_bytes()], {}),
+        "vtp": Reader(read_mesh, ".vtp", vtp_seeds(), {}),
+        "obj": Reader(read_mesh, ".obj", [mesh_files.obj(), mesh_files.obj(relative=True)], {}),
+        "stl": Reader(read_mesh, ".stl", [mesh_files.stl_text(), mesh_files.stl_binary(b"box")], {}),
     }
 
 

@@ -96,7 +96,7 @@ def random_poses(model):
         [rng.uniform(low, high, (POSES, len(low))), rng.uniform(low - out, high + out, (POSES, len(low)))]
     )
     e = embedding_of(model)
-    q = q if e.unsolved else e.coordinates(e.independent(q))
+    q = q if e.loops else e.coordinates(e.independent(q))
     return q, rng.normal(size=(len(q), len(model.speed_names)))
 
 
@@ -106,7 +106,7 @@ def arms_of(model, geometry, theirs):
     order = [list(theirs["coordinates"]).index(name) for name in model.coordinate_names]
     columns = [model.coordinate_names.index(name) for name in e.speed_names]
     arms = theirs["moment_arm"][:, :, order][:, :, columns]
-    if not e.unsolved:
+    if not e.loops:
         return geometry.moment_arm_independent[::EVERY], arms
     G = theirs["G"][:, :, order]
     projector = np.eye(len(order)) - np.linalg.pinv(G, rcond=1e-10) @ G

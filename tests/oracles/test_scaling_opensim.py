@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
 from musculo import ScaleSetup, Unsupported, read_osim, read_setup, read_storage, read_trc, write_osim
-from musculo.analyses.marker_placement import place_markers
+from musculo.analyses.marker_placement import move_markers
 from musculo.analyses.scale_factors import factors_of_setup
 from musculo.analyses.scaling import scale_model
 from musculo.functions import Function
@@ -185,7 +185,7 @@ def test_markers_are_placed_where_the_scale_tool_puts_them(tool):
         for joint in scaled.joints
         for name in joint.coordinate_names
     ]
-    ours = place_markers(scaled, q, markers, time_range=setup.placer.time_range)
+    ours = move_markers(scaled, q, markers, time_range=setup.placer.time_range)
     assert set(ours.dropped) == set(scaled.marker_names) - set(markers.names)
     assert ours.model.marker_names == placed.marker_names
     # The pose is printed with eight decimals, and the farthest marker is some two metres from the root.

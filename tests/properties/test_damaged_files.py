@@ -13,7 +13,21 @@ from fuzz import parsers
 from musculo import InvalidFile
 
 SECONDS = float(os.environ.get("MUSCULO_FUZZ_SECONDS", "2"))
-READERS = ("storage", "mot", "trc", "c3d", "external_loads", "netcdf", "force_set", "setup", "osim")
+READERS = (
+    "storage",
+    "mot",
+    "trc",
+    "orientations",
+    "c3d",
+    "external_loads",
+    "netcdf",
+    "force_set",
+    "setup",
+    "osim",
+    "vtp",
+    "obj",
+    "stl",
+)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -1,29 +1,15 @@
-"""The OpenSim side of comparisons of set-up files and scaling: a script for a fresh process.
-
-    python opensim_tools.py JOBS.json OUT.pickle
-
-JOBS is a list of [what, arguments...]; OUT is the list of the answers, or of {"error": text}.
-"""
+"""The OpenSim side of comparisons of set-up files and scaling: jobs for a fresh process; see `opensim_process`."""
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+from support import opensim_process
 
-def ask(jobs: list, folder: Path) -> list:
-    """Let OpenSim do the jobs, in a process of its own."""
-    wanted, answer = folder / "jobs.json", folder / "answers.pickle"
-    wanted.write_text(json.dumps(jobs))
-    done = subprocess.run(
-        [sys.executable, __file__, str(wanted), str(answer)], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return pickle.loads(answer.read_bytes())
+ask = partial(opensim_process.ask, "opensim_tools")
 
 
 # --- what runs in the other process ----------------------------------------------------------------------------------
@@ -130,20 +116,5 @@ def _numbers(o, model):
     return found
 
 
-def main(jobs: str, target: str) -> None:
-    import opensim
-
-    opensim.Logger.setLevelString("off")
-    answers = []
-    for what, *arguments in json.loads(Path(jobs).read_text()):
-        try:
-            answers.append(globals()[f"_{what}"](opensim, *arguments))
-        except RuntimeError as error:
-            answers.append({"error": str(error)})
-    Path(target).write_bytes(pickle.dumps(answers))
-    # OpenSim may crash while it takes itself apart.
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    opensim_process.answer(globals(), *sys.argv[1:])

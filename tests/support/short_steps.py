@@ -33,8 +33,8 @@ def random_poses(model: Model, n: int, rng: np.random.Generator, spread: float =
     e = embedding_of(model)
     q_0 = e.default_pose()
     low, high = np.array([c.range for c in model.coordinates]).T
-    q = q_0 + (rng.uniform(low, high, (n, len(q_0))) - q_0) * (spread if not e.unsolved else 0.3 * spread)
-    return q if e.unsolved else e.coordinates(e.independent(q))
+    q = q_0 + (rng.uniform(low, high, (n, len(q_0))) - q_0) * (spread if not e.loops else 0.3 * spread)
+    return q if e.loops else e.coordinates(e.independent(q))
 
 
 def length_slopes(model: Model, q: np.ndarray, h: float, wrapping: str = "geodesic") -> np.ndarray:
@@ -60,7 +60,7 @@ def jumps(
     q_0 = random_poses(model, n, rng)
     d = rng.normal(size=q_0.shape)
     q_1 = q_0 + step * d / np.linalg.norm(d, axis=1)[:, None]
-    q_1 = q_1 if e.unsolved else e.coordinates(e.independent(q_1))
+    q_1 = q_1 if e.loops else e.coordinates(e.independent(q_1))
     g_0, g_1 = path_geometry(model, q_0, wrapping=wrapping), path_geometry(model, q_1, wrapping=wrapping)
     u = speeds_from_rates(model, 0.5 * (q_0 + q_1), q_1 - q_0)
     expected = [np.abs(np.einsum("fpu,fu->fp", g.moment_arm, u)) for g in (g_0, g_1)]

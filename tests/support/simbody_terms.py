@@ -94,3 +94,42 @@ def _outboard(model: Model, body: str) -> list[str]:
     for name in found:
         found += [j.child.body for j in model.joints if j.parent.body == name]
     return found
+
+
+def simbody_load_excess(model: Model, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(force, moment), each (frames, joints, 3) in ground: OpenSim's loads on children less the true ones, same udot.
+
+    A joint's excess alpha turns all bodies outboard of it, and what that needs goes through every joint inboard of
+    them, up to the joint itself and beyond to ground.
+    """
+    force, moment = np.zeros((len(q), len(model.joints), 3)), np.zeros((len(q), len(model.joints), 3))
+    outboard = {joint.name: set(_outboard(model, joint.child.body)) for joint in model.joints}
+    motion = kinematics(model, q)
+    centers = {
+        joint.name: motion.position(joint.child.body, joint.child.translation).reshape(-1, 3) for joint in model.joints
+    }
+    for source in (j for j in model.joints if isinstance(j, CustomJoint)):
+        alpha_F = np.stack(
+            [
+                angular_excess(
+                    source,
+                    dict(zip(model.coordinate_names, q[f], strict=True)),
+                    dict(zip(model.speed_names, u[f], strict=True)),
+                )
+                for f in range(len(q))
+            ]
+        )
+        if not np.abs(alpha_F).max() > 0:
+            continue
+        R_F = motion.pose(source.parent.body).R @ Pose.from_xyz(source.parent.orientation, (0, 0, 0)).R
+        alpha = np.einsum("fij,fj->fi", R_F, alpha_F)
+        for name in outboard[source.name]:
+            body = model.body(name)
+            R, c = motion.pose(name).R, motion.position(name, body.mass_center)
+            push = body.mass * np.cross(alpha, c - centers[source.name])
+            turn = np.einsum("fij,jk,flk,fl->fi", R, tensor(body.inertia), R, alpha)
+            for k, joint in enumerate(model.joints):
+                if name in outboard[joint.name]:
+                    force[:, k] += push
+                    moment[:, k] += turn + np.cross(c - centers[joint.name], push)
+    return force, moment

@@ -9,7 +9,7 @@ import musculo
 from dynamics_models import assert_allclose, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, UnknownName
 from musculo.functions import Constant, Linear, MultivariatePolynomial, Polynomial, SimmSpline, Sine
-from musculo.model.constraint import CoordinateCoupler, PointConstraint
+from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import BallJoint, PinJoint
 
 # A handful of products in float64.
@@ -166,8 +166,10 @@ def test_parts_of_a_quaternion_cannot_be_driven():
 
 
 def test_loops_are_listed():
-    model = chain(PointConstraint("strut", first_body="b5"))
-    assert musculo.embedding_of(model).unsolved == ("strut",)
+    model = chain(PointConstraint("strut", first_body="b5", enforced=False), UnsupportedConstraint("roll", element="R"))
+    e = musculo.embedding_of(model)
+    assert e.unsolved == ("roll",)
+    assert e.loop_names == ()
 
 
 def test_states_are_checked():

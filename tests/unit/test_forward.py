@@ -9,9 +9,9 @@ import pytest
 
 import musculo
 from dynamics_models import assert_allclose, random_body, random_placement, random_state, random_tree
-from musculo import Body, Coordinate, InvalidInput, Model, Placement, SingularSystem, Unsupported
+from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, SingularSystem, Unsupported
 from musculo.functions import Linear, Sine
-from musculo.model.constraint import CoordinateCoupler, PointConstraint
+from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, GimbalJoint, PinJoint, SliderJoint, WeldJoint
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
@@ -205,9 +205,12 @@ def test_singular_coupled_systems_are_named():
         musculo.forward_dynamics(model, np.zeros(3), np.zeros(3), np.zeros(3))
 
 
-def test_closed_loops_are_refused_by_name():
+def test_what_cannot_be_constrained_is_refused_by_name():
+    rolling = UnsupportedConstraint("roll", element="RollingOnSurfaceConstraint")
+    with pytest.raises(Unsupported, match=r"'roll' is of a kind.*enforced=False"):
+        musculo.forward_dynamics(pendulum(constraints=(rolling,)), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
     loop = PointConstraint("strut", first_body="second", second_body="ground")
-    with pytest.raises(Unsupported, match=r"'strut' closes a loop.*enforced=False"):
+    with pytest.raises(InvalidModel, match=r"loop 'strut' cannot be closed.*stays open by.*enforced=False"):
         musculo.forward_dynamics(pendulum(constraints=(loop,)), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
     off = PointConstraint("strut", enforced=False, first_body="second", second_body="ground")
     musculo.forward_dynamics(pendulum(constraints=(off,)), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])

@@ -24,7 +24,7 @@ from musculo import (
     Placement,
     UnknownName,
     factors_of_setup,
-    place_markers,
+    move_markers,
     read_setup,
     scale_factors,
     scale_model,
@@ -310,7 +310,7 @@ def test_markers_go_where_they_were_seen(model):
     position = np.repeat(musculo.kinematics(wanted, q).markers()[None], 3, axis=0)
     position[1, 1] = np.nan  # a frame in which one was not seen does not count
     trial = Markers([0.0, 0.1, 0.2], wanted.marker_names, position)
-    placed = place_markers(model, q, trial, fixed=["hip"])
+    placed = move_markers(model, q, trial, fixed=["hip"])
     for name in ("top", "knee"):
         assert_allclose(placed.model.marker(name).location, wanted.marker(name).location, atol=1e-12)
         assert placed.moved[name] == pytest.approx(0.01 * math.sqrt(3.0))
@@ -322,10 +322,10 @@ def test_markers_go_where_they_were_seen(model):
 
 def test_markers_that_were_not_recorded_are_dropped_or_kept(model):
     trial = Markers([0.0], ("top",), np.zeros((1, 1, 3)))
-    placed = place_markers(model, np.zeros(3), trial)
+    placed = move_markers(model, np.zeros(3), trial)
     assert placed.model.marker_names == ("top",)
     assert placed.dropped == ("hip", "knee", "ankle")
-    kept = place_markers(model, np.zeros(3), trial, keep_unrecorded=True)
+    kept = move_markers(model, np.zeros(3), trial, keep_unrecorded=True)
     assert kept.model.marker_names == model.marker_names
     assert kept.dropped == ()
 
@@ -333,13 +333,13 @@ def test_markers_that_were_not_recorded_are_dropped_or_kept(model):
 def test_placements_that_cannot_be(model):
     trial = Markers([0.0], ("top",), np.full((1, 1, 3), np.nan))
     with pytest.raises(InvalidInput, match="never seen"):
-        place_markers(model, np.zeros(3), trial)
+        move_markers(model, np.zeros(3), trial)
     with pytest.raises(UnknownName, match="no marker 'toe'"):
-        place_markers(model, np.zeros(3), trial, fixed=["toe"])
+        move_markers(model, np.zeros(3), trial, fixed=["toe"])
     with pytest.raises(InvalidInput, match="one pose"):
-        place_markers(model, np.zeros((2, 3)), trial)
+        move_markers(model, np.zeros((2, 3)), trial)
     with pytest.raises(InvalidInput, match="has no frame"):
-        place_markers(model, np.zeros(3), Markers([], ("top",), np.zeros((0, 1, 3))))
+        move_markers(model, np.zeros(3), Markers([], ("top",), np.zeros((0, 1, 3))))
 
 
 def test_a_pin_has_nothing_to_scale_but_its_frames():

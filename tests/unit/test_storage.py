@@ -121,6 +121,15 @@ def test_gaps_are_kept_and_told(read, gap):
     assert (found.channel, found.frames) == ("a", 1)
 
 
+def test_a_cell_too_few_and_one_too_many_are_not_mixed_up(read):
+    """Rows between tabs are read at once only where every cell holds one number."""
+    with pytest.raises(InvalidFile, match="'2 3' is not a number"):
+        read(HEAD + "time\ta\tb\n0\t\t2\n0.5\t2 3\t4\n")
+    assert np.isnan(read(HEAD + "time\ta\tb\n0\t\t2\n0.5\t3\t4\n").values[0, 0])
+    assert np.isnan(read(HEAD + "time\ta\tb\n0\tnan\t2\n0.5\t3\t4\n").values[0, 0])
+    assert read(HEAD + "time\ta\tb\n0\t1.5D+01\t2\n0.5\t3\t4\n").values[0, 0] == 15.0
+
+
 def test_gaps_at_the_end_of_a_row(read):
     table = read(HEAD + "time\ta\tb\n0\t1\t\n0.5\t\t\n")
     assert_array_equal(np.isnan(table.values), [[False, True], [True, True]])

@@ -120,12 +120,12 @@ def test_info_units_drivers_loops_and_notes(shell, kinds):
     assert motion["along"] == motion["tx"] == "translation"
     assert motion["rx"] == motion["rz"] == "rotation"
     assert motion["drive"] == "mixed"  # a slope of two is no pure rotation, as in OpenSim
-    assert told["constraints"] == [{"name": "loop", "kind": "PointConstraint", "enforced": True, "solved": False}]
+    assert told["constraints"] == [{"name": "loop", "kind": "PointConstraint", "enforced": True, "solved": True}]
     rows = [" ".join(line.split()) for line in shell("info", kinds).out.splitlines()]
     assert "along -10 to 10 m 0.25 m locked at 0.25 m" in rows
     assert f"rx {_degrees(-10)} to {_degrees(10)}° 0° free" in rows
     assert "drive unbounded 0 free" in rows
-    assert "loop PointConstraint closed loop: not solved yet, left open" in rows
+    assert "loop PointConstraint met by construction" in rows
     assert any("watts" in row for row in rows[rows.index("Ignored or changed, and why") :])
 
 

@@ -71,7 +71,7 @@ def test_the_main_line_runs_the_demo(monkeypatch, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "hip_flexion" in capsys.readouterr().out
+    assert "elbow" in capsys.readouterr().out
     stated = re.findall(r"`(musculo-demo/\S+?)`", README)
     assert stated
     assert all((tmp_path / name).exists() for name in stated)

@@ -96,11 +96,16 @@ def left_out(model: Model) -> tuple[str, ...]:
 
 def generalized_force_on_bodies(model: Model, q: FloatArray, force: Force, threads: int | None) -> FloatArray:
     """(frames, n_u): what a unit of force or torque of a point or torque actuator does on every speed."""
-    loads = _point(model, force) if force.kind == "PointActuator" else _torque(model, force)
+    loads = unit_loads(model, force)
     rest = np.zeros((len(q), len(model.speed_names)))
     # The difference of two inverse dynamics at rest is -J^T load.
     with_load = inverse_dynamics(model, q, rest, rest, loads, threads=threads)
     return gravity_forces(model, q, threads=threads) - with_load
+
+
+def unit_loads(model: Model, force: Force) -> list[ExternalLoad]:
+    """What a unit of force or torque of a point or torque actuator does to its bodies."""
+    return _point(model, force) if force.kind == "PointActuator" else _torque(model, force)
 
 
 def _point(model: Model, force: Force) -> list[ExternalLoad]:

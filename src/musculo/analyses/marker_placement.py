@@ -1,38 +1,137 @@
-"""Markers of a model put where those of the subject were, in a pose of which that is known."""
+"""Markers of a model put where those of the subject were in a static trial."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
+from musculo.analyses.inverse_kinematics_starts import Ranges
 from musculo.analyses.scale_factors import TimeRange, time_window
+from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
+from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
+from musculo.io.setup.kinematics import Task
 from musculo.model.body import Marker
 from musculo.model.model import Model
 from musculo.results.markers import Markers
+from musculo.results.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedMarkers:
-    """The model with its markers placed; `moved` is how far each went [m], `dropped` those that were not recorded."""
+class MovedMarkers:
+    """The model with its markers moved; `moved` is how far each went [m], `dropped` those that were not recorded."""
 
     model: Model
     moved: dict[str, float]
     dropped: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class PlacedMarkers(MovedMarkers):
+    """Markers placed by a static trial, and the pose in which they were.
+
+    Args:
+        pose: inverse kinematics of the averaged trial, one frame, with the markers where they were before: `pose.q[0]`
+            are the coordinates, `pose.marker_errors[0]` how far each marker was off, `pose.to_table()` the motion.
+        notes: tasks without effect.
+    """
+
+    pose: InverseKinematics
+    notes: tuple[str, ...] = ()
+
+    @property
+    def q(self) -> FloatArray:
+        """(n,) the coordinates of the static pose [rad, m]."""
+        return self.pose.q[0]
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """How far each marker was from the recorded one before it was moved [m]; NaN where it was not followed."""
+        return dict(zip(self.pose.marker_names, self.pose.marker_errors[0].tolist(), strict=True))
+
+
 def place_markers(
+    model: Model,
+    static_trial: Markers,
+    tasks: Iterable[Task] | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    targets: Mapping[str, tuple[float, float]] | None = None,
+    coordinates: Table | None = None,
+    time_range: TimeRange | None = None,
+    fixed: Iterable[str] = (),
+    keep_unrecorded: bool = False,
+    start: ArrayLike | None = None,
+    respect_ranges: Ranges = "clamped",
+) -> PlacedMarkers:
+    """The model with its markers where the subject's were while it stood still.
+
+    The pose is that of inverse kinematics on the markers' means over the time range; then every marker that is not
+    fixed moves to where it was measured. A marker with a gap in that time does not count for the pose, for its mean is
+    that of other frames than the rest's; it still moves, to the mean of the frames in which it was seen.
+
+    Source:  OpenSim 4.6, `MarkerPlacer::processModel`.
+    Departs: the pose is a minimum to 1e-9, which OpenSim leaves by about 0.1 degrees (accuracy 1e-4); it is sought from
+             other poses than the default one, too.
+
+    Args:
+        model: the scaled model.
+        static_trial: the recording.
+        tasks: of a set-up file (`read_setup(path).placer.tasks`): which markers and coordinates the pose follows.
+        weights: instead of tasks, the weights of markers, as for `inverse_kinematics`; all alike by default.
+        targets: instead of tasks, coordinates to keep near values: name -> (weight, value) [rad, m].
+        coordinates: the table that tasks take values from, at the beginning of the time range.
+        time_range: which part of the trial [s]; all of it by default.
+        fixed: markers that stay, besides those that the model calls so.
+        keep_unrecorded: keep markers that the trial does not have; OpenSim drops them.
+        start: (n,) a pose to begin with; the default one if left out.
+        respect_ranges: as for `inverse_kinematics`.
+
+    Raises:
+        UnknownName: a fixed marker, task or weight of what is not there.
+        InvalidInput: no frame lies in the time range, or the tasks follow nothing.
+    """
+    still = _mean_frame(static_trial, time_range)
+    if tasks is None:
+        asked = SetupTasks(dict(weights) if weights is not None else {}, dict(targets or {}), ())
+        followed = weights
+    else:
+        if weights is not None or targets is not None:
+            raise InvalidInput("tasks are given, and weights or targets too; give either the one or the others")
+        asked = tasks_of_setup(tasks, model, still, coordinates)
+        followed = asked.weights
+    pose = inverse_kinematics(
+        model, still, weights=followed, tasks=asked.tasks, start=start, respect_ranges=respect_ranges, threads=1
+    )
+    found = move_markers(model, pose.q[0], static_trial, fixed, time_range, keep_unrecorded)
+    return PlacedMarkers(found.model, found.moved, found.dropped, pose, asked.notes)
+
+
+def _mean_frame(trial: Markers, time_range: TimeRange | None) -> Markers:
+    """One frame with the means of the markers, NaN where a marker has a gap; at the time of the first frame."""
+    if not len(trial):
+        raise InvalidInput(f"{trial.source or 'the static trial'} has no frame")
+    if time_range is not None:
+        start, end = time_range
+        if not start <= end:
+            raise InvalidInput(f"the time range is {start} to {end} s; its end must not come before its start")
+        trial = trial.between(start, end)
+    return replace(trial, time=trial.time[:1], position=trial.position.mean(axis=0)[None])
+
+
+def move_markers(
     model: Model,
     q: ArrayLike,
     markers: Markers,
     fixed: Iterable[str] = (),
     time_range: TimeRange | None = None,
     keep_unrecorded: bool = False,
-) -> PlacedMarkers:
+) -> MovedMarkers:
     """The model with its markers where the subject's were, in the pose q that the subject held.
 
         p_FoM_F = X_WF(q)^-1 mean(p_WoM_W)     over the frames in which the marker was seen
@@ -43,7 +142,7 @@ def place_markers(
 
     Args:
         model: the scaled model.
-        q: (n,) the pose of the static trial, from inverse kinematics [rad, m].
+        q: (n,) the pose of the static trial [rad, m].
         markers: the static trial.
         fixed: markers that stay, besides those that the model calls so.
         time_range: as for `scale_factors` [s].
@@ -86,4 +185,4 @@ def place_markers(
         x, y, z = (X_WF.R.T @ (seen.mean(axis=0) - X_WF.p)).tolist()
         placed.append(replace(marker, location=(x, y, z)))
         moved[marker.name] = float(np.linalg.norm(np.subtract((x, y, z), marker.location)))
-    return PlacedMarkers(model.replace(markers=tuple(placed)), moved, tuple(dropped))
+    return MovedMarkers(model.replace(markers=tuple(placed)), moved, tuple(dropped))

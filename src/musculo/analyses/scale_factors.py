@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from musculo.analyses.scaling import Factors, checked_factors
+from musculo.analyses.scaling import Factors, checked_factors, default_pose
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.scale import ScaleSetup
 from musculo.model.body import Vec3
@@ -78,7 +77,7 @@ def scale_factors(
     """
     frames = time_window(markers, time_range)
     known = {name: k for k, name in enumerate(model.marker_names)}
-    at = kinematics(model, embedding_of(model).default_pose()).markers() if known else np.zeros((0, 3))
+    at = kinematics(model, default_pose(model)).markers() if known else np.zeros((0, 3))
     factors: dict[str, list[float]] = {name: [1.0, 1.0, 1.0] for name in model.body_names}
     factors |= {name: list(given) for name, given in checked_factors(model, start or {}).items()}
     measured: dict[str, tuple[MeasuredPair, ...]] = {}

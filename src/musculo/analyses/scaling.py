@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Function, Linear, Scaled
@@ -325,7 +326,7 @@ def _with_lengths(generic: Model, scaled: Model, wrapping: str) -> Model:
     ratio = {name: after[name] / length for name, length in before.items() if length > 0.0}
     notes += [
         Note(f"constraint {name!r}", f"/constraintset/{name}", "muscles were scaled at a pose with this loop open")
-        for name in embedding_of(generic).unsolved
+        for name in _loops(generic)
     ]
     return scaled.replace(
         forces=tuple(_stretched(f, ratio[f.name]) if f.name in ratio else f for f in scaled.forces),
@@ -336,8 +337,18 @@ def _with_lengths(generic: Model, scaled: Model, wrapping: str) -> Model:
 def _lengths(model: Model, names: set[str], wrapping: str) -> dict[str, float]:
     """Lengths of some paths at the default pose."""
     measured = model.replace(forces=tuple(f for f in model.forces if f.name in names))
-    geometry = path_geometry(measured, embedding_of(measured).default_pose(), wrapping=wrapping)
+    geometry = path_geometry(measured, default_pose(measured), wrapping=wrapping)
     return dict(zip(geometry.names, geometry.length.tolist(), strict=True))
+
+
+def _loops(model: Model) -> list[str]:
+    return [c.name for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]
+
+
+def default_pose(model: Model) -> FloatArray:
+    """Coordinates (n,) at their default values, couplers kept and loops as they are, as OpenSim's scaling has it."""
+    couplers = tuple(c for c in model.constraints if isinstance(c, CoordinateCoupler))
+    return embedding_of(model.replace(constraints=couplers)).default_pose()
 
 
 def _stretched(force: Force, ratio: float) -> Force:

@@ -177,7 +177,7 @@ def static_optimisation(
     e = embedding_of(model)
     if e.unsolved:
         raise Unsupported(
-            f"constraint {e.unsolved[0]!r} closes a loop, which static optimisation cannot solve yet; "
+            f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed; "
             "switch it off (enforced=False)"
         )
     Q, single = frames_of("q", q, model.coordinate_names)

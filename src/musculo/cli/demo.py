@@ -1,66 +1,123 @@
-"""`musculo demo`: the leg swing as a table, a plot and numbers."""
+"""`musculo demo`: the whole chain on the arm that ships, as a folder of results, a page and a table."""
 
 from __future__ import annotations
 
-import math
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 from rich.padding import Padding
 
 from musculo.cli.console import printing, table
-from musculo.demo.plot import write_plot
-from musculo.demo.swing import LegSwing, leg_swing
+from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
-from musculo.io.storage import write_storage
-from musculo.kernels.jit import cache_folder
+from musculo.kernels.frames import rnea_frames
+from musculo.kernels.hill_frames import equilibrium_packs
+from musculo.kernels.inverse_kinematics import track_frames
+from musculo.kernels.path_frames import geodesic_path_frames
+from musculo.report import report_of_folder, write_report
 
-PLOT, NUMBERS = "leg_swing.html", "leg_swing_moments.sto"
+PAGE = "report.html"
+# What takes longest to compile: if one of them is not there yet, the first run is on.
+_SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
 
 
 def run_demo(folder: Path, quiet: bool) -> None:
-    """Compute the swing, write plot and numbers into `folder`, and print the table."""
+    """Run the chain, write page and results into `folder`, and print the summary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    if not quiet and not any(cache_folder().glob("frames-*/*.nbi")):
-        print("Compiling for this machine: once, about half a minute ...", file=sys.stderr, flush=True)
-    swing = leg_swing()
-    write_storage(swing.table(), folder / NUMBERS)
-    write_plot(folder / PLOT, swing)
+    compiles = not all(_kept(driver) for driver in _SLOW)
+
+    def say(text: str) -> None:
+        if compiles and not quiet:
+            print(f"  {text} ...", file=sys.stderr, flush=True)
+
+    if compiles and not quiet:
+        print("Compiling for this machine: once, two to three minutes. Steps:", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    chain = arm_chain(say=say)
+    seconds = time.perf_counter() - start
+    files = chain.write(folder)
+    title = "An elbow flexes: from markers to muscles"
+    write_report(folder / PAGE, report_of_folder(folder, chain.model, title))
     if not quiet:
-        _print_table(swing, folder)
+        _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
 
 
-def _print_table(swing: LegSwing, folder: Path) -> None:
-    low, high = swing.angles.min(axis=0), swing.angles.max(axis=0)
+def _kept(driver: object) -> bool:
+    """Whether a compiled form of a driver is kept from an earlier run."""
+    folder = Path(driver.stats.cache_path)  # type: ignore[attr-defined]
+    return any(folder.glob(f"*{driver.py_func.__name__}-*.nbi"))  # type: ignore[attr-defined]
+
+
+def _print_summary(chain: ArmChain, folder: Path, files: int, seconds: float) -> None:
+    error, angle_error = 1e3 * chain.kinematics.rms, np.degrees(np.abs(chain.motion.q - chain.truth.q))
+    moment_error = np.abs(chain.moments - chain.true_moments)
+    effort, loads = chain.effort, np.linalg.norm(chain.loads.force, axis=2)
+    strongest = int(effort.activation.max(axis=0).argmax())
+    took = f" It took {seconds:.1f} s." if seconds else ""
     rows = [
         (
-            peak.coordinate,
-            f"{math.degrees(low[k]):.0f} to {math.degrees(high[k]):.0f}°",
-            f"{peak.peak:.2f}",
-            f"{peak.time:.2f}",
-            f"{peak.mean:.2f}",
-        )
-        for k, peak in enumerate(swing.peaks())
+            "inverse kinematics",
+            "marker error, RMS",
+            f"{np.sqrt((error**2).mean()):.2f} mm",
+            f"{1e3 * chain.noise:g} mm noise",
+        ),
+        (
+            "",
+            "elbow, largest error",
+            f"{angle_error[:, 1].max():.2f}°",
+            f"of {np.degrees(np.ptp(chain.truth.q[:, 1])):.0f}°",
+        ),
+        *(
+            (
+                "inverse dynamics" if k == 0 else "",
+                name.replace("_", " "),
+                f"{np.abs(chain.moments[:, k]).max():.2f} N m",
+                f"{moment_error[:, k].max():.2f} N m off by noise",
+            )
+            for k, name in enumerate(chain.model.coordinate_names)
+        ),
+        (
+            "static optimisation",
+            f"{effort.muscles[strongest].replace('_', ' ')}, most active",
+            f"{effort.activation[:, strongest].max():.2f}",
+            f"{effort.force[:, strongest].max():.0f} N",
+        ),
+        (
+            "",
+            "reserves, largest",
+            f"{np.abs(effort.reserve).max():.2f} N m",
+            "all frames solved" if effort.solved else "NOT ALL FRAMES SOLVED",
+        ),
+        *(
+            (
+                "joint loads" if k == 0 else "",
+                name,
+                f"{loads[:, k].max():.0f} N",
+                f"at {chain.motion.time[loads[:, k].argmax()]:.2f} s",
+            )
+            for k, name in enumerate(chain.loads.joints)
+        ),
+        (
+            "muscle analysis",
+            "longest fibre over optimum",
+            f"{chain.muscles.normalized_fiber_length.max():.2f}",
+            chain.muscles.muscles[int(chain.muscles.normalized_fiber_length.max(axis=0).argmax())].replace("_", " "),
+        ),
     ]
-    columns = ("coordinate", "motion", "peak [N m]", "at [s]", "mean [N m]")
-    largest = max(abs(peak.peak) for peak in swing.peaks())
     with printing() as out:
         out.print(
-            f"A leg of {sum(b.mass for b in swing.model.bodies[1:]):.1f} kg swings for {swing.time[-1]:.1f} s "
-            f"({len(swing.time)} frames). The moments it takes:"
+            f"An elbow flexes by 90 degrees in a second: {len(chain.markers)} frames of {len(chain.markers.names)} "
+            f"markers with {1e3 * chain.noise:g} mm of noise, from a model of six muscles.{took}"
         )
         out.print()
-        out.print(Padding(table(columns, rows, columns[1:]), (0, 0, 0, 2), expand=False))
+        out.print(Padding(table(("step", "what", "largest", ""), rows, ("largest",)), (0, 0, 0, 2), expand=False))
         out.print()
-        out.print(
-            f"Check: recursive Newton-Euler against M(q) udot + b(q, u), two different algorithms: "
-            f"they differ by {swing.residual:.0e} N m at most, {swing.residual / largest:.0e} of the largest moment."
-        )
-        out.print()
-        out.print(f"plot     {folder / PLOT}", soft_wrap=True)
-        out.print(f"numbers  {folder / NUMBERS}", soft_wrap=True)
+        out.print(f"page     {folder / PAGE}", soft_wrap=True)
+        out.print(f"results  {files} files in {folder} (.trc, .mot, .sto), which OpenSim reads", soft_wrap=True)

@@ -116,7 +116,7 @@ def _constraints(model: Summary) -> Section:
 def _standing(constraint: Summary) -> str:
     if not constraint["enforced"]:
         return "switched off"
-    return "met by construction" if constraint["solved"] else "closed loop: not solved yet, left open"
+    return "met by construction" if constraint["solved"] else "carried, not enforced"
 
 
 def _muscles(model: Summary) -> Section:

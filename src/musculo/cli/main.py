@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
+from musculo.cli.pipeline import add_commands
 from musculo.errors import MusculoError
 
 app = typer.Typer(
@@ -55,14 +56,107 @@ def info(
 @app.command()
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the plot and the numbers go.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the page and the results go.")
     ] = Path("musculo-demo"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the files and print nothing.")] = False,
 ) -> None:
-    """Swing a leg: a motion in, joint moments out, as a table, a plot (.html) and numbers (.sto)."""
+    """Flex an elbow: markers in; angles, moments, muscle forces and joint loads out, as a page and files."""
     from musculo.cli.demo import run_demo
 
     run_demo(output, quiet)
+
+
+@app.command()
+def reproduce(
+    studies: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME...]", help="Which studies; without one, a list of them.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers and series to this file, too.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            envvar="MUSCULO_DATA",
+            help="Recorded results of OpenSim, in place of what takes it long.",
+        ),
+    ] = None,
+    opensim: Annotated[bool, typer.Option(help="Run OpenSim beside, where it is installed.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+) -> None:
+    """Do a paper's experiment again: its quantities beside those of the paper and of OpenSim."""
+    from musculo.cli.reproduce import run_studies
+
+    run_studies(studies or [], json_file, data, opensim, quiet)
+
+
+@app.command()
+def run(
+    setups: Annotated[list[Path], typer.Argument(metavar="SETUP.xml...", help="Set-up files of OpenSim's tools.")],
+    exact: Annotated[bool, typer.Option("--exact", help="Exact methods in place of OpenSim's own.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where all results go.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Set-ups at a time, in processes.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="Threads of a set-up; all cores.")
+    ] = None,
+    no_compare: Annotated[
+        bool, typer.Option("--no-compare", help="Do not compute how far the exact method is from OpenSim's.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Run even if nothing changed since the last run.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Make one page of each folder of results.")] = False,
+) -> None:
+    """Run OpenSim's scale, inverse kinematics, inverse dynamics and analyze tools: same files, same numbers.
+
+    Exit code 0: all is well; 1: bad input; 3: all is written, but some frames or parts could not be solved.
+    """
+    from musculo.cli.run import Options, run_setups
+
+    options = Options(exact, output, not no_compare, force, threads)
+    raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report))
+
+
+add_commands(app)
+
+
+@app.command()
+def view(
+    model: ModelFile,
+    motion: Annotated[
+        Path | None, typer.Argument(metavar="[MOTION.mot]", help="Coordinates over time; the default pose without.")
+    ] = None,
+    activation: Annotated[
+        Path | None, typer.Option("--activation", metavar="FILE.sto", help="Activations; they colour the muscles.")
+    ] = None,
+    markers: Annotated[
+        Path | None, typer.Option("--markers", metavar="FILE.trc", help="Measured markers (.trc, .c3d, .sto).")
+    ] = None,
+    loads: Annotated[
+        Path | None, typer.Option("--loads", metavar="FILE.xml", help="External loads: ground reaction arrows.")
+    ] = None,
+    reactions: Annotated[
+        Path | None, typer.Option("--reactions", metavar="FILE.sto", help="Joint reactions: arrows at the joints.")
+    ] = None,
+    geometry: Annotated[
+        Path | None,
+        typer.Option("--geometry", metavar="FOLDER", help="Bone meshes (.vtp, .obj, .stl); also $MUSCULO_GEOMETRY."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: a temporary file.")
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page and do not show it.")] = False,
+) -> None:
+    """Look at a model or its motion in the browser: one page that needs no network."""
+    from musculo.cli.view import open_viewer
+
+    open_viewer(model, motion, activation, markers, loads, reactions, geometry, output, not no_open)
 
 
 @app.command()
@@ -79,6 +173,25 @@ def convert(
     from musculo.cli.convert import convert_model
 
     convert_model(source, target, opensim_rounding, force)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A folder of results, ours or OpenSim's.")],
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", metavar="MODEL.osim", help="The model, if no record names it.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: RESULTS/report.html.")
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="Of the page.")] = "",
+    opened: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
+) -> None:
+    """Make one page of a folder of results: was it good, and what came out."""
+    from musculo.cli.report import make_report
+
+    make_report(folder, model, output, title, opened, quiet)
 
 
 def main() -> None:

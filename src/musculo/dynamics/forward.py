@@ -1,4 +1,4 @@
-"""Accelerations from forces, with couplers, locked and prescribed coordinates embedded."""
+"""Accelerations from forces, with couplers, locked and prescribed coordinates and closed loops embedded."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
 from musculo.dynamics.inverse import Device, inverse_dynamics, mass_matrix, on_gpu
 from musculo.dynamics.poses import kinematics
@@ -18,7 +19,7 @@ from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
 
 # A hinge inertia below this part of the articulated inertia it is taken from is rounding, not mass.
-_SINGULAR = 1e-13
+SINGULAR_HINGE = 1e-13
 # Frames of an embedded model done at once: each holds its Jacobian and mass matrix.
 _CHUNK = 4096
 
@@ -49,15 +50,15 @@ def forward_dynamics(
         device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
 
     Raises:
-        InvalidInput: q or u contradicts a coupler, lock or prescribed motion.
-        SingularSystem: a mass matrix that cannot be inverted; names the joint.
-        Unsupported: the model has closed loops.
+        InvalidInput: q or u contradicts a coupler, lock, loop or prescribed motion.
+        SingularSystem: a mass matrix that cannot be inverted; names the joint. A loop in a singular position.
+        Unsupported: a constraint of a kind that is carried only.
     """
     c, e = compiled(model), embedding_of(model)
     if e.unsolved:
         raise Unsupported(
-            f"constraint {e.unsolved[0]!r} closes a loop, and forward dynamics of closed loops is not there yet; "
-            "switch it off (enforced=False) to compute the open tree"
+            f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed; switch it off "
+            "(enforced=False) to compute without it"
         )
     Q, single = frames_of("q", q, model.coordinate_names)
     U, _ = frames_of("u", u, model.speed_names)
@@ -65,7 +66,8 @@ def forward_dynamics(
     frames = same_frames(q=Q, u=U, tau=T)
     loads, times = listed(external, frames), times_of(time, frames)
     c.check_coordinates(Q)
-    e.check(Q, times)
+    if not e.loops:
+        e.check(Q, times)
     udot = np.empty_like(U)
     step = _CHUNK if e.rules else max(frames, 1)
     for start in range(0, frames, step):
@@ -92,7 +94,12 @@ def _some_frames(
     """udot of some frames; `first` is the number of the first of them, for messages."""
     if not e.rules:
         return _articulated(model, c, e, Q, U, T, np.zeros_like(U), external, threads, device, first)
-    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time)
+    own = None if e.selects or on_gpu(device) else embedded_dynamics(model)
+    if own is not None:
+        return _embedded(model, own, Q, U, T, external, time, threads, first)
+    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time, guess=Q)
+    if e.loops:
+        e.refuse_difference(Q, motion.q, first)
     _check_speeds(model, U, motion.u, first)
     if e.selects:
         return _articulated(model, c, e, Q, U, T, motion.b, external, threads, device, first)
@@ -103,13 +110,43 @@ def _some_frames(
     return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, first)) + motion.b
 
 
+def _embedded(
+    model: Model,
+    own: EmbeddedDynamics,
+    Q: FloatArray,
+    U: FloatArray,
+    T: FloatArray,
+    external: list[ExternalLoad],
+    time: FloatArray,
+    threads: int | None,
+    first: int,
+) -> FloatArray:
+    slopes, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
+    if embedding_of(model).loops:
+        embedding_of(model).refuse_difference(Q, poses, first)
+    _check_speeds(model, U, speeds, first)
+    wrenches = (
+        node_wrenches(compiled(model), external, len(Q), lambda: kinematics(model, Q, threads=threads))
+        if external
+        else None
+    )
+    udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
+    weak = ~(pivot > SINGULAR_HINGE)
+    if weak.any():
+        frame = int(np.argmax(weak.any(axis=1)))
+        # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
+        rows = [row for row in compiled(model).tree.u_rows if weak[frame, row]]
+        raise _singular(model, model.speed_names[rows[-1]], frame + first)
+    return udot
+
+
 def _check_speeds(model: Model, given: FloatArray, expected: FloatArray, first: int) -> None:
     error = np.abs(given - expected) / (1.0 + np.abs(expected))
     if error.size and error.max() > CONSISTENT:
         frame, column = np.unravel_index(int(error.argmax()), error.shape)
         raise InvalidInput(
             f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame + first}, but its "
-            f"coupler, lock or prescribed motion makes it {expected[frame, column]:.6g}; "
+            f"coupler, lock, loop or prescribed motion makes it {expected[frame, column]:.6g}; "
             "make u with embedding_of(model).motion(z, zu).u"
         )
 
@@ -143,7 +180,7 @@ def _articulated(
     else:
         over_frames(aba_frames, (*inputs, pivot), len(Q), threads)
     solved = prescribed[c.tree.u_rows] == 0
-    weak = ~(pivot > _SINGULAR) & solved
+    weak = ~(pivot > SINGULAR_HINGE) & solved
     if weak.any():
         frame, _ = np.argwhere(weak)[0]
         # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
@@ -168,6 +205,6 @@ def _solve(model: Model, e: Embedding, mass: FloatArray, force: FloatArray, firs
     except np.linalg.LinAlgError:
         for frame, M in enumerate(mass):
             values, vectors = np.linalg.eigh(M)
-            if values[0] <= _SINGULAR * values[-1]:
+            if values[0] <= SINGULAR_HINGE * values[-1]:
                 raise _singular(model, e.speed_names[int(np.argmax(np.abs(vectors[:, 0])))], frame + first) from None
         raise

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
-from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
+from musculo.kernels.frames import crba_frames, kinematics_frames, over_frames, rnea_frames
+from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.model.model import Model
 
 Device = Literal["cpu", "gpu"]
@@ -147,35 +148,66 @@ def joint_reactions(
 ) -> JointReactions:
     """The whole load that each joint transmits during a motion, welds included.
 
-    It is the load of the recursion: all that the joint must carry, drive included (there are no muscles in it).
+    It is the load of the recursion: all that the joint must carry, drive included (there are no muscles in it; see
+    `joint_loads` for those).
 
     Args: as `inverse_dynamics`.
     """
-    c: CompiledModel = compiled(model, merged=False)
     Q, U, A, single = _motion(model, q, u, udot)
     loads = listed(external, len(Q))
-    motion = kinematics(model, Q, threads=threads)
-    wrenches = node_wrenches(c, loads, len(Q), lambda: motion) if loads else _NO_WRENCH
+    wrenches = (
+        node_wrenches(compiled(model, merged=False), loads, len(Q), lambda: kinematics(model, Q, threads=threads))
+        if loads
+        else None
+    )
+    carried = transmitted_loads(model, Q, U, A, wrenches, threads)
+    parts = (carried.force, carried.moment, carried.tau, carried.point)
+    return JointReactions(model.joint_names, *(part[0] if single else part for part in parts))
+
+
+class TransmittedLoads(NamedTuple):
+    """Loads that joints exert on what is outboard of them, at the outboard joint frame, in ground; and all poses."""
+
+    force: FloatArray  # (frames, joints, 3) [N]
+    moment: FloatArray  # (frames, joints, 3) [N m]
+    point: FloatArray  # (frames, joints, 3) origin of the outboard joint frame [m]
+    tau: FloatArray  # (frames, n_u)
+    R: FloatArray  # (frames, nodes, 3, 3) rotations of the nodes of compiled(model, merged=False)
+    p: FloatArray  # (frames, nodes, 3)
+
+
+def transmitted_loads(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    A: FloatArray,
+    wrenches: FloatArray | None,
+    threads: int | None,
+) -> TransmittedLoads:
+    """What joints carry during a motion under given wrenches on the nodes of compiled(model, merged=False).
+
+    `wrenches` (frames, 6 nodes): force, then moment about ground's origin, in ground; None where there are none.
+    """
+    c = compiled(model, merged=False)
     frames, n = len(Q), c.tree.parent.size
-    tau, flat = np.empty_like(U), np.empty((frames, 6 * n))
-    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, flat), frames, threads)
-    node = flat.reshape(frames, n, 2, 3)
-    force, moment = np.empty((frames, len(model.joints), 3)), np.empty((frames, len(model.joints), 3))
-    points = np.empty_like(force)
-    for k, joint in enumerate(model.joints):
-        i = c.joint_node[joint.name]
-        X = c.joint_outboard[joint.name]
-        outboard = joint.parent if c.joint_reversed[joint.name] else joint.child
-        R_WB, p_WB = motion.batch_pose(outboard.body)
-        # the joint's outboard frame O in its body, and the node's frame N from it
-        X_NB = c.body_pose[outboard.body]
-        R_WN = R_WB @ X_NB.R.T
-        p_WN = p_WB - np.einsum("fij,j->fi", R_WN, X_NB.p)
-        p_WO = p_WN + np.einsum("fij,j->fi", R_WN, X.p)
-        t, f = (np.einsum("fij,fj->fi", R_WN, node[:, i, side]) for side in (0, 1))
-        force[:, k] = f
-        moment[:, k] = t - np.cross(p_WO - p_WN, f)
-        points[:, k] = p_WO
-    if single:
-        force, moment, tau, points = force[0], moment[0], tau[0], points[0]
-    return JointReactions(model.joint_names, force, moment, tau, points)
+    tau, flat, places = np.empty_like(U), np.empty((frames, 6 * n)), np.empty((frames, MOTION_ROWS * n))
+    loaded = wrenches is not None
+    given = np.ascontiguousarray(wrenches) if wrenches is not None else _NO_WRENCH
+    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, given, loaded, tau, flat), frames, threads)
+    rest = np.zeros((1, c.n_u))
+    over_frames(kinematics_frames, (c.tree, c.table, Q, rest, rest, False, places, _NO_WRENCH), frames, threads)
+    rows = places.reshape(frames, n, MOTION_ROWS)
+    R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:12]
+    nodes = [c.joint_node[name] for name in model.joint_names]
+    offsets = np.array([c.joint_outboard[name].p for name in model.joint_names]).reshape(-1, 3)
+    # Component by component over (frames, joints): products of so small matrices would mostly be overhead.
+    r = np.moveaxis(rows[:, nodes, :12], 2, 0).copy()
+    t, f = np.moveaxis(flat.reshape(frames, n, 2, 3)[:, nodes], (2, 3), (0, 1)).copy()
+
+    def turned(v: FloatArray) -> FloatArray:
+        return np.stack([r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2] for i in range(3)])
+
+    t, f, a = turned(t), turned(f), turned(offsets.T)
+    about = np.stack([t[i] - a[i - 2] * f[i - 1] + a[i - 1] * f[i - 2] for i in range(3)])
+    force, moment, point = (np.ascontiguousarray(np.moveaxis(x, 0, 2)) for x in (f, about, r[9:] + a))
+    return TransmittedLoads(force, moment, point, tau, R, p)

@@ -1,1 +1,1 @@
-"""From independent coordinates to all of them: couplers, locked and prescribed coordinates; later, solved loops."""
+"""From independent coordinates to all of them: couplers, locked and prescribed coordinates, closed loops."""

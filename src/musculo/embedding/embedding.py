@@ -2,19 +2,30 @@
 
     q = f(z, t),   u = J zu + c,   udot = J zudot + b,   tau_z = J^T tau,   M_z = J^T M J
 
-Ehsani2023 embeds what other codes constrain: no algebraic equation is left, so nothing drifts.
+Ehsani2023 embeds what other codes constrain: no algebraic equation is left, so nothing drifts. Closed loops are solved
+on the tree and differentiated (`musculo.embedding.loop`); their branch is an input.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.embedding.choice import choose_loops
+from musculo.embedding.collect import collect_rules, sort_rules
+from musculo.embedding.loop import Loop
+from musculo.embedding.looped import Looped
+from musculo.embedding.methods import method_of
+from musculo.embedding.motion import CONSISTENT as CONSISTENT
+from musculo.embedding.motion import Closure, EmbeddedMotion, IntArray
+from musculo.embedding.motion import times_of as times_of
+from musculo.embedding.outcome import refuse_unsolved
+from musculo.embedding.projection import Projection
 from musculo.embedding.rates import (
     TurningJoint,
     angle_rates_inverse,
@@ -23,24 +34,10 @@ from musculo.embedding.rates import (
     quaternion_rates,
     turning_joints,
 )
-from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
-from musculo.errors import InvalidInput, InvalidModel, UnknownName
-from musculo.model.constraint import CoordinateCoupler
+from musculo.embedding.rules import Rule
+from musculo.embedding.variables import LoopMethod
+from musculo.errors import InvalidInput, InvalidModel
 from musculo.model.model import Model
-
-# A frame whose dependent coordinates are further than this from what they depend on is refused [rad, m].
-CONSISTENT = 1e-6
-
-
-class EmbeddedMotion(NamedTuple):
-    """All coordinates of the tree from the independent ones; arrays have the frames first, unless one was given."""
-
-    q: FloatArray  # (frames, n)
-    u: FloatArray  # (frames, n_u)
-    udot: FloatArray  # (frames, n_u)
-    J: FloatArray  # (frames, n_u, n_zu): u = J zu + c
-    c: FloatArray  # (frames, n_u)
-    b: FloatArray  # (frames, n_u): udot = J zudot + b
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +46,28 @@ class Embedding:
 
     model: Model
     rules: tuple[Rule, ...]
-    unsolved: tuple[str, ...]  # enforced constraints that no rule expresses: closed loops
+    unsolved: tuple[str, ...]  # enforced constraints of kinds that are carried only
+    loops: tuple[Loop, ...] = ()  # closed loops, solved by rules of their own
+    branch: FloatArray | None = None  # (n,) a closed pose on the branch that is meant; None without loops
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """The independent coordinates z, in file order."""
         dependent = {rule.dependent for rule in self.rules}
         return tuple(name for name in self.model.coordinate_names if name not in dependent)
+
+    @cached_property
+    def steps(self) -> tuple[tuple[Rule, tuple[str, ...]], ...]:
+        """The rules in order, each with what it determines: the dependents of a loop come together, by its first."""
+        seen: set[int] = set()
+        steps: list[tuple[Rule, tuple[str, ...]]] = []
+        for rule in self.rules:
+            if not isinstance(rule, Looped):
+                steps.append((rule, (rule.dependent,)))
+            elif id(rule.variables) not in seen:
+                seen.add(id(rule.variables))
+                steps.append((rule, rule.variables.loop.dependents))
+        return tuple(steps)
 
     @cached_property
     def _whole(self) -> tuple[TurningJoint, ...]:
@@ -95,6 +107,11 @@ class Embedding:
         """Whether J merely selects: no coordinate follows another one."""
         return not self._partial and not any(rule.inputs for rule in self.rules)
 
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """The constraints that close loops."""
+        return tuple(name for loop in self.loops for name in loop.names)
+
     # --- positions --------------------------------------------------------------------------------------------------
     def independent(self, q: ArrayLike) -> FloatArray:
         """z of q: its independent columns."""
@@ -114,18 +131,60 @@ class Embedding:
         zu = rates[:, [self.model.speed_index(name) for name in self.speed_names]]
         return zu[0] if single else zu
 
-    def coordinates(self, z: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
-        """q = f(z, t): (frames, n) or (n,)."""
+    def coordinates(self, z: ArrayLike, time: ArrayLike = 0.0, guess: ArrayLike | None = None) -> FloatArray:
+        """q = f(z, t): (frames, n) or (n,).
+
+        Args:
+            z: (frames, n_z) or (n_z,) independent coordinates, in the order of `coordinate_names`.
+            time: (frames,) or a number, for prescribed motion [s].
+            guess: (n,) or (frames, n) poses on the branch that is meant, where loops are closed; `branch` by default.
+                The answer depends on z and the guess alone.
+
+        Raises:
+            InvalidInput: a loop cannot be closed at some frame; names it, and how far it closes.
+            SingularSystem: a singular position stands between the guess and z.
+        """
         Z, single = frames_of("z", z, self.coordinate_names)
-        q = self._fill(Z, times_of(time, len(Z)))
+        q = self._fill(Z, times_of(time, len(Z)), self._guess(guess, len(Z)))
         return q[0] if single else q
 
-    def _fill(self, Z: FloatArray, time: FloatArray) -> FloatArray:
+    def closure(self, z: ArrayLike, time: ArrayLike = 0.0, guess: ArrayLike | None = None) -> Closure:
+        """`coordinates` for positions of which some may be out of reach: what was found, and how each frame came out.
+
+        Args: as `coordinates`.
+        """
+        Z, single = frames_of("z", z, self.coordinate_names)
+        status = np.zeros(len(Z), dtype=np.int64)
+        q = self._fill(Z, times_of(time, len(Z)), self._guess(guess, len(Z)), status)
+        return Closure(q[0], status[0]) if single else Closure(q, status)
+
+    def _guess(self, guess: ArrayLike | None, frames: int) -> FloatArray | None:
+        """Poses (frames, n) that pick the branch; None for the embedding's own."""
+        if guess is None or not self.loops:
+            return None
+        Q, single = frames_of("guess", guess, self.model.coordinate_names)
+        if not single and len(Q) != frames:
+            raise InvalidInput(f"guess has {len(Q)} frames and z {frames}; give one pose, or one for each frame")
+        return np.tile(Q, (frames, 1)) if single else Q
+
+    def _fill(
+        self, Z: FloatArray, time: FloatArray, guess: FloatArray | None = None, status: IntArray | None = None
+    ) -> FloatArray:
+        """All coordinates; frames that a loop refuses are noted in `status`, or raise where there is none."""
         q = np.zeros((len(Z), len(self.model.coordinates)))
         q[:, [self.model.coordinate_index(name) for name in self.coordinate_names]] = Z
-        for rule in self.rules:
+        for rule, _ in self.steps:
             x = q[:, [self.model.coordinate_index(name) for name in rule.inputs]]
-            q[:, self.model.coordinate_index(rule.dependent)] = rule.evaluate(x, time).value
+            if not isinstance(rule, Looped):
+                q[:, self.model.coordinate_index(rule.dependent)] = rule.evaluate(x, time).value
+            else:
+                loop = rule.variables.loop
+                found = rule.solve(x, guess)
+                if status is None:
+                    refuse_unsolved(loop, found, x)
+                else:
+                    status[:] = np.where(status == 0, found.status, status)
+                q[:, loop.columns[len(loop.inputs) :]] = found.dependents
         return q
 
     def check(self, q: ArrayLike, time: ArrayLike = 0.0) -> None:
@@ -135,16 +194,19 @@ class Embedding:
             InvalidInput: naming the coordinate, its value, and what it should be.
         """
         Q, _ = frames_of("q", q, self.model.coordinate_names)
-        expected = self._fill(self.independent(Q), times_of(time, len(Q)))
+        self.refuse_difference(Q, self._fill(self.independent(Q), times_of(time, len(Q)), Q))
+
+    def refuse_difference(self, Q: FloatArray, expected: FloatArray, first: int = 0) -> None:
+        """Refuse coordinates that are not as expected; `first` is the number of the first frame."""
         error = np.abs(Q - expected)
         if error.size and error.max() > CONSISTENT:
             frame, column = np.unravel_index(int(error.argmax()), error.shape)
             name = self.model.coordinate_names[column]
             rule = next(rule for rule in self.rules if rule.dependent == name)
             raise InvalidInput(
-                f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame}, but it is {rule.reason} and should "
-                f"be {expected[frame, column]:.6g}; make q with embedding_of(model).coordinates(z), or change the "
-                f"model with model.with_coordinate({name!r}, ...)"
+                f"coordinate {name!r} is {Q[frame, column]:.6g} at frame {frame + first}, but it is {rule.reason} and "
+                f"should be {expected[frame, column]:.6g}; make q with embedding_of(model).coordinates(z), or change "
+                f"the model with model.with_coordinate({name!r}, ...)"
             )
 
     def default_pose(self, time: float = 0.0) -> FloatArray:
@@ -154,7 +216,12 @@ class Embedding:
 
     # --- speeds and accelerations -----------------------------------------------------------------------------------
     def motion(
-        self, z: ArrayLike, zu: ArrayLike, zudot: ArrayLike | None = None, time: ArrayLike = 0.0
+        self,
+        z: ArrayLike,
+        zu: ArrayLike,
+        zudot: ArrayLike | None = None,
+        time: ArrayLike = 0.0,
+        guess: ArrayLike | None = None,
     ) -> EmbeddedMotion:
         """All coordinates, speeds and accelerations, with the maps between them.
 
@@ -162,13 +229,14 @@ class Embedding:
             z: (frames, n_z) or (n_z,) independent coordinates, in the order of `coordinate_names`.
             zu, zudot: independent speeds and their derivatives, in the order of `speed_names`.
             time: (frames,) or a number, for prescribed motion [s].
+            guess: poses on the branch that is meant where loops are closed, as in `coordinates`.
         """
         Z, single = frames_of("z", z, self.coordinate_names)
         U, _ = frames_of("zu", zu, self.speed_names)
         D = np.zeros_like(U) if zudot is None else frames_of("zudot", zudot, self.speed_names)[0]
         frames = same_frames(z=Z, zu=U, zudot=D)
         times = times_of(time, frames)
-        q = self._fill(Z, times)
+        q = self._fill(Z, times, self._guess(guess, frames))
         E, e, qdot, s = self._rates(q, U, times)
         n_u = len(self.model.speed_names)
         J, c, b = np.zeros((frames, n_u, U.shape[1])), np.zeros((frames, n_u)), np.zeros((frames, n_u))
@@ -217,9 +285,12 @@ class Embedding:
                 turn = np.einsum("fij,fj->fi", angle_rates_inverse_dot(q[:, at], rate), rate)
                 s[:, at] = -np.einsum("fij,fj->fi", N, turn)
         qdot = np.einsum("fij,fj->fi", E, zu) + e
-        for rule in self.rules:
+        for rule, _ in self.steps:
             at = [self.model.coordinate_index(name) for name in rule.inputs]
             k = self.model.coordinate_index(rule.dependent)
+            if isinstance(rule, Looped):
+                self._loop_rates(rule, q, zu, E, e, qdot, s)
+                continue
             d = rule.evaluate(q[:, at], time)
             E[:, k] = np.einsum("fj,fjz->fz", d.gradient, E[:, at])
             e[:, k] = np.einsum("fj,fj->f", d.gradient, e[:, at]) + d.rate
@@ -228,12 +299,27 @@ class Embedding:
             s[:, k] = np.einsum("fj,fj->f", d.gradient, s[:, at]) + bend + d.acceleration
         return E, e, qdot, s
 
+    def _loop_rates(
+        self, rule: Looped, q: FloatArray, zu: FloatArray, E: FloatArray, e: FloatArray, qdot: FloatArray, s: FloatArray
+    ) -> None:
+        """Rows of all dependents of a loop in E, e, qdot and s."""
+        loop = rule.variables.loop
+        n = len(loop.inputs)
+        at, own = loop.columns[:n], loop.columns[n:]
+        x, d = q[:, at], q[:, own]
+        gradient, bend = rule.variables.rates(x, d, qdot[:, at])
+        E[:, own] = gradient @ E[:, at]
+        e[:, own] = np.einsum("fdj,fj->fd", gradient, e[:, at])
+        qdot[:, own] = np.einsum("fdz,fz->fd", E[:, own], zu) + e[:, own]
+        s[:, own] = np.einsum("fdj,fj->fd", gradient, s[:, at]) + bend
+
     # --- forces -----------------------------------------------------------------------------------------------------
     def jacobian(self, q: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
-        """J (frames, n_u, n_zu) at coordinates q; only its independent columns are looked at."""
+        """J (frames, n_u, n_zu) at coordinates q; only its independent columns are looked at, and for the branch the
+        rest."""
         Q, single = frames_of("q", q, self.model.coordinate_names)
         rest = np.zeros((len(Q), len(self.speed_names)))
-        J = self.motion(self.independent(Q), rest, time=time).J
+        J = self.motion(self.independent(Q), rest, time=time, guess=Q).J
         return J[0] if single else J
 
     def pull_back(self, q: ArrayLike, tau: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
@@ -254,101 +340,70 @@ class Embedding:
         return np.swapaxes(J, -1, -2) @ mass @ J
 
 
-def times_of(time: ArrayLike, frames: int) -> FloatArray:
-    """Time as (frames,), from a number or one for each frame."""
-    try:
-        times = np.asarray(time, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"time is not a number or an array of numbers: {error}") from None
-    if not np.isfinite(times).all():
-        raise InvalidInput(f"time holds a number that is not finite; it needs a number or ({frames},)")
-    if times.shape not in ((), (frames,)):
-        raise InvalidInput(f"time has shape {times.shape}; it needs a number or ({frames},)")
-    return np.ascontiguousarray(np.broadcast_to(times, (frames,)))
-
-
-def _check_function(coupler: CoordinateCoupler) -> None:
-    if coupler.function is None:
-        raise InvalidModel(f"coupler {coupler.name!r} has no function; give it one, or switch it off (enforced=False)")
-    wanted, given = coupler.function.n_arguments, len(coupler.independents)
-    if wanted not in (0, given):
-        raise InvalidModel(
-            f"coupler {coupler.name!r} hands {given} coordinates ({', '.join(coupler.independents) or 'none'}) to a "
-            f"function of {wanted}"
-        )
-
-
-def _collect(model: Model) -> tuple[list[Rule], list[str]]:
-    """The rules of a model in file order, and the enforced constraints that are none."""
-    rules: list[Rule] = []
-    for coordinate in model.coordinates:
-        if coordinate.locked:
-            rules.append(
-                Locked(coordinate.name, (), f"locked at {coordinate.default_value:.6g}", coordinate.default_value)
-            )
-        elif coordinate.prescribed and coordinate.prescribed_function is not None:
-            rules.append(
-                Prescribed(coordinate.name, (), "prescribed as a function of time", coordinate.prescribed_function)
-            )
-    unsolved = []
-    for constraint in model.constraints:
-        if not constraint.enforced:
-            continue
-        if not isinstance(constraint, CoordinateCoupler):
-            unsolved.append(constraint.name)
-            continue
-        for name in (constraint.dependent, *constraint.independents):
-            if name not in model.coordinate_names:
-                raise UnknownName("coordinate", name, model.coordinate_names, f"coupler {constraint.name!r}")
-        _check_function(constraint)
-        reason = f"coupled to {', '.join(constraint.independents)} by {constraint.name!r}"
-        rules.append(
-            Coupled(constraint.dependent, constraint.independents, reason, constraint.function, constraint.scale)
-        )
-    return rules, unsolved
-
-
-def _sorted(rules: list[Rule]) -> tuple[Rule, ...]:
-    """Inputs before what depends on them; chains are followed, cycles and two rules for one coordinate refused."""
-    by_name: dict[str, Rule] = {}
-    for rule in rules:
-        if rule.dependent in by_name:
-            raise InvalidModel(
-                f"coordinate {rule.dependent!r} is {by_name[rule.dependent].reason} and also {rule.reason}; "
-                "switch one of them off"
-            )
-        by_name[rule.dependent] = rule
-    done: dict[str, Rule] = {}
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in done or name not in by_name:
-            return
-        if name in path:
-            cycle = " -> ".join((*path[path.index(name) :], name))
-            raise InvalidModel(f"coordinate couplers form a cycle: {cycle}; switch one of them off")
-        for needed in by_name[name].inputs:
-            visit(needed, (*path, name))
-        done[name] = by_name[name]
-
-    for rule in rules:
-        visit(rule.dependent, ())
-    return tuple(done.values())
-
-
-def embedding_of(model: Model) -> Embedding:
+def embedding_of(
+    model: Model,
+    independent: Sequence[str] | None = None,
+    loops: str | LoopMethod = "projection",
+    branch: ArrayLike | None = None,
+) -> Embedding:
     """The embedding of a model, made once.
 
+    Closed loops are solved: as many coordinates as they have independent equations depend on the others. The defaults
+    suit every model; the other arguments matter to models with loops only.
+
+    Args:
+        model: the model.
+        independent: coordinates that shall be independent; the rest is chosen. By default those first in the file stay
+            independent where they can.
+        loops: how the dependents are differentiated: "projection" (exact), "molecule" (numerical differentiation) or
+            "fitted" (a model made beforehand); or one of these methods with settings: `Projection()`,
+            `Molecule(step=...)`, `Fitted(...)`.
+        branch: (n,) a pose near the branch that is meant; the default pose by default.
+
     Raises:
-        InvalidModel: couplers that form a cycle, or two rules for one coordinate.
-        InvalidInput: what is handed in is no model.
+        InvalidModel: couplers that form a cycle, two rules for one coordinate, or a loop that cannot be closed.
+        SingularSystem: a loop that starts in a singular position.
+        InvalidInput: what is handed in is no model, or named coordinates cannot be independent.
     """
     if not isinstance(model, Model):
         raise InvalidInput(
             f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
         )
+    named = (independent,) if isinstance(independent, str) else tuple(independent or ())
+    method = method_of(loops)
+    pose = None if branch is None else frames_of("branch", branch, model.coordinate_names)[0][0]
 
     def make() -> Embedding:
-        rules, unsolved = _collect(model)
-        return Embedding(model, _sorted(rules), tuple(unsolved))
+        rules, equations, unsolved = collect_rules(model)
+        ordered = sort_rules(rules)
+        for name in named:
+            rule = next((rule for rule in ordered if rule.dependent == name), None)
+            model.coordinate_index(name)
+            if rule is not None:
+                raise InvalidInput(f"coordinate {name!r} cannot be independent: it is {rule.reason}")
+        if not equations:
+            return Embedding(model, ordered, tuple(unsolved))
+        start = _open_pose(model, ordered) if pose is None else pose
+        found = choose_loops(model, ordered, equations, named, start)
+        looped: list[Rule] = []
+        closed = start.copy()
+        for loop, y in found:
+            closed[loop.columns] = y
+        for loop, _ in found:
+            reason = f"closed by the {loop.title}"
+            variables = method.variables(loop, closed)
+            looped += [Looped(name, loop.inputs, reason, variables, k) for k, name in enumerate(loop.dependents)]
+        known = tuple(loop for loop, _ in found)
+        made = Embedding(model, sort_rules([*rules, *looped]), tuple(unsolved), known, closed)
+        return replace(made, branch=made.coordinates(made.independent(closed), guess=closed))
 
+    if named or pose is not None or method != Projection():
+        key = ("embedding", named, method, None if pose is None else pose.tobytes())
+        return model.derived(key, make)
     return model.derived("embedding", make)
+
+
+def _open_pose(model: Model, rules: tuple[Rule, ...]) -> FloatArray:
+    """The default pose with couplers, locks and prescribed motions, loops left open."""
+    e = Embedding(model, rules, ())
+    return e.default_pose()

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import Embedding, times_of
+from musculo.embedding.looped import Looped
 from musculo.embedding.rates import (
     TurningJoint,
     angle_rates_inverse,
@@ -24,7 +25,7 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
     """
     Q, single = frames_of("q", q, e.model.coordinate_names)
     times = times_of(time, len(Q))
-    Q = e.coordinates(e.independent(Q), times)
+    Q = e.coordinates(e.independent(Q), times, guess=Q)
     frames, n = Q.shape
     n_z, n_zu, n_u = len(e.coordinate_names), len(e.speed_names), len(e.model.speed_names)
     G, E, dE = np.zeros((frames, n, n_z)), np.zeros((frames, n, n_zu)), np.zeros((frames, n, n_zu, n_z))
@@ -39,7 +40,10 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
         speeds = np.array([e.speed_names.index(e.model.speed_names[k]) for k in joint.u])
         E[:, own[:, None], speeds] = joint_rates(joint, Q)
         dE[:, own[:, None], speeds] = np.einsum("fijc,fcz->fijz", _rate_slopes(joint, Q), G[:, own])
-    for rule in e.rules:
+    for rule, _ in e.steps:
+        if isinstance(rule, Looped):
+            _loop_slopes(rule, Q, G, E, dE)
+            continue
         at, k = [e.model.coordinate_index(name) for name in rule.inputs], e.model.coordinate_index(rule.dependent)
         d = rule.evaluate(Q[:, at], times)
         G[:, k] = np.einsum("fi,fiz->fz", d.gradient, G[:, at])
@@ -59,6 +63,16 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
         dJ[:, list(joint.u)] = np.einsum("fijz,fjs->fisz", turn, E[:, at])
         dJ[:, list(joint.u)] += np.einsum("fij,fjsz->fisz", angle_rates_inverse(angles), dE[:, at])
     return (G[0], dJ[0]) if single else (G, dJ)
+
+
+def _loop_slopes(rule: Looped, Q: FloatArray, G: FloatArray, E: FloatArray, dE: FloatArray) -> None:
+    """Rows of all dependents of a loop in G, E and dE."""
+    loop, n = rule.variables.loop, len(rule.inputs)
+    at, own = loop.columns[:n], loop.columns[n:]
+    gradient = rule.variables.gradient(Q[:, at], Q[:, own])
+    bend = np.einsum("fdij,fjz->fdiz", rule.variables.hessian(Q[:, at], Q[:, own]), G[:, at])
+    G[:, own], E[:, own] = gradient @ G[:, at], gradient @ E[:, at]
+    dE[:, own] = np.einsum("fdiz,fis->fdsz", bend, E[:, at]) + np.einsum("fdi,fisz->fdsz", gradient, dE[:, at])
 
 
 def _inverse_slopes(angles: FloatArray) -> FloatArray:

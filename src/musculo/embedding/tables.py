@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
+from musculo.embedding.loop_table import couplings_of
 from musculo.embedding.rules import Coupled
 from musculo.errors import Unsupported
-from musculo.functions.base import Function
-from musculo.functions.table import FunctionTable, compile_functions
+from musculo.functions.table import FunctionTable
 from musculo.kernels.coupling import Couplings
 from musculo.model.model import Model
 
@@ -39,12 +39,13 @@ def embedding_tables(model: Model) -> EmbeddingTables:
     """The embedding of a model as arrays, made once.
 
     Raises:
-        Unsupported: the model has closed loops, which no rule expresses.
+        Unsupported: the model has closed loops, which kernels cannot follow.
     """
     embedding = embedding_of(model)
-    if embedding.unsolved:
+    closing = (*embedding.loop_names, *embedding.unsolved)
+    if closing:
         raise Unsupported(
-            f"constraints close loops in {model.source or model.name!r}: {', '.join(embedding.unsolved)}; only "
+            f"constraints close loops in {model.source or model.name!r}: {', '.join(closing)}; here only "
             "couplers, locks and prescribed motions are embedded, so switch these off (enforced=False)"
         )
     return model.derived("embedding tables", lambda: _tables(embedding))
@@ -52,34 +53,8 @@ def embedding_tables(model: Model) -> EmbeddingTables:
 
 def _tables(embedding: Embedding) -> EmbeddingTables:
     model = embedding.model
-    rows = {name: k for k, name in enumerate(model.coordinate_names)}
-    speeds = {name: k for k, name in enumerate(model.speed_names)}
-    coupled = [rule for rule in embedding.rules if isinstance(rule, Coupled)]
-    given = [rows[rule.dependent] for rule in embedding.rules if not isinstance(rule, Coupled)]
-    functions: list[Function] = []
-    inputs: list[int] = []
-    first_input, first_slope = [0], [0]
-    for rule in coupled:
-        assert rule.function is not None
-        functions.append(rule.function)
-        inputs += [rows[name] for name in rule.inputs]
-        m = rule.function.n_arguments
-        first_input.append(len(inputs))
-        first_slope.append(first_slope[-1] + 1 + m + m * m)
-
-    def ints(values: list[int]) -> np.ndarray:
-        return np.array(values, dtype=np.int64)
-
-    couplings = Couplings(
-        dependent=ints([rows[rule.dependent] for rule in coupled]),
-        function=ints(list(range(len(coupled)))),
-        scale=np.array([rule.scale for rule in coupled], dtype=float),
-        first_input=ints(first_input),
-        inputs=ints(inputs or [0]),
-        first_slope=ints(first_slope),
-        given=ints(given),
-        speed_row=ints([speeds.get(name, -1) for name in model.coordinate_names]),
-    )
+    given = [rule.dependent for rule in embedding.rules if not isinstance(rule, Coupled)]
+    couplings, functions = couplings_of(model, embedding.rules, given)
     dependent = {rule.dependent for rule in embedding.rules}
     free = tuple(k for k, name in enumerate(model.speed_names) if name not in dependent)
-    return EmbeddingTables(embedding, couplings, compile_functions(functions), free)
+    return EmbeddingTables(embedding, couplings, functions, free)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +65,7 @@ class _Cells(NamedTuple):
     rows: list[list[str]]
     lines: list[int]  # the line of each row
     plain: bool  # without characters that Python reads as numbers and tables do not mean so
+    numbers: np.ndarray | None = None  # all rows at once, where that is possible; then `rows` is empty
 
 
 def read_storage(path: PathLike) -> Table:
@@ -83,7 +85,7 @@ def read_storage(path: PathLike) -> Table:
     degrees = _in_degrees(header, where, notes)
     cells = _cells(lines, header, where)
     data = _in_order(_values(cells, where), cells.lines, where, notes)
-    _counts(header, len(cells.rows), len(cells.labels), notes)
+    _counts(header, len(cells.lines), len(cells.labels), notes)
     names = [label + part for label in cells.labels[1:] for part in cells.parts]
     names = _once(names, notes)
     missing = ~np.isfinite(data[:, 1:])
@@ -197,9 +199,13 @@ def _cells(lines: list[str], header: _Header, where: str) -> _Cells:
             continue
         for separator in separators:
             if len(_split(body[0][1], separator, len(labels))) == len(labels):
-                rows = [_split(text, separator, len(labels)) for _, text in body]
                 # Python also reads 1_000 and the digits of other scripts.
                 plain = all(text.isascii() and "_" not in text for _, text in body)
+                quick = plain and separator == "\t" and len(parts) == 1
+                numbers = _tabbed([text for _, text in body], len(labels)) if quick else None
+                if numbers is not None:
+                    return _Cells(labels, parts, [], [k for k, _ in body], plain, numbers)
+                rows = [_split(text, separator, len(labels)) for _, text in body]
                 cells = _Cells(labels, parts, rows, [k for k, _ in body], plain)
                 _same_width(cells, where)
                 return cells
@@ -214,6 +220,21 @@ def _cells(lines: list[str], header: _Header, where: str) -> _Cells:
     )
 
 
+def _tabbed(lines: list[str], width: int) -> np.ndarray | None:
+    """Numbers between single tabs, without blanks, all rows at once; None where a row is anything else."""
+    text = "\t".join(lines)
+    if "\t\t" in text or " " in text or any(line.count("\t") != width - 1 for line in lines):
+        return None
+    with warnings.catch_warnings():
+        # What is no number ends the reading with a warning.
+        warnings.simplefilter("error")
+        try:
+            found = np.fromstring(text, sep="\t")
+        except (DeprecationWarning, ValueError):
+            return None
+    return found.reshape(len(lines), width) if found.size == len(lines) * width else None
+
+
 def _same_width(cells: _Cells, where: str) -> None:
     for row, line in zip(cells.rows, cells.lines, strict=True):
         if len(row) != len(cells.labels):
@@ -225,6 +246,8 @@ def _same_width(cells: _Cells, where: str) -> None:
 
 def _values(cells: _Cells, where: str) -> np.ndarray:
     """Numbers (rows, 1 + columns * parts)."""
+    if cells.numbers is not None:
+        return cells.numbers
     if len(cells.parts) == 1 and cells.plain:
         try:
             return np.array([[float(word) for word in row] for row in cells.rows])

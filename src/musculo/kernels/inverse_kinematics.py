@@ -1,21 +1,26 @@
-"""The pose nearest to recorded markers: Newton's method with Levenberg and Marquardt's damping, within bounds.
+"""The pose nearest to what was recorded: Newton's method with Levenberg and Marquardt's damping, within bounds.
 
-One lane solves one frame from the pose it is given. `musculo.kernels.marker_fit` gives the objective and its slopes.
+One lane solves one frame from the pose it is given. `musculo.kernels.pose_fit` gives the objective and its slopes,
+`musculo.kernels.bounded_step` the steps.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.kernels.bounded_step import BLIND, bounded_step, hold, move, predicted
 from musculo.kernels.frames import work_rows
 from musculo.kernels.jit import driver, kernel
-from musculo.kernels.marker_fit import CURVATURE_ROWS, POSE_ROWS, SUM_ROWS, Space, fit, slopes_of_fit
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from musculo.kernels.pose_fit import (
+    CURVATURE_ROWS,
+    POSE_ROWS,
+    SUM_ROWS,
+    Misfit,
+    Recorded,
+    Space,
+    fit,
+    slopes_of_fit,
+)
 
 # Outcomes of a frame.
 CONVERGED, UNDETERMINED, SLOW, UNSEEN = range(4)
@@ -24,10 +29,6 @@ CONVERGED, UNDETERMINED, SLOW, UNSEEN = range(4)
 _LONGEST_STEP = 1.0
 # Damping after the first rejected step, relative to the diagonal, and where no step helps.
 _FIRST_DAMPING, _MOST_DAMPING = 1e-3, 1e12
-# A pivot smaller than this part of its diagonal element is zero to rounding: the matrix is not positive definite.
-_SMALLEST_PIVOT = 1e-11
-# Of the largest diagonal element: below it no marker and no task sees the unknown, and it stays where it is.
-_SEEN = 1e-14
 # Changes of the objective J below this times sqrt(J) are rounding of positions of some metres; so is what is below
 # the second number [m^2].
 _ROUNDING, _NOTHING = 4e-15, 1e-30
@@ -43,165 +44,8 @@ _JUMP, _WORTH = 4.0, 1e-6
 _MOST_DOUBTFUL = 10
 
 
-class Unknowns(NamedTuple):
-    """What the solver moves."""
-
-    speed: IntArray  # (free,) row of u
-    coordinate: IntArray  # (free,) row of q; -1 for a speed of a quaternion
-    lower: FloatArray  # (free,)
-    upper: FloatArray  # (free,)
-    usual: FloatArray  # (free, 2) the range the model states, whether or not it binds
-    quaternion: IntArray  # (quaternions, 7) rows of q (w, x, y, z), then which unknowns turn it
-
-
 @kernel
-def _factor(unknowns, space, damping, lane):
-    """H + damping diag(H) = L^T L over the unknowns no bound holds; False where it is not positive definite.
-
-    From the last unknown to the first, so that zeros between branches of the tree stay (Featherstone 2008, 6.5).
-    """
-    n = unknowns.speed.size
-    n_u = space.gradient.shape[0]
-    F, held = space.factor, space.held
-    for i in range(n):
-        for j in range(i + 1):
-            free = held[i, lane] == 0.0 and held[j, lane] == 0.0
-            F[i * n + j, lane] = space.hessian[unknowns.speed[i] * n_u + unknowns.speed[j], lane] if free else 0.0
-        if held[i, lane] == 0.0:
-            F[i * n + i, lane] += damping * abs(F[i * n + i, lane])
-        else:
-            F[i * n + i, lane] = 1.0
-    for k in range(n - 1, -1, -1):
-        pivot = F[k * n + k, lane]
-        own = space.hessian[unknowns.speed[k] * n_u + unknowns.speed[k], lane]
-        if held[k, lane] == 0.0 and not pivot > _SMALLEST_PIVOT * abs(own):
-            return False
-        root = np.sqrt(pivot)
-        F[k * n + k, lane] = root
-        for i in range(k):
-            F[k * n + i, lane] /= root
-        for i in range(k):
-            x = F[k * n + i, lane]
-            if x != 0.0:
-                for j in range(i + 1):
-                    F[i * n + j, lane] -= x * F[k * n + j, lane]
-    return True
-
-
-@kernel
-def _bounded_step(unknowns, q, space, damping, lane):
-    """The step that minimises the damped second-order model within the bounds; returns whether there is one.
-
-    Unknowns that would leave their range are put on its edge and the others solved again, until none leaves.
-    """
-    n = unknowns.speed.size
-    n_u = space.gradient.shape[0]
-    F, d, held = space.factor, space.step, space.held
-    pushed = False
-    for i in range(n):
-        d[i, lane] = 0.0
-    for _ in range(n + 1):
-        if not _factor(unknowns, space, damping, lane):
-            return False
-        for i in range(n):
-            if held[i, lane] == 0.0:
-                row = unknowns.speed[i]
-                right = -space.gradient[row, lane]
-                if pushed:
-                    for j in range(n):
-                        if held[j, lane] != 0.0:
-                            right -= space.hessian[row * n_u + unknowns.speed[j], lane] * d[j, lane]
-                d[i, lane] = right
-        # L^T y = right, then L d = y; held unknowns have unit rows and keep what they have
-        for i in range(n - 1, -1, -1):
-            d[i, lane] /= F[i * n + i, lane]
-            if held[i, lane] == 0.0:
-                for j in range(i):
-                    d[j, lane] -= F[i * n + j, lane] * d[i, lane]
-        for i in range(n):
-            if held[i, lane] == 0.0:
-                value = d[i, lane]
-                for j in range(i):
-                    value -= F[i * n + j, lane] * d[j, lane]
-                d[i, lane] = value / F[i * n + i, lane]
-        # F is zero between free and held unknowns, so neither sweep has mixed them
-        left = False
-        for i in range(n):
-            c = unknowns.coordinate[i]
-            if c >= 0 and held[i, lane] == 0.0:
-                if q[c, lane] + d[i, lane] < unknowns.lower[i]:
-                    d[i, lane] = unknowns.lower[i] - q[c, lane]
-                    held[i, lane] = 1.0
-                    left = True
-                elif q[c, lane] + d[i, lane] > unknowns.upper[i]:
-                    d[i, lane] = unknowns.upper[i] - q[c, lane]
-                    held[i, lane] = 1.0
-                    left = True
-        if not left:
-            break
-        pushed = True
-    return True
-
-
-@kernel
-def _hold(unknowns, q, space, lane):
-    """Mark the unknowns that a bound holds against the gradient, and those that nothing sees."""
-    n_u = space.gradient.shape[0]
-    largest = 0.0
-    for i in range(unknowns.speed.size):
-        largest = max(largest, abs(space.hessian[unknowns.speed[i] * (n_u + 1), lane]))
-    for i in range(unknowns.speed.size):
-        c, g = unknowns.coordinate[i], space.gradient[unknowns.speed[i], lane]
-        on_edge = c >= 0 and (
-            (q[c, lane] <= unknowns.lower[i] and g > 0.0) or (q[c, lane] >= unknowns.upper[i] and g < 0.0)
-        )
-        seen = abs(space.hessian[unknowns.speed[i] * (n_u + 1), lane]) > _SEEN * largest
-        space.held[i, lane] = 1.0 if on_edge or not seen else 0.0
-
-
-@kernel
-def _move(unknowns, q, space, length, trial, lane):
-    """trial = q + length step, within the bounds; quaternions turn by qdot = (0, w) q / 2 and keep unit length."""
-    for k in range(q.shape[0]):
-        trial[k, lane] = q[k, lane]
-    for i in range(unknowns.speed.size):
-        c = unknowns.coordinate[i]
-        if c >= 0:
-            value = q[c, lane] + length * space.step[i, lane]
-            trial[c, lane] = min(max(value, unknowns.lower[i]), unknowns.upper[i])
-    for k in range(unknowns.quaternion.shape[0]):
-        rows = unknowns.quaternion[k]
-        w, x, y, z = q[rows[0], lane], q[rows[1], lane], q[rows[2], lane], q[rows[3], lane]
-        a = 0.5 * length * space.step[rows[4], lane]
-        b = 0.5 * length * space.step[rows[5], lane]
-        c = 0.5 * length * space.step[rows[6], lane]
-        w, x, y, z = (
-            w - x * a - y * b - z * c,
-            x + w * a + z * b - y * c,
-            y - z * a + w * b + x * c,
-            z + y * a - x * b + w * c,
-        )
-        size = np.sqrt(w * w + x * x + y * y + z * z)
-        trial[rows[0], lane], trial[rows[1], lane] = w / size, x / size
-        trial[rows[2], lane], trial[rows[3], lane] = y / size, z / size
-
-
-@kernel
-def _predicted(unknowns, space, length, lane):
-    """How much the undamped second-order model falls along length times the step."""
-    n_u = space.gradient.shape[0]
-    fall = 0.0
-    for i in range(unknowns.speed.size):
-        row = unknowns.speed[i]
-        bent = 0.0
-        for j in range(unknowns.speed.size):
-            bent += space.hessian[row * n_u + unknowns.speed[j], lane] * space.step[j, lane]
-        fall -= length * space.step[i, lane] * (space.gradient[row, lane] + 0.5 * length * bent)
-    return fall
-
-
-@kernel
-def nearest_pose(model, unknowns, markers, goals, tolerance, most, q, space, errors, lane):
+def nearest_pose(model, unknowns, recorded, tolerance, most, q, space, misfit, lane):
     """Move q (n_q, lanes) to the nearest minimum of the fit; returns (objective, status, iterations).
 
     Newton's Hessian where it is positive definite, else Gauss and Newton's; a step that does not lower the objective
@@ -214,14 +58,14 @@ def nearest_pose(model, unknowns, markers, goals, tolerance, most, q, space, err
     trial = space.trial
     for i in range(unknowns.speed.size):
         space.step[i, lane] = 0.0
-    _move(unknowns, q, space, 1.0, trial, lane)
+    move(unknowns, q, space, 1.0, trial, lane)
     cost, fall, damping, longest = np.inf, 0.0, 0.0, np.inf
     status, iterations, look, done = SLOW, 0, False, False
     # not a literal True, for which the slopes would be compiled once more
     newton = damping == 0.0
     # One fit a round, at `trial`: a pose to accept or turn down, or (look) the present one once more.
     while True:
-        new = fit(tree, table, couplings, coupling_table, targets, markers, goals, trial, space, errors, lane)
+        new = fit(tree, table, couplings, coupling_table, targets, recorded, trial, space, misfit, lane)
         if done:
             break
         fresh = look
@@ -241,12 +85,12 @@ def nearest_pose(model, unknowns, markers, goals, tolerance, most, q, space, err
         elif not look:
             damping = max(_FIRST_DAMPING, 8.0 * damping)
         if fresh:
-            slopes_of_fit(tree, couplings, coupling_table, targets, goals, newton, q, space, lane)
+            slopes_of_fit(tree, couplings, coupling_table, targets, recorded, newton, q, space, lane)
         look = False
         stepped = False
         while not stepped and not look and damping < _MOST_DAMPING:
-            _hold(unknowns, q, space, lane)
-            stepped = _bounded_step(unknowns, q, space, damping, lane)
+            hold(unknowns, q, space, lane)
+            stepped = bounded_step(unknowns, q, space, damping, lane)
             if not stepped:
                 damping = max(_FIRST_DAMPING, 8.0 * damping)
                 look = newton
@@ -256,24 +100,26 @@ def nearest_pose(model, unknowns, markers, goals, tolerance, most, q, space, err
             for i in range(unknowns.speed.size):
                 longest = max(longest, abs(space.step[i, lane]))
             length = _LONGEST_STEP / longest if longest > _LONGEST_STEP else 1.0
-            fall = _predicted(unknowns, space, length, lane)
+            fall = predicted(unknowns, space, length, lane)
         elif look:
             newton = False
         else:
             # no step helps; the pose looked at last is one that was turned down, so look at the present one
             done = True
-        _move(unknowns, q, space, length, trial, lane)
+        move(unknowns, q, space, length, trial, lane)
     return cost, status, iterations
 
 
 @kernel
-def _sees(targets, markers, goals, lane):
-    """Whether any marker or task of the frame says where the model is."""
+def _sees(targets, recorded, lane):
+    """Whether any marker, sensor or task of the frame says where the model is."""
     seen = False
     for m in range(targets.node.size):
-        seen = seen or (targets.weight[m] > 0.0 and not np.isnan(markers[3 * m, lane]))
+        seen = seen or (targets.weight[m] > 0.0 and not np.isnan(recorded.markers[3 * m, lane]))
+    for m in range(targets.sensor_node.size):
+        seen = seen or (targets.sensor_weight[m] > 0.0 and not np.isnan(recorded.sensors[9 * m, lane]))
     for k in range(targets.task_row.size):
-        seen = seen or (targets.task_weight[k] > 0.0 and not np.isnan(goals[k, lane]))
+        seen = seen or (targets.task_weight[k] > 0.0 and not np.isnan(recorded.goals[k, lane]))
     return seen
 
 
@@ -289,13 +135,30 @@ def _unusual(unknowns, q, lane):
 
 
 @kernel
-def lowest_pose(model, unknowns, markers, goals, starts, tolerance, most, expected, q, other, space, errors, lane):
+def _keep_blind(unknowns, space, q, other, lane):
+    """Put into `other` what q says of unknowns that nothing sees, as the search before this one found."""
+    for i in range(unknowns.speed.size):
+        c = unknowns.coordinate[i]
+        if c >= 0 and space.held[i, lane] == BLIND:
+            other[c, lane] = q[c, lane]
+    for k in range(unknowns.quaternion.shape[0]):
+        rows = unknowns.quaternion[k]
+        blind = True
+        for j in range(4, 7):
+            blind = blind and space.held[rows[j], lane] == BLIND
+        if blind:
+            for j in range(4):
+                other[rows[j], lane] = q[rows[j], lane]
+
+
+@kernel
+def lowest_pose(model, unknowns, recorded, starts, tolerance, most, expected, q, other, space, misfit, lane):
     """The minimum reached from q, or a lower one from one of `starts` (starts, n_q); as `nearest_pose`.
 
     Other starts are tried if the objective is well above `expected` (negative: try them in any case) or the search
     from q failed, and until the lowest minimum has been met again `_AGAIN` times. A lower one counts if it is clearly
     lower; of equal ones (turned by 360 degrees, say) the first found is kept or, if all starts were to be tried, the
-    one that is least outside the model's ranges.
+    one that is least outside the model's ranges. Unknowns that nothing sees stay what they are in q.
     """
     best, status, total, again = np.inf, SLOW, 0, 0
     s = -1
@@ -305,8 +168,10 @@ def lowest_pose(model, unknowns, markers, goals, starts, tolerance, most, expect
             other[k, lane] = q[k, lane] if s < 0 or final else starts[s, k]
         for k in range(model[2].given.size):
             other[model[2].given[k], lane] = q[model[2].given[k], lane]
+        if s >= 0 and not final:
+            _keep_blind(unknowns, space, q, other, lane)
         cost, outcome, iterations = nearest_pose(
-            model, unknowns, markers, goals, tolerance, 0 if final else most, other, space, errors, lane
+            model, unknowns, recorded, tolerance, 0 if final else most, other, space, misfit, lane
         )
         if final:
             break
@@ -356,8 +221,7 @@ def space_for(model, unknowns, n_q):
 def track_frames(
     model,
     unknowns,
-    markers,
-    goals,
+    recorded,
     given,
     starts,
     tolerance,
@@ -365,7 +229,7 @@ def track_frames(
     robust,
     stride,
     q,
-    errors,
+    misfit,
     objective,
     status,
     iterations,
@@ -378,8 +242,8 @@ def track_frames(
     or that does not converge, and the next one starts from the pose before it.
 
     Args:
-        markers (frames, 3 markers), goals (frames, tasks), given (frames, given): what is known of each frame.
-        q, errors, objective, status, iterations: results with the frame first; written.
+        recorded, given (frames, given): what is known of each frame; all arrays with the frame first.
+        q, misfit, objective, status, iterations: results with the frame first; written.
     """
     _, _, couplings, _, targets = model
     n_q = q.shape[1]
@@ -390,8 +254,11 @@ def track_frames(
     # before the first frame anything is expected, or nothing
     expected, behind, doubtful = -1.0 if robust else np.inf, 0, 0
     for f in range(start, stop, stride):
-        M, G, E = markers[f : f + 1].T, goals[f : f + 1].T, errors[f : f + 1].T
-        seen = _sees(targets, M, G, 0)
+        here_recorded = Recorded(
+            recorded.markers[f : f + 1].T, recorded.sensors[f : f + 1].T, recorded.goals[f : f + 1].T
+        )
+        here_misfit = Misfit(misfit.distance[f : f + 1].T, misfit.angle[f : f + 1].T)
+        seen = _sees(targets, here_recorded, 0)
         for k in range(n_q):
             if behind == 2 and seen:
                 here[k, 0] = 2.0 * q[f - stride, k] - q[f - 2 * stride, k]
@@ -401,7 +268,18 @@ def track_frames(
             here[couplings.given[k], 0] = given[f, k]
         # where nothing is known no iteration is made: the pose stays what it was
         cost, outcome, count = lowest_pose(
-            model, unknowns, M, G, starts, tolerance, most if seen else 0, expected, here, other, space, E, 0
+            model,
+            unknowns,
+            here_recorded,
+            starts,
+            tolerance,
+            most if seen else 0,
+            expected,
+            here,
+            other,
+            space,
+            here_misfit,
+            0,
         )
         for k in range(n_q):
             q[f, k] = here[k, 0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from musculo.functions.base import Function
 from musculo.model.body import Placement, Vec3
@@ -65,6 +67,20 @@ class ConstantDistanceConstraint(Constraint):
     first_location: Vec3 = (0.0, 0.0, 0.0)
     second_location: Vec3 = (0.0, 0.0, 0.0)
     distance: float = 0.0
+
+
+@dataclass(frozen=True)
+class EquationConstraint(Constraint):
+    """Equations of coordinates that hold at all times: every value that `equations` returns is zero.
+
+    `equations` takes the named coordinates, each an array over frames, and returns one expression or a sequence of
+    them. It is written with arithmetic and NumPy's functions, which carry exact first and second derivatives along:
+
+        EquationConstraint("lift", coordinates=("crank", "height"), equations=lambda a, h: h - 0.1 * np.sin(a))
+    """
+
+    coordinates: tuple[str, ...] = ()
+    equations: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class PathGeometry(LabelledGeometry):
         if self._points is not None:
             return self._points
         Q = np.atleast_2d(self._q)
-        return _run(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
+        return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
 
     @property
     def independent_names(self) -> tuple[str, ...]:
@@ -93,13 +93,13 @@ class PathGeometry(LabelledGeometry):
         """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
 
         Raises:
-            Unsupported: the model has a closed loop, and no speed of it is independent before the loop is solved.
+            Unsupported: a constraint of a kind that is carried only.
         """
         e = embedding_of(self.model)
         if e.unsolved:
             raise Unsupported(
-                f"constraint {e.unsolved[0]!r} closes a loop, and moment arms per independent speed need it solved, "
-                "which is not there yet; use moment_arm, per speed of the tree, or switch it off (enforced=False)"
+                f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed, so that no speed is "
+                "known to be independent; use moment_arm, per speed of the tree, or switch it off (enforced=False)"
             )
         return self.moment_arm @ e.jacobian(self._q)
 
@@ -177,7 +177,7 @@ def _geometry(
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
-        length, speed, arms, points, status = _run(c, p, Q, U, literal, threads)
+        length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
@@ -192,11 +192,23 @@ def refuse_mixed_rates(p: CompiledPaths) -> None:
         )
 
 
-def _run(
-    c: CompiledModel, p: CompiledPaths, Q: FloatArray, U: FloatArray | None, literal: bool, threads: int | None
+_NO_TWISTS = np.zeros((0, 6))
+
+
+def run_paths(
+    c: CompiledModel,
+    p: CompiledPaths,
+    Q: FloatArray,
+    U: FloatArray | None,
+    literal: bool,
+    threads: int | None,
+    extra: FloatArray = _NO_TWISTS,
 ) -> tuple[FloatArray, FloatArray | None, FloatArray, PathPoints, NDArray[np.int8]]:
-    """Lengths, speeds, moment arms, current paths and statuses of all frames."""
-    frames, n, n_u = len(Q), len(p.names), c.n_u
+    """Lengths, speeds, moment arms, current paths and statuses of all frames.
+
+    `extra` (m, 6) are twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
+    """
+    frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
     first = p.paths.path_entry
     entries = int(first[-1])
     length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
@@ -208,6 +220,9 @@ def _run(
     speed = np.zeros((frames if moving else 1, n))
     size = min(frames, _CHUNK)
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
+    twists[:, 6 * c.n_u :] = extra.ravel()
+    if U is not None and len(extra):
+        U = np.concatenate([U, np.zeros((frames, len(extra)))], axis=1)
     for start in range(0, frames if n else 0, _CHUNK):
         now = slice(start, min(start + _CHUNK, frames))
         X = Q[now]

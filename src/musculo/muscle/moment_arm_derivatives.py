@@ -66,13 +66,13 @@ class MomentArmDerivatives:
         Where every independent speed is a coordinate's derivative it is minus the Hessian of the length over z.
 
         Raises:
-            Unsupported: the model has a closed loop, and no speed of it is independent before the loop is solved.
+            Unsupported: a constraint of a kind that is carried only.
         """
         e = embedding_of(self.model)
         if e.unsolved:
             raise Unsupported(
-                f"constraint {e.unsolved[0]!r} closes a loop, and derivatives per independent coordinate need it "
-                "solved, which is not there yet; use derivative, or switch it off (enforced=False)"
+                f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed, so that no coordinate is "
+                "known to be independent; use derivative, or switch it off (enforced=False)"
             )
         G, dJ = embedding_slopes(e, self._q)
         J = e.jacobian(self._q)

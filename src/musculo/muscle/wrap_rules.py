@@ -74,14 +74,14 @@ def sample_poses(model: Model, paths: Paths, functions: list[Function]) -> Poses
 def _sample(model: Model) -> FloatArray:
     """(poses, n) the default pose, then poses that fill the ranges evenly; couplings hold, loops may be open."""
     e = embedding_of(model)
-    q = e.default_pose()
+    q = e.default_pose() if e.branch is None else e.branch
     low, high = np.array([c.range for c in model.coordinates], dtype=float).reshape(-1, 2).T
     unbounded = ~(np.isfinite(low) & np.isfinite(high) & (np.abs(low) < 50.0) & (np.abs(high) < 50.0))
     low, high = np.where(unbounded, q - _REACH, low), np.where(unbounded, q + _REACH, high)
     # multiples of irrational steps, one a coordinate, fill the unit cube evenly
     steps = np.sqrt(np.arange(2.0, len(q) + 2.0) + np.sqrt(2.0)) % 1.0
     spread = low + (high - low) * ((np.arange(1, _POSES + 1)[:, None] * steps) % 1.0)
-    if not e.unsolved:
+    if not e.loops and not e.unsolved:
         spread = e.coordinates(e.independent(spread))
     return np.vstack([q, spread])
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from musculo import __version__
 from musculo.dynamics.energy import total_mass
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, MusculoError
 from musculo.io.text import PathLike
 from musculo.model.model import Model
 from musculo.report.contents import Panel, Report, Section, panels_by_name, side_of
@@ -19,23 +18,20 @@ from musculo.results.angles import angle_columns, coordinate_units
 from musculo.results.table import Table
 from musculo.signals.events import VERTICAL, events_from_force
 from musculo.signals.natural import NaturalSpline
-
-# Makes the page of a scene from results; the report shows it and does not know how it is drawn.
-SceneMaker = Callable[[Results], str]
+from musculo.viewer import view
 
 
-def report_of_folder(
-    folder: PathLike, model: Model | None = None, title: str = "", scene: SceneMaker | None = None
-) -> Report:
+def report_of_folder(folder: PathLike, model: Model | None = None, title: str = "", scene: bool = True) -> Report:
     """What was run, whether it was good, and what came out.
 
     Args:
         folder: where `musculo run` or another command wrote results; OpenSim's own result files will do as well.
         model: of these results, where the folder's records do not name it.
         title: of the page; the folder's name by default.
-        scene: makes the 3D view.
+        scene: whether to draw the motion in 3D, where the model is known.
     """
     found = read_results(folder, model)
+    drawn = _scene(found) if scene else ""
     makers = (_angles, _moments, _powers, _activations, _forces, _reactions, _errors)
     sections = tuple(section for make in makers if (section := make(found)) is not None and section.panels)
     return Report(
@@ -46,8 +42,28 @@ def report_of_folder(
         _provenance(found),
         total_mass(found.model) if found.model is not None and total_mass(found.model) > 0.0 else None,
         _cycles(found),
-        scene(found) if scene is not None and found.model is not None and found.angles is not None else "",
+        drawn,
     )
+
+
+def _scene(found: Results) -> str:
+    """The motion in 3D, with all that is known of it; the page says what of it does not fit."""
+    if found.model is None or found.angles is None:
+        return ""
+    reactions = found.reactions[0] if found.reactions else None
+    try:
+        shown = view(
+            found.model,
+            found.angles,
+            activation=found.activations,
+            markers=found.markers,
+            loads=found.loads,
+            reactions=reactions,
+        )
+    except MusculoError as error:
+        found.unread.append(f"3D view: {error}")
+        return ""
+    return shown.html()
 
 
 def _angles(found: Results) -> Section | None:

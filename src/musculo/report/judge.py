@@ -185,7 +185,8 @@ def _reactions(tables: Sequence[Table], model: Model | None) -> list[Check]:
     if not peaks:
         return []
     peak, joint = max(peaks)
-    weight = total_mass(model) * 9.80665 if model is not None else 0.0
+    whole = model is not None and bool(base_coordinates(model))  # a limb has no weight to compare with
+    weight = total_mass(model) * 9.80665 if model is not None and whole else 0.0
     times = f", {peak / weight:.1f} times the body's weight" if weight > 0.0 else ""
     return [Check("Largest joint load", f"{joint}: {peak:.4g} N{times}")]
 

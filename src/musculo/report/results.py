@@ -83,10 +83,11 @@ def _names(record: dict[str, Any], key: str) -> list[str]:
 
 
 def _inputs(found: Results) -> None:
-    """Model, loads and markers that the runs were made from, where they are still there."""
-    for record in found.records:
-        for name in _names(record, "inputs"):
-            path = Path(name)
+    """Model, loads and markers that the runs were made from, where they are still there; else what the folder holds."""
+    named = [Path(name) for record in found.records for name in _names(record, "inputs")]
+    beside = [found.folder.glob(ending) for ending in ("*.osim", "*.trc")]
+    for paths in (named, *(only for files in beside if len(only := list(files)) == 1)):
+        for path in paths:
             if not path.is_file():
                 continue
             try:

@@ -69,3 +69,29 @@ def quaternion_from_xyz(angles: ArrayLike) -> FloatArray:
         ],
         -1,
     )
+
+
+def to_quaternion(R: ArrayLike) -> FloatArray:
+    """Unit quaternions (..., 4) in order w, x, y, z of rotation matrices (..., 3, 3); w is not negative.
+
+    The largest of the four is found first, from the diagonal, so that none is divided by a small number
+    (Shepperd 1978, J. Guidance and Control 1, 223). Matrices that hold NaN give NaN.
+    """
+    R = np.asarray(R, dtype=float)
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    wx, wy, wz = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    # 4 q q^T, row by row; the row with the largest diagonal is q up to its length
+    rows = np.stack(
+        [
+            np.stack([1.0 + xx + yy + zz, wx, wy, wz], -1),
+            np.stack([wx, 1.0 + xx - yy - zz, xy, xz], -1),
+            np.stack([wy, xy, 1.0 - xx + yy - zz, yz], -1),
+            np.stack([wz, xz, yz, 1.0 - xx - yy + zz], -1),
+        ],
+        -2,
+    )
+    largest = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., :1] < 0.0, -q, q)

@@ -31,7 +31,6 @@ from musculo.io.osim.xml import (
     vector,
 )
 from musculo.model.body import GROUND
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.force import Force
 from musculo.model.joints import Joint
 from musculo.model.model import STANDARD_GRAVITY, Carried, Model, Note
@@ -118,13 +117,6 @@ def _without_effect(model: Model) -> Iterable[Note]:
     if model.contact_geometries:
         shapes = f"{len(model.contact_geometries)} contact shapes"
         yield Note(shapes, "/contactgeometryset", "contact exerts no force yet")
-    for constraint in model.constraints:
-        if constraint.enforced and not isinstance(constraint, CoordinateCoupler):
-            yield Note(
-                f"constraint {constraint.name!r}",
-                f"/constraintset/{constraint.name}",
-                "closes a loop, which is not solved yet: the tree is left open there",
-            )
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:

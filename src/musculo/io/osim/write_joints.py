@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from lxml import etree
 
+from musculo.errors import Unsupported
 from musculo.functions import Constant, Function
 from musculo.io.osim.document import Document
 from musculo.io.osim.write_functions import Span
@@ -16,6 +17,7 @@ from musculo.model.constraint import (
     ConstantDistanceConstraint,
     Constraint,
     CoordinateCoupler,
+    EquationConstraint,
     PointConstraint,
     PointOnLineConstraint,
     UnsupportedConstraint,
@@ -161,6 +163,11 @@ def _three(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
 
 # --- constraints ----------------------------------------------------------------------------------------------------
 def write_constraint(constraint: Constraint, document: Document) -> None:
+    if isinstance(constraint, EquationConstraint):
+        raise Unsupported(
+            f"constraint {constraint.name!r} is a Python function of coordinates, which OpenSim's format cannot hold; "
+            "write the model without it, or state it as a coupler"
+        )
     if isinstance(constraint, UnsupportedConstraint):
         tag = constraint.element
     else:

@@ -1,6 +1,8 @@
-"""How far a pose is from recorded markers, with the exact gradient and Hessian by the speeds of the tree.
+"""How far a pose is from what was recorded, with the exact gradient and Hessian by the speeds of the tree.
 
-    2 J = sum_m w_m |r_m|^2 / sum_m w_m + sum_c w_c (q_c - target_c)^2,   r = model's marker - recorded one
+    2 J = sum_m w_m |r_m|^2 / sum_m w_m + sum_s w_s theta_s^2 / sum_s w_s + sum_c w_c (q_c - target_c)^2
+
+with r = model's marker - recorded one and theta the angle between the model's and the measured orientation of a sensor.
 
 Markers act like point masses: with T_i = (w_i, v_i) the twist of ground's origin that unit speed i gives, the sums
 over markers outboard of a node make a composite inertia I, and the sum of w dr_i . dr_j is T_i^T I T_j, as in the
@@ -8,7 +10,8 @@ composite-rigid-body algorithm. No Jacobian of single markers is formed. Second 
 
     d2x / dq_i dq_j = w_i x (w_j x x + v_j)   for i inboard of j
 
-so that Newton's Hessian costs what Gauss and Newton's does. `musculo.analyses.inverse_kinematics` prepares the arrays.
+so that Newton's Hessian costs what Gauss and Newton's does. Sensors go into the same sums, as torques and inertias
+(`musculo.kernels.sensor_fit`). `musculo.analyses.inverse_kinematics` prepares the arrays.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from musculo.kernels.coupling import follow, pull_back
 from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.scalar import sincos
+from musculo.kernels.sensor_fit import fit_sensors
 from musculo.kernels.tree import (
     BALL,
     ELLIPSOID,
@@ -53,7 +57,7 @@ IntArray = NDArray[np.int64]
 
 # Rows of a node in the poses: R_WM (9), p_WM (3).
 POSE_ROWS = 12
-# Rows of a node in the sums over its markers: all in ground, about its origin.
+# Rows of a node in the sums over its markers and sensors: all in ground, about its origin.
 WEIGHT = 0  # sum w
 FIRST = 1  # sum w x
 SECOND = 4  # sum w x x^T, symmetric: xx yy zz xy xz yz
@@ -65,15 +69,33 @@ CURVATURE_ROWS = 6
 
 
 class Targets(NamedTuple):
-    """Which points of the model are compared with what is recorded."""
+    """Which points and frames of the model are compared with what is recorded."""
 
     node: IntArray  # (markers,)
     location: FloatArray  # (markers, 3) in the node
     weight: FloatArray  # (markers,)
+    sensor_node: IntArray  # (sensors,)
+    sensor_rotation: FloatArray  # (9 sensors, 1) of the sensor in the node, row-major
+    sensor_weight: FloatArray  # (sensors,)
     task_row: IntArray  # (tasks,) row of q
     task_weight: FloatArray  # (tasks,)
-    needed: IntArray  # (needed,) nodes with markers on them or outboard of them, base to tip
+    needed: IntArray  # (needed,) nodes with markers or sensors on them or outboard of them, base to tip
     first_pair: IntArray  # (n,) first curvature of a function node
+
+
+class Recorded(NamedTuple):
+    """What is known of a frame; NaN where it is not."""
+
+    markers: FloatArray  # (3 markers, lanes) positions
+    sensors: FloatArray  # (9 sensors, lanes) rotations, row-major
+    goals: FloatArray  # (tasks, lanes) values of the tasks
+
+
+class Misfit(NamedTuple):
+    """How far a pose is from each thing recorded; NaN where it was not."""
+
+    distance: FloatArray  # (markers, lanes)
+    angle: FloatArray  # (sensors, lanes)
 
 
 class Space(NamedTuple):
@@ -128,14 +150,12 @@ def _place_node(tree, table, i, first_pair, q, space, lane):
 
 
 @kernel
-def fit(tree, table, couplings, coupling_table, targets, markers, goals, q, space, errors, lane):
+def fit(tree, table, couplings, coupling_table, targets, recorded, q, space, misfit, lane):
     """J at coordinates q, of which the dependent ones are filled in; leaves poses and sums for `slopes_of_fit`.
 
-    Args:
-        markers: (3 markers, lanes) recorded positions; NaN in x: not seen.
-        goals: (tasks, lanes) values of the tasks; NaN: none in this frame.
-        errors: (markers, lanes), written: the distance of each marker, NaN where it was not seen.
+    `misfit` is written.
     """
+    markers, goals, errors = recorded.markers, recorded.goals, misfit.distance
     follow(couplings, coupling_table, q, space.slopes, lane)
     W, P, S = space.work, space.poses, space.sums
     for k in range(SUM_ROWS):
@@ -173,6 +193,8 @@ def fit(tree, table, couplings, coupling_table, targets, markers, goals, q, spac
         if w > 0.0:
             cost += w * squared
             _add_marker(S, i * SUM_ROWS, lane, w, x, r)
+    if targets.sensor_node.size > 0:
+        cost += fit_sensors(targets, recorded.sensors, P, POSE_ROWS, S, SUM_ROWS, SECOND, MIXED, misfit.angle, lane)
     for k in range(targets.task_row.size):
         if not np.isnan(goals[k, lane]):
             off = q[targets.task_row[k], lane] - goals[k, lane]
@@ -226,7 +248,7 @@ def _columns(tree, targets, q, space, lane):
 
 @kernel
 def _own_curvature(tree, i, a, b, pair, space, lane):
-    """What the pull of a node's markers makes of the curvature of its function joint, for its coordinates a and b.
+    """What the pull of a node's markers and sensors makes of the curvature of its function joint, for coordinates a, b.
 
     x_ab = C x (x - p) + (w_a x (w_b x (x - p)) + w_b x (w_a x (x - p))) / 2 + a_ab, of which the middle is taken
     with twists about ground's origin elsewhere; that has (w_a x v_b + w_b x v_a) / 2 of M's origin too much.
@@ -248,7 +270,7 @@ def _own_curvature(tree, i, a, b, pair, space, lane):
 
 @spliced
 def _moment(S, o, lane):
-    """sum w x x r, about ground's origin."""
+    """sum w x x r of markers, about ground's origin, and sum w e of sensors."""
     M = o + MIXED
     return (
         S[M + 7, lane] - S[M + 5, lane],
@@ -308,13 +330,13 @@ def _outward(tree, i, j, space, newton, lane):
 
 
 @kernel
-def slopes_of_fit(tree, couplings, coupling_table, targets, goals, newton, q, space, lane):
+def slopes_of_fit(tree, couplings, coupling_table, targets, recorded, newton, q, space, lane):
     """Gradient and Hessian of J by the independent coordinates, after `fit` at the same q.
 
     Without `newton` second derivatives of positions and of couplers are left out (Gauss and Newton). The other rows of
     `space.gradient` and `space.hessian` mean nothing.
     """
-    S, T, g, H = space.sums, space.twists, space.gradient, space.hessian
+    S, T, g, H, goals = space.sums, space.twists, space.gradient, space.hessian, recorded.goals
     n_u = tree.u_rows.size
     _columns(tree, targets, q, space, lane)
     for k in range(n_u):

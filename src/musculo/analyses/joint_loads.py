@@ -1,0 +1,296 @@
+"""What each joint carries in a motion, with the muscles that drive it, on either body and in any frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.analyses.actuators import left_out
+from musculo.analyses.applied_forces import Forces, applied_forces, given_forces
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.compile.nodes import placed
+from musculo.dynamics.external import ExternalLoad, listed, part
+from musculo.dynamics.forward import forward_dynamics
+from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
+from musculo.embedding.embedding import times_of
+from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.model.body import GROUND, Placement
+from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model import Model
+from musculo.muscle.geometry import WRAPPINGS
+from musculo.muscle.path_wrenches import PathWrenches
+from musculo.results.provenance import Provenance
+from musculo.results.table import Table
+
+Choice = str | Sequence[str] | Mapping[str, str]
+SIDES = ("child", "parent")
+_PARTS = ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")
+_UNITS = ("N", "N", "N", "N m", "N m", "N m", "m", "m", "m")
+# Frames at a time: what is held between the steps stays small beside the results.
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class JointLoads:
+    """Loads that joints exert on bodies; arrays have no frame axis where a single pose was asked for.
+
+    Entry k of the second axis is the load of `joints[k]` on `bodies[k]`, at `point`, expressed in `frames[k]`. The
+    point is the origin of the joint frame on that body: the child's and the parent's differ where a joint slides.
+    """
+
+    model: Model = field(repr=False)
+    joints: tuple[str, ...]  # a joint may come twice, on either body
+    bodies: tuple[str, ...]
+    frames: tuple[str, ...]
+    force: FloatArray = field(repr=False)  # (frames, loads, 3) [N]
+    moment: FloatArray = field(repr=False)  # (frames, loads, 3) [N m]
+    point: FloatArray = field(repr=False)  # (frames, loads, 3) in the frame [m]
+    udot: FloatArray = field(repr=False)  # (frames, n_u) accelerations that they go with
+    left_out: tuple[str, ...]  # forces of the model that are not taken into account
+    options: Mapping[str, Any] = field(repr=False)  # that made it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the loads, as OpenSim calls them: `<joint>_on_<body>_in_<frame>`."""
+        parts = zip(self.joints, self.bodies, self.frames, strict=True)
+        return tuple(f"{joint}_on_{body}_in_{frame.rsplit('/', 1)[-1]}" for joint, body, frame in parts)
+
+    def of(self, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(force, moment, point) of one load, by its name or that of its joint (the first, where there are two)."""
+        for names in (self.names, self.joints):
+            if name in names:
+                k = names.index(name)
+                return self.force[..., k, :], self.moment[..., k, :], self.point[..., k, :]
+        raise UnknownName("joint load", name, (*self.joints, *self.names))
+
+    def to_table(self, time: ArrayLike) -> Table:
+        """The columns of OpenSim's `_ReactionLoads.sto`: nine a load, fx fy fz mx my mz px py pz."""
+        parts = [x if x.ndim == 3 else x[None] for x in (self.force, self.moment, self.point)]
+        values = np.concatenate(parts, axis=2).reshape(len(parts[0]), -1)
+        names = tuple(f"{name}_{part}" for name in self.names for part in _PARTS)
+        made = Provenance.of("joint_loads", self.model, **self.options)
+        units = _UNITS * len(self.joints)
+        return Table(np.atleast_1d(time), names, values, units=units, name="Joint Reaction Loads", provenance=made)
+
+
+class _Wanted(NamedTuple):
+    """One load that is asked for."""
+
+    joint: str
+    side: str
+    frame: str  # a name of the model; keywords are resolved
+
+
+def joint_loads(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike,
+    udot: ArrayLike | None = None,
+    *,
+    muscle_forces: Forces | None = None,
+    actuator_forces: Forces | None = None,
+    tau: ArrayLike | None = None,
+    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    joints: str | Sequence[str] | None = None,
+    on: Choice = "child",
+    frame: Choice = "ground",
+    geometry: PathWrenches | None = None,
+    wrapping: str = "geodesic",
+    time: ArrayLike = 0.0,
+    threads: int | None = None,
+) -> JointLoads:
+    """The whole load that each joint transmits, with muscles pulling on the bodies at their points and surfaces.
+
+        f = sum over the bodies outboard of  m (a - g) - applied forces,   the moment likewise
+
+    What drives a coordinate (actuators and reserves at coordinates, couplers, a moving path point's guide) is part of
+    the joint and so of its moment; muscles, springs and ligaments along paths, actuators on bodies and external loads
+    are not, so with muscles the force is that between the bones. Springs and ligaments always pull.
+
+    Source:     OpenSim 4.6's JointReaction, observed behaviour; the recursion is `kernels.rnea`.
+    Departs:    OpenSim looks forces up by position in their file, here by name. Its accelerations are always those of
+                the forces (`udot=None` here), which are the measured ones only as far as the forces fit the motion.
+    Guarantees: the loads balance each body (Newton-Euler) to rounding.
+
+    Args:
+        model: the model.
+        q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
+        udot: accelerations, likewise; None: those that all forces given here produce (`forward_dynamics`).
+        muscle_forces: tensions along the tendons [N]: (frames, muscles) or (muscles,), a table or mapping by names;
+            None: no muscle pulls, and joints carry what a model driven by moments at its joints does.
+        actuator_forces: of other actuators [N, N m]: (frames, actuators) in the order of `actuators_of`, or a table or
+            mapping by names, in which `<speed>_reserve` is a generalised force on that speed. They matter where udot
+            is None, or where an actuator acts on bodies or along a path. Columns of a table that are none are ignored.
+        tau: further generalised forces (frames, n_u), for instance of limits of coordinates; matter where udot is None.
+        loads: from outside, for instance ground reactions.
+        joints: which, by name, a joint may come twice; all by default.
+        on: the body that the load acts on: "child" or "parent", one for all, one for each, or by joint.
+        frame: to express it in: "ground", "child" or "parent" (the frame of that body), or any body or frame of the
+            model; one for all, one for each, or by joint.
+        geometry: `path_wrenches(model, q, u)` of these frames, so that paths are not computed again.
+        wrapping: "geodesic" or "opensim", where they are.
+        time: (frames,) or a number, for prescribed motion where udot is None [s].
+        threads: at most so many; all cores by default.
+
+    Raises:
+        InvalidInput, UnknownName: arrays, tables or names that do not fit.
+        Unsupported: the model has a closed loop, whose forces are not determined here.
+    """
+    wanted = _wanted(model, joints, on, frame)
+    _refuse_loops(model)
+    Q, single = frames_of("q", q, model.coordinate_names)
+    U, _ = frames_of("u", u, model.speed_names)
+    frames = same_frames(q=Q, u=U)
+    A = None if udot is None else frames_of("udot", udot, model.speed_names)[0]
+    if A is not None:
+        same_frames(q=Q, udot=A)
+    compiled(model).check_coordinates(Q)
+    if geometry is not None:
+        _check_geometry(model, geometry, frames)
+    elif wrapping not in WRAPPINGS:
+        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
+    given = given_forces(model, frames, muscle_forces, actuator_forces, tau)
+    everything = [*listed(loads, frames), *given.on_bodies]
+    times = times_of(time, frames)
+
+    force, moment, point = (np.empty((frames, len(wanted), 3)) for _ in range(3))
+    D = np.empty_like(U)
+    for start in range(0, frames, _CHUNK):
+        at = slice(start, min(start + _CHUNK, frames))
+        outside = [part(load, at.start, at.stop) for load in everything]
+        paths = None if geometry is None else geometry.part(at)
+        acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, A is None, threads)
+        if A is None:
+            D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads)
+        else:
+            D[at] = A[at]
+        wrenches = acting.node_wrenches(model, Q[at], threads)
+        carried = transmitted_loads(model, Q[at], U[at], D[at], wrenches, threads)
+        force[at], moment[at], point[at] = _expressed(model, wanted, carried)
+    finite("the load", force, tuple(f"{w.joint} {axis}" for w in wanted for axis in "xyz"))
+    if single:
+        force, moment, point, D = force[0], moment[0], point[0], D[0]
+    return JointLoads(
+        model,
+        tuple(w.joint for w in wanted),
+        tuple(_placement(model, w.joint, w.side).body for w in wanted),
+        tuple(w.frame for w in wanted),
+        force,
+        moment,
+        point,
+        D,
+        left_out(model),
+        {
+            "muscles": muscle_forces is not None,
+            "accelerations": "given" if udot is not None else "of the forces",
+            "wrapping": wrapping if geometry is None else geometry.wrapping,
+        },
+    )
+
+
+def _refuse_loops(model: Model) -> None:
+    loops = [c.name for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]
+    if loops:
+        raise Unsupported(
+            f"constraint {loops[0]!r} closes a loop, and what its bodies exert on each other is not solved yet; "
+            "switch it off (enforced=False) to compute the open tree"
+        )
+
+
+def _check_geometry(model: Model, geometry: PathWrenches, frames: int) -> None:
+    if not isinstance(geometry, PathWrenches):
+        raise InvalidInput(
+            f"geometry is a {type(geometry).__name__}, which does not say what paths do to bodies; "
+            "make it with path_wrenches(model, q, u)"
+        )
+    if geometry.model is not model:
+        raise InvalidInput("geometry is of another model; make it with path_wrenches of this one")
+    count = 1 if geometry.length.ndim == 1 else len(geometry.length)
+    if count != frames:
+        raise InvalidInput(f"geometry has {count} frames and the motion {frames}; give both the same")
+
+
+# --- what is asked for -----------------------------------------------------------------------------------------------
+def _wanted(model: Model, joints: str | Sequence[str] | None, on: Choice, frame: Choice) -> list[_Wanted]:
+    names = model.joint_names if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    for name in names:
+        model.joint(name)
+    sides, frames = _chosen("on", on, names, "child"), _chosen("frame", frame, names, "ground")
+    found = []
+    for name, side, where in zip(names, sides, frames, strict=True):
+        if side not in SIDES:
+            raise UnknownName("side of a joint", side, SIDES, f"on, joint {name!r}")
+        # A frame of the model that is named child or parent would come first, as in OpenSim.
+        own = where in SIDES and where not in model.body_names
+        found.append(_Wanted(name, side, _placement(model, name, where).body if own else where))
+        model.placement(found[-1].frame)
+    return found
+
+
+def _chosen(what: str, choice: Choice, joints: Sequence[str], default: str) -> list[str]:
+    if isinstance(choice, str):
+        return [choice] * len(joints)
+    if isinstance(choice, Mapping):
+        for name in choice:
+            if name not in joints:
+                raise UnknownName("joint", name, joints, what)
+        return [choice.get(name, default) for name in joints]
+    listed_ones = list(choice)
+    if len(listed_ones) not in (1, len(joints)):
+        raise InvalidInput(f"{what} has {len(listed_ones)} entries for {len(joints)} joints; give one, or one for each")
+    return listed_ones * (len(joints) if len(listed_ones) == 1 else 1)
+
+
+def _placement(model: Model, joint: str, side: str) -> Placement:
+    found = model.joint(joint)
+    return found.child if side == "child" else found.parent
+
+
+# --- from the recursion to what is asked for -------------------------------------------------------------------------
+def _expressed(
+    model: Model, wanted: Sequence[_Wanted], carried: TransmittedLoads
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Force, moment and point (frames, loads, 3) on the bodies and in the frames that are asked for."""
+    c = compiled(model, merged=False)
+    at = [model.joint_names.index(w.joint) for w in wanted]
+    force, moment, point = carried.force, carried.moment, carried.point
+    if at != list(range(len(model.joints))):
+        force, moment, point = force[:, at], moment[:, at], point[:, at]
+    # The recursion gives the load on the outboard body; the other one feels the opposite, at its own joint frame.
+    inboard = [k for k, w in enumerate(wanted) if (w.side == "child") == c.joint_reversed[w.joint]]
+    if inboard:
+        own = [_placement(model, wanted[k].joint, wanted[k].side) for k in inboard]
+        nodes = [c.body_node[x.body] for x in own]
+        offset = np.array([(c.body_pose[x.body] @ placed(x)).p for x in own])
+        here = carried.p[:, nodes] + np.einsum("fjik,jk->fji", carried.R[:, nodes], offset)
+        moment[:, inboard] = -moment[:, inboard] - np.cross(point[:, inboard] - here, force[:, inboard])
+        force[:, inboard] *= -1.0
+        point[:, inboard] = here
+    turned = [k for k, w in enumerate(wanted) if model.placement(w.frame).body != GROUND or _moved(model, w.frame)]
+    if turned:
+        poses = [_in_node(model, wanted[k].frame) for k in turned]
+        nodes, R, p = [x[0] for x in poses], np.stack([x[1] for x in poses]), np.stack([x[2] for x in poses])
+        R_WN = carried.R[:, nodes]
+        R_WF = np.einsum("fjik,jkl->fjil", R_WN, R)
+        origin = carried.p[:, nodes] + np.einsum("fjik,jk->fji", R_WN, p)
+        vectors = np.stack([force[:, turned], moment[:, turned], point[:, turned] - origin], axis=2)
+        force[:, turned], moment[:, turned], point[:, turned] = np.moveaxis(
+            np.einsum("fjik,fjsi->fjsk", R_WF, vectors), 2, 0
+        )
+    return force, moment, point
+
+
+def _moved(model: Model, frame: str) -> bool:
+    place = model.placement(frame)
+    return any(place.translation) or any(place.orientation)
+
+
+def _in_node(model: Model, frame: str) -> tuple[int, FloatArray, FloatArray]:
+    c, place = compiled(model, merged=False), model.placement(frame)
+    X = c.body_pose[place.body] @ placed(place)
+    return c.body_node[place.body], X.R, X.p

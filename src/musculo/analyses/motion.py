@@ -1,0 +1,202 @@
+"""From recorded coordinates to the motion of a model: coordinates, speeds and accelerations of all frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.compile.frames import FloatArray
+from musculo.embedding.embedding import embedding_of, times_of
+from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
+from musculo.errors import InvalidInput
+from musculo.model.model import Model
+from musculo.results.table import Table
+from musculo.signals.natural import NaturalSpline
+
+Like = Literal["exact", "opensim id", "opensim analyze"]
+LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
+# Below so many frames no quintic spline passes through.
+_FEWEST = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Coordinates, speeds and accelerations of all of a model over time; `notes` say what was assumed."""
+
+    time: FloatArray = field(repr=False)  # (frames,) [s]
+    q: FloatArray = field(repr=False)  # (frames, n) [rad, m]
+    u: FloatArray = field(repr=False)  # (frames, n_u) [rad/s, m/s]
+    udot: FloatArray = field(repr=False)  # (frames, n_u) [rad/s^2, m/s^2]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def rows(self, which: slice | NDArray[np.int64]) -> Motion:
+        """Some of the frames."""
+        return replace(self, time=self.time[which], q=self.q[which], u=self.u[which], udot=self.udot[which])
+
+    def between(self, start: float, end: float) -> Motion:
+        """The frames that OpenSim's tools take: from the last at or before `start` to the last at or before `end`."""
+        return self.rows(opensim_rows(self.time, start, end))
+
+
+def opensim_rows(time: FloatArray, start: float, end: float) -> slice:
+    """From the last frame at or before `start` to the last at or before `end`, both first moved into the recording."""
+    if not start <= end:
+        raise InvalidInput(f"the time range is {start:g} to {end:g} s; its end must not come before its start")
+    first, last = (
+        max(int(np.searchsorted(time, min(max(t, time[0]), time[-1]), side="right")) - 1, 0) for t in (start, end)
+    )
+    return slice(first, last + 1)
+
+
+def motion_of(
+    model: Model,
+    table: Table,
+    cutoff: float | None = None,
+    *,
+    like: Like = "exact",
+    speeds: Table | None = None,
+) -> Motion:
+    """The motion that a table of coordinates records, low-pass filtered, with speeds and accelerations.
+
+    Quintic natural splines through the coordinates give rates. Three ways:
+
+    - "exact": the frames of the file; a Butterworth filter of both passes together at the cutoff; coupled, locked and
+      prescribed coordinates follow the independent ones, with their rates; u and udot are the joints' own speeds.
+      An independent coordinate without a column keeps its default value.
+    - "opensim id": as OpenSim's inverse dynamics does. Its filter (`opensim_lowpass`), whose frames reach half a
+      recording beyond both ends; coupled and locked coordinates as the file has them, else at their default; u and
+      udot are q' and q'' even where a joint's speeds are no derivatives.
+    - "opensim analyze": as OpenSim's analyses do. The same filter; a coordinate without a column is zero; q follows
+      couplers and locks, but the speed of a coupled coordinate is that of its own column, or zero; udot are slopes of
+      quintic splines through the speeds (not second derivatives of q), of coupled coordinates as they follow.
+
+    Source: OpenSim 4.6, `InverseDynamicsTool`, `SimbodyEngine::formCompleteStorages`, `StaticOptimization`.
+
+    Args:
+        model: the model.
+        table: coordinates over time, angles in degrees or radians as `table.degrees` says.
+        cutoff: [Hz]; None or a negative number filters nothing.
+        like: which way.
+        speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; "opensim analyze" only.
+    """
+    if like not in LIKE:
+        raise InvalidInput(f"like={like!r}; known: {', '.join(LIKE)}")
+    if speeds is not None and like != "opensim analyze":
+        raise InvalidInput("speeds from a table are taken with like='opensim analyze' only")
+    notes = _notes(model, table, like)
+    if cutoff is not None and cutoff >= 0.0:
+        table = table.lowpass(cutoff, method="butterworth" if like == "exact" else "opensim")
+    if len(table) < _FEWEST:
+        raise InvalidInput(
+            f"{table.source or 'the table of coordinates'} has {len(table)} frames; rates need {_FEWEST} or more"
+        )
+    values = table.coordinates(model, missing="zero" if like == "opensim analyze" else "default")
+    spline = NaturalSpline(table.time, values)
+    q, qdot, qddot = (spline(table.time, order) for order in range(3))
+    if like == "exact":
+        return _exact(model, table.time, q, qdot, qddot, notes)
+    pick = _speed_columns(model)
+    u, udot = qdot[:, pick], qddot[:, pick]
+    if like == "opensim id":
+        return Motion(table.time, q, u, udot, notes)
+    if speeds is not None:
+        u = _speeds(model, speeds, table.time)
+    return _analyzed(model, table.time, q, u, notes)
+
+
+def motion_of_states(model: Model, table: Table) -> Motion:
+    """The motion that a table of states records, as OpenSim's analyses take it: speeds as they stand, udot by splines.
+
+    Columns go by `/jointset/<joint>/<coordinate>/value` and `/speed`, or by the older names that `Table.find` knows.
+    """
+    if table.degrees:
+        raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
+    q, u, missing = np.zeros((len(table), len(model.coordinates))), np.zeros((len(table), len(model.speed_names))), []
+    rows = {name: k for k, name in enumerate(model.speed_names)}
+    for joint in model.joints:
+        for coordinate in joint.coordinates:
+            path = f"/jointset/{joint.name}/{coordinate.name}"
+            value, speed = table.find(f"{path}/value"), table.find(f"{path}/speed")
+            k = model.coordinate_index(coordinate.name)
+            q[:, k] = coordinate.default_value if value is None else table.values[:, value]
+            if coordinate.name in rows and speed is not None:
+                u[:, rows[coordinate.name]] = table.values[:, speed]
+            if value is None or speed is None:
+                missing.append(coordinate.name)
+    notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: taken at default",) if missing else ()
+    return _analyzed(model, table.time, q, u, notes)
+
+
+def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
+    free = set(model.independent_coordinate_names)
+    absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
+    if not absent:
+        return ()
+    how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
+    return (f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}",)
+
+
+def _speed_columns(model: Model) -> list[int]:
+    """The coordinate whose derivative OpenSim takes for each speed: the one of the same name."""
+    for name in model.speed_names:
+        if name not in model.coordinate_names:
+            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); use like='exact'")
+    return [model.coordinate_index(name) for name in model.speed_names]
+
+
+def _exact(
+    model: Model, time: FloatArray, q: FloatArray, qdot: FloatArray, qddot: FloatArray, notes: tuple[str, ...]
+) -> Motion:
+    u = speeds_from_rates(model, q, qdot)
+    columns = {name: k for k, name in enumerate(model.coordinate_names)}
+    udot = np.zeros_like(u)
+    for k, name in enumerate(model.speed_names):
+        if name in columns:
+            udot[:, k] = qddot[:, columns[name]]
+    for joint in turning_joints(model):
+        at, rows = list(joint.q), list(joint.u)
+        if len(at) == 4:
+            udot[:, rows] = NaturalSpline(time, u[:, rows])(time, 1)
+        else:
+            own = np.einsum("fij,fj->fi", angle_rates_inverse(q[:, at]), qddot[:, at])
+            turn = np.einsum("fij,fj->fi", angle_rates_inverse_dot(q[:, at], qdot[:, at]), qdot[:, at])
+            udot[:, rows] = own + turn
+    e = embedding_of(model)
+    if not e.rules:
+        return Motion(time, q, u, udot, notes)
+    m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), time)
+    return Motion(time, m.q, m.u, m.udot, notes)
+
+
+def _speeds(model: Model, table: Table, time: FloatArray) -> FloatArray:
+    if len(table) != len(time) or np.abs(table.time - time).max() > 1e-9:
+        raise InvalidInput(
+            f"{table.source or 'the table of speeds'} has other times than the coordinates; both need the same frames"
+        )
+    u = np.zeros((len(time), len(model.speed_names)))
+    for k, name in enumerate(model.speed_names):
+        found = next((c for c in (name, f"{name}_u") if table.find(c) is not None), None)
+        if found is not None:
+            u[:, k] = table.column(found)
+    return u
+
+
+def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, notes: tuple[str, ...]) -> Motion:
+    """Couplers and locks imposed as OpenSim's assembly imposes them: on coordinates, not on speeds."""
+    e = embedding_of(model)
+    udot = NaturalSpline(time, u)(time, 1)
+    if not e.rules:
+        return Motion(time, q, u, udot, notes)
+    m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), times_of(time, len(time)))
+    kept = u.copy()
+    followed = {rule.dependent for rule in e.rules if not rule.inputs}
+    for k, name in enumerate(model.speed_names):
+        if name in followed:  # locked and prescribed: Simbody's motions rule speeds, too
+            kept[:, k] = m.u[:, k]
+    return Motion(time, m.q, kept, m.udot, notes)

@@ -1,0 +1,236 @@
+"""`musculo scale`, `ik`, `id`, `so`, `jr` and `muscles`: one step of the inverse pipeline each, from flags.
+
+They use the exact methods and write the files that OpenSim's tools would; `--like-opensim` uses OpenSim's methods.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from musculo.io.setup import Setup
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
+MotionFile = Annotated[Path, typer.Argument(metavar="MOTION.mot", help="Coordinates over time (.mot or .sto).")]
+Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go.")]
+Time = Annotated[str, typer.Option("--time", metavar="START:END", help="Seconds; either may be left out.")]
+Loads = Annotated[
+    Path | None, typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of plates.")
+]
+Lowpass = Annotated[
+    float | None, typer.Option("--lowpass", metavar="HZ", help="Filter the coordinates at this frequency first.")
+]
+Opensim = Annotated[
+    bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
+]
+Report = Annotated[bool, typer.Option("--report", help="Write FOLDER/report.html at the end.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed since the last run.")]
+Threads = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")]
+Json = Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")]
+Names = list[str]
+
+RESULTS = Path("results")
+
+
+def _run(
+    setup: Setup, output: Path, opensim: bool, report: bool, force: bool, threads: int | None, quiet: bool, json: bool
+) -> None:
+    from musculo.cli.run import Options, run_setups
+
+    options = Options(not opensim, output, False, force, threads)
+    raise typer.Exit(run_setups([setup], options, 1, quiet, json, report))
+
+
+def ik(
+    model: ModelFile,
+    markers: Annotated[Path, typer.Argument(metavar="MARKERS", help="A recording: .trc or .c3d.")],
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", metavar="TASKS.xml", help="An IKTaskSet, or a set-up that holds one.")
+    ] = None,
+    weight: Annotated[
+        Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="Of a marker; 0 leaves it out.")
+    ] = None,
+    time: Time = "",
+    places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Inverse kinematics: the motion that is nearest to recorded markers."""
+    from musculo.cli.setups import inverse_kinematics_setup
+
+    setup = inverse_kinematics_setup(model, markers, tasks, weight or [], time, places)
+    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+
+
+def id_(
+    model: ModelFile,
+    motion: MotionFile,
+    loads: Loads = None,
+    lowpass: Lowpass = None,
+    time: Time = "",
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Inverse dynamics: the joint moments that a motion needs."""
+    from musculo.cli.setups import inverse_dynamics_setup
+
+    setup = inverse_dynamics_setup(model, motion, loads, lowpass, time)
+    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+
+
+def so(
+    model: ModelFile,
+    motion: MotionFile,
+    loads: Loads = None,
+    lowpass: Lowpass = None,
+    forces: Annotated[
+        list[Path] | None,
+        typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves. Repeat it."),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace-forces", help="Of --forces only; the model's do not act.")
+    ] = False,
+    reserve: Annotated[
+        float | None,
+        typer.Option("--reserve", metavar="N", help="A reserve of this strength at every coordinate [N m, N]."),
+    ] = None,
+    power: Annotated[float, typer.Option("--power", metavar="P", help="Of the activations in the sum.")] = 2.0,
+    strength: Annotated[
+        bool, typer.Option("--physiology/--no-physiology", help="Force depends on length and speed, or does not.")
+    ] = True,
+    passive: Annotated[
+        bool | None,
+        typer.Option("--passive/--no-passive", help="Whether stretched fibres pull. Default: as --physiology."),
+    ] = None,
+    tendon: Annotated[str, typer.Option("--tendon", metavar="rigid|elastic", help="How tendons are taken.")] = "rigid",
+    time: Time = "",
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Static optimisation: the muscles that do a motion with the least effort."""
+    from musculo.cli.setups import analyze_setup, least_effort
+
+    analysis = least_effort(power, strength, passive, tendon, reserve, opensim)
+    setup = analyze_setup("so", analysis, model, motion, loads, lowpass, time, forces or [], replace)
+    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+
+
+def jr(
+    model: ModelFile,
+    motion: MotionFile,
+    muscle_forces: Annotated[
+        Path | None,
+        typer.Option("--muscle-forces", "-m", metavar="FORCES.sto", help="Of `musculo so`; without it, none."),
+    ] = None,
+    loads: Loads = None,
+    lowpass: Lowpass = None,
+    forces: Annotated[
+        list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets that were added for `so`.")
+    ] = None,
+    joint: Annotated[Names | None, typer.Option("--joint", metavar="JOINT", help="Repeat it; all joints.")] = None,
+    on: Annotated[str, typer.Option("--on", metavar="child|parent", help="The body that the load acts on.")] = "child",
+    frame: Annotated[
+        str, typer.Option("--frame", metavar="ground|child|parent|BODY", help="In which it is written.")
+    ] = "ground",
+    time: Time = "",
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Joint reactions: what joints carry, with or without muscle forces."""
+    from musculo.cli.setups import analyze_setup, joint_reaction
+
+    analysis = joint_reaction(muscle_forces, joint or [], on, frame)
+    setup = analyze_setup("jr", analysis, model, motion, loads, lowpass, time, forces or [])
+    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+
+
+def muscles(
+    model: ModelFile,
+    motion: MotionFile,
+    lowpass: Lowpass = None,
+    muscle: Annotated[Names | None, typer.Option("--muscle", metavar="MUSCLE", help="Repeat it; all muscles.")] = None,
+    coordinate: Annotated[
+        Names | None,
+        typer.Option("--coordinate", metavar="COORDINATE", help="Of moment arms. Repeat it; all coordinates."),
+    ] = None,
+    time: Time = "",
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Muscle analysis: lengths, speeds, moment arms, fibre states and powers along a motion."""
+    from musculo.cli.setups import analyze_setup, muscle_files
+
+    analysis = muscle_files(muscle or [], coordinate or [])
+    setup = analyze_setup("muscles", analysis, model, motion, None, lowpass, time)
+    _run(setup, output, opensim, False, force, jobs, quiet, as_json)
+
+
+def scale(
+    model: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The scaled model.")],
+    setup: Annotated[
+        Path | None,
+        typer.Option("--setup", metavar="SETUP.xml", help="Of OpenSim's ScaleTool: its measurements and tasks."),
+    ] = None,
+    factors: Annotated[
+        Names | None, typer.Option("--factors", metavar="BODY=X,Y,Z", help="By hand; one number for all. Repeat it.")
+    ] = None,
+    mass: Annotated[float | None, typer.Option("--mass", metavar="KG", help="Of the subject.")] = None,
+    keep_mass: Annotated[
+        bool, typer.Option("--keep-mass-distribution", help="Masses of bodies keep their ratios.")
+    ] = False,
+    static: Annotated[
+        Path | None, typer.Option("--static", metavar="TRIAL.trc", help="A static trial: measures, and places markers.")
+    ] = None,
+    tasks: Annotated[
+        Path | None, typer.Option("--tasks", metavar="TASKS.xml", help="Weights of markers in the static pose.")
+    ] = None,
+    markers: Annotated[
+        Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
+    ] = None,
+    time: Time = "",
+    opensim: Opensim = False,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
+    from musculo.cli.setups import scale_setup
+
+    made = scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass)
+    _run(made, output.parent, opensim, False, force, jobs, quiet, as_json)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Put the commands into the shell's list, in the order of the work."""
+    for name, command in (("scale", scale), ("ik", ik), ("id", id_), ("so", so), ("jr", jr), ("muscles", muscles)):
+        app.command(name)(command)

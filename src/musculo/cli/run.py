@@ -1,0 +1,151 @@
+"""`musculo run`: OpenSim's tools from their set-up files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from musculo.cli.report import make_report
+from musculo.errors import InvalidInput, MusculoError
+from musculo.io.setup import Setup
+from musculo.tools.result import Status, ToolResult
+from musculo.tools.run import run_setup
+from musculo.tools.work import Progress
+
+# Exit codes: all is well, an input is bad, or all is written but some frames or parts are not solved.
+GOOD, BAD_INPUT, INCOMPLETE = 0, 1, 3
+# Seconds of work before a progress bar shows.
+_PATIENCE = 1.0
+
+
+class Options(NamedTuple):
+    """Of every set-up alike."""
+
+    exact: bool = False
+    output: Path | None = None
+    compare: bool = True
+    force: bool = False
+    threads: int | None = None
+
+
+Outcome = ToolResult | str  # a result, or what is wrong with the input
+
+
+def run_setups(
+    setups: Sequence[Path | Setup], options: Options, jobs: int, quiet: bool, as_json: bool, report: bool = False
+) -> int:
+    """Run every set-up, print what came of it, make a page of each folder if asked to, and return the exit code."""
+    if jobs < 1:
+        raise InvalidInput(f"--jobs {jobs}: give 1 or more")
+    outcomes: list[Outcome] = []
+    for outcome in _outcomes(setups, options, min(jobs, len(setups)), show=not quiet and not as_json):
+        outcomes.append(outcome)
+        if isinstance(outcome, str):
+            print(f"error: {outcome}", file=sys.stderr)
+        elif not as_json:
+            _print(outcome, quiet)
+    if as_json:
+        told = [
+            {"setup": _name(setup), "error": outcome} if isinstance(outcome, str) else outcome.to_json()
+            for setup, outcome in zip(setups, outcomes, strict=True)
+        ]
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+    results = [outcome for outcome in outcomes if isinstance(outcome, ToolResult)]
+    if report:
+        for folder in dict.fromkeys(result.folder for result in results):
+            make_report(folder, None, None, "", False, quiet or as_json)
+    if any(isinstance(outcome, str) for outcome in outcomes):
+        return BAD_INPUT
+    return GOOD if all(result.complete for result in results) else INCOMPLETE
+
+
+def _called(setup: Path | Setup) -> str:
+    return str(setup) if isinstance(setup, Path) else setup.source
+
+
+def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool) -> Iterator[Outcome]:
+    if jobs == 1:
+        for setup in setups:
+            with _bar(Path(_name(setup)).name, show) as progress:
+                outcome = _one(setup, options, progress)
+            yield outcome
+        return
+    share = max((os.cpu_count() or 1) // jobs, 1)
+    options = options._replace(threads=options.threads or share)
+    # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_one, setups, [options] * len(setups))
+
+
+def _name(setup: Path | Setup) -> str:
+    return str(setup) if isinstance(setup, Path) else setup.source or setup.name
+
+
+def _one(setup: Path | Setup, options: Options, progress: Progress | None = None) -> Outcome:
+    try:
+        return run_setup(
+            setup,
+            exact=options.exact,
+            output=options.output,
+            progress=progress,
+            threads=options.threads,
+            compare=options.compare,
+            force=options.force,
+        )
+    except MusculoError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+@contextmanager
+def _bar(name: str, show: bool) -> Iterator[Progress | None]:
+    """A bar on stderr, where that is a terminal and the work takes longer than a second."""
+    if not show or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(name, total=1.0)
+    start = threading.Timer(_PATIENCE, bar.start)
+    start.daemon = True
+    start.start()
+    try:
+        yield lambda what, part: bar.update(task, description=f"{name}: {what}", completed=part)
+    finally:
+        start.cancel()
+        start.join()
+        bar.stop()
+
+
+def _print(result: ToolResult, quiet: bool) -> None:
+    for trouble in result.troubles:
+        print(f"{result.setup}: {trouble}", file=sys.stderr)
+    if quiet:
+        return
+    if result.status is Status.UNCHANGED:
+        print(f"{result.setup}: nothing changed since the last run, which left {_count(result)}; --force runs it again")
+        return
+    print(f"{result.setup}: {result.tool} {result.name!r}, {result.status.value} in {result.seconds:.1f} s")
+    for folder in dict.fromkeys(file.parent for file in result.files):
+        names = [file.name for file in result.files if file.parent == folder]
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        print(f"  {folder}: {shown}")
+    for note in result.notes:
+        print(f"  note: {note}")
+
+
+def _count(result: ToolResult) -> str:
+    return f"{len(result.files)} file{'s' if len(result.files) != 1 else ''}"

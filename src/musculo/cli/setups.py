@@ -1,0 +1,243 @@
+"""Set-ups made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles` and `scale` ask the tools for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from musculo.errors import InvalidInput
+from musculo.io.osim import read_osim
+from musculo.io.setup import (
+    AnalyzeSetup,
+    InverseDynamicsSetup,
+    InverseKinematicsSetup,
+    JointReactionAnalysis,
+    ManualScale,
+    MarkerTask,
+    MuscleAnalysis,
+    ScaleSetup,
+    StaticOptimizationAnalysis,
+    read_setup,
+    read_tasks,
+)
+from musculo.io.setup.analyses import Analysis
+from musculo.io.setup.kinematics import Task
+from musculo.io.setup.scale import GenericModel, MarkerPlacer
+from musculo.tools.static_optimisation import LeastEffort
+
+Span = tuple[float, float]
+
+
+def span_of(text: str) -> Span:
+    """`0.5:1.2` as two times [s]; either may be left out."""
+    if not text:
+        return -math.inf, math.inf
+    first, colon, last = text.partition(":")
+    try:
+        span = float(first) if first.strip() else -math.inf, float(last) if last.strip() else math.inf
+    except ValueError:
+        span = math.nan, math.nan
+    if not colon or not span[0] <= span[1]:
+        raise InvalidInput(f"--time {text} is no span of time; write it as START:END in seconds, for instance 0.5:1.2")
+    return span
+
+
+def pairs_of(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """`name=value` texts, apart."""
+    pairs = []
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name.strip():
+            raise InvalidInput(f"{option} {text}: write it as NAME=VALUE")
+        pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
+    """`1.1,1,0.9`, or one number for all of them."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) not in (1, count) or not all(math.isfinite(v) for v in values):
+        wanted = f"1 or {count} numbers, with commas between" if count > 1 else "a number"
+        raise InvalidInput(f"{option} {text}: give {wanted}")
+    return values * count if len(values) == 1 else values
+
+
+def inverse_kinematics_setup(
+    model: Path, markers: Path, tasks: Path | None, weights: Sequence[str], time: str, places: bool
+) -> InverseKinematicsSetup:
+    """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
+    listed: Sequence[Task] = read_tasks(tasks) if tasks is not None else ()
+    if weights and tasks is None:
+        # markers that no task names would not be followed
+        listed = [MarkerTask(name, weight=1.0) for name in read_osim(model).marker_names]
+    given = {task.name: task for task in listed}
+    for name, text in pairs_of("--weight", weights):
+        (weight,) = numbers_of(f"--weight {name}=", text, 1)
+        given[name] = replace(given.get(name, MarkerTask(name)), weight=weight, apply=weight > 0.0)
+    return InverseKinematicsSetup(
+        _name(markers),
+        model_file=model,
+        marker_file=markers,
+        time_range=span_of(time),
+        tasks=tuple(given.values()),
+        output_motion_file=Path(f"{_name(markers)}_ik.mot"),
+        report_marker_locations=places,
+        source="ik",
+    )
+
+
+def inverse_dynamics_setup(
+    model: Path, motion: Path, loads: Path | None, cutoff: float | None, time: str
+) -> InverseDynamicsSetup:
+    """Generalised forces of a motion; muscles do nothing."""
+    return InverseDynamicsSetup(
+        _name(motion),
+        model_file=model,
+        coordinates_file=motion,
+        external_loads_file=loads,
+        lowpass_cutoff_frequency_for_coordinates=_cutoff(cutoff),
+        time_range=span_of(time),
+        forces_to_exclude=("Muscles",),
+        output_gen_force_file=f"{_name(motion)}_id.sto",
+        source="id",
+    )
+
+
+def analyze_setup(
+    command: str,
+    analysis: Analysis,
+    model: Path,
+    motion: Path,
+    loads: Path | None,
+    cutoff: float | None,
+    time: str,
+    force_sets: Sequence[Path] = (),
+    replace_forces: bool = False,
+) -> AnalyzeSetup:
+    """One analysis of a motion."""
+    start, end = span_of(time)
+    return AnalyzeSetup(
+        _name(motion),
+        model_file=model,
+        coordinates_file=motion,
+        external_loads_file=loads,
+        lowpass_cutoff_frequency_for_coordinates=_cutoff(cutoff),
+        initial_time=start,
+        final_time=end,
+        force_set_files=tuple(force_sets),
+        replace_force_set=replace_forces,
+        solve_for_equilibrium_for_auxiliary_states=True,
+        analyses=(analysis,),
+        source=command,
+    )
+
+
+def joint_reaction(forces: Path | None, joints: Sequence[str], on: str, frame: str) -> JointReactionAnalysis:
+    """Loads of joints, with the muscle forces of a file."""
+    return JointReactionAnalysis(
+        name="JointReaction",
+        forces_file=forces,
+        joint_names=tuple(joints) or ("ALL",),
+        apply_on_bodies=(on,),
+        express_in_frame=(frame,),
+    )
+
+
+def muscle_files(muscles: Sequence[str], coordinates: Sequence[str]) -> MuscleAnalysis:
+    """Series of muscles."""
+    return MuscleAnalysis(
+        name="MuscleAnalysis",
+        muscle_list=tuple(muscles) or ("all",),
+        moment_arm_coordinate_list=tuple(coordinates) or ("all",),
+    )
+
+
+def least_effort(
+    power: float, physiology: bool, passive: bool | None, tendon: str, reserve: float | None, opensim: bool
+) -> StaticOptimizationAnalysis:
+    """Activations of least effort."""
+    if tendon not in ("rigid", "elastic"):
+        raise InvalidInput(f"--tendon {tendon}: it is rigid or elastic")
+    if opensim and (passive is not None or tendon != "rigid" or reserve is not None):
+        raise InvalidInput(
+            "--like-opensim knows no --passive, --tendon or --reserve: OpenSim's tendons are rigid, its fibres resist "
+            "nothing, and its reserves come in force sets (--forces)"
+        )
+    if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
+        raise InvalidInput(f"--reserve {reserve:g}: give a strength above zero [N m]")
+    return LeastEffort(
+        name="StaticOptimization",
+        activation_exponent=power,
+        use_muscle_physiology=physiology,
+        passive=passive,
+        tendon=tendon,
+        reserve=reserve,
+    )
+
+
+def scale_setup(
+    model: Path,
+    output: Path,
+    setup: Path | None,
+    factors: Sequence[str],
+    mass: float | None,
+    static: Path | None,
+    tasks: Path | None,
+    markers: Path | None,
+    time: str,
+    keep_mass: bool,
+) -> ScaleSetup:
+    """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
+    known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
+    if not isinstance(known, ScaleSetup):
+        raise InvalidInput(f"{setup} is no set-up of the ScaleTool; give one, or --factors")
+    manual = tuple(_manual(name, text) for name, text in pairs_of("--factors", factors))
+    span = span_of(time)
+    scaler, placer = known.scaler, known.placer
+    if manual:
+        order = tuple(dict.fromkeys((*scaler.scaling_order, "manualScale")))
+        kept = tuple(s for s in scaler.manual_scales if s.segment not in {m.segment for m in manual})
+        scaler = replace(scaler, manual_scales=(*kept, *manual), scaling_order=order)
+    if static is not None:
+        scaler = replace(scaler, marker_file=static, time_range=span if time else scaler.time_range)
+        placer = replace(placer, apply=True, marker_file=static, time_range=span if time else placer.time_range)
+    if tasks is not None:
+        placer = replace(placer, tasks=read_tasks(tasks))
+    if keep_mass:
+        scaler = replace(scaler, preserve_mass_distribution=True)
+    placer = replace(placer, output_model_file=output if placer.apply else None)
+    generic = known.generic_model
+    return replace(
+        known,
+        mass=known.mass if mass is None else mass,
+        generic_model=GenericModel(model, markers or generic.marker_set_file),
+        scaler=replace(scaler, output_model_file=None if placer.apply else output),
+        placer=placer,
+        source="scale",
+    )
+
+
+def _manual(body: str, text: str) -> ManualScale:
+    x, y, z = numbers_of(f"--factors {body}=", text, 3)
+    if min(x, y, z) <= 0.0:
+        raise InvalidInput(f"--factors {body}={text}: give numbers above zero")
+    return ManualScale(body, (x, y, z))
+
+
+def _cutoff(cutoff: float | None) -> float:
+    """OpenSim's way to say that nothing is filtered is a negative frequency."""
+    if cutoff is None:
+        return -1.0
+    if not (math.isfinite(cutoff) and cutoff > 0.0):
+        raise InvalidInput(f"--lowpass {cutoff:g}: give a frequency above zero [Hz], or leave it out")
+    return cutoff
+
+
+def _name(path: Path) -> str:
+    """Results are called after the recording or motion they are made from."""
+    return path.stem

@@ -1,0 +1,52 @@
+"""`musculo view`: a model and its motion in the browser."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from musculo.io import read_osim
+from musculo.io.external_loads import read_external_loads
+from musculo.io.markers import read_markers
+from musculo.io.storage import read_storage
+from musculo.viewer import view
+
+
+def open_viewer(
+    model_file: Path,
+    motion: Path | None,
+    activation: Path | None,
+    markers: Path | None,
+    loads: Path | None,
+    reactions: Path | None,
+    geometry: Path | None,
+    output: Path | None,
+    show: bool,
+) -> None:
+    """Read the files, write the page, and open it unless `show` is off."""
+    model = read_osim(model_file)
+    scene = view(
+        model,
+        None if motion is None else read_storage(motion),
+        activation=None if activation is None else read_storage(activation),
+        markers=None if markers is None else read_markers(markers),
+        loads=None if loads is None else read_external_loads(loads),
+        reactions=None if reactions is None else read_storage(reactions),
+        geometry=geometry,
+    )
+    for note in scene.notes:
+        print(f"note: {note}", file=sys.stderr)
+    target = output if output is not None else _kept(model.name)
+    scene.to_html(target)
+    print(f"wrote {target}")
+    if show:
+        webbrowser.open(target.absolute().as_uri())
+
+
+def _kept(name: str) -> Path:
+    """A file of the temporary folder that is still there when the browser reads it."""
+    word = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:40] or "model"
+    return Path(tempfile.mkdtemp(prefix="musculo-")) / f"{word}.html"

@@ -1,0 +1,160 @@
+"""The whole chain on the arm that ships: markers in; angles, moments, activations and joint loads out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
+from musculo.analyses.joint_loads import JointLoads, joint_loads
+from musculo.analyses.motion import Motion, motion_of
+from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
+from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.dynamics.poses import kinematics
+from musculo.io.storage import write_storage
+from musculo.io.text import write_text
+from musculo.io.trc import write_trc
+from musculo.model.model import Model
+from musculo.results.markers import Markers
+from musculo.results.provenance import Provenance
+from musculo.results.table import Table
+
+FloatArray = NDArray[np.float64]
+
+# Standard deviation of each coordinate of each marker [m]: what a good optical system has left in the volume of a lab.
+NOISE = 0.5e-3
+# Of the low-pass filter, both passes together [Hz]: usual for slow movements of an arm.
+CUTOFF = 6.0
+# Optimal moment of the reserves [N m]: one costs as much as full activation of a muscle.
+RESERVE = 1.0
+# A recording is longer than what is analysed, because filters and splines know least at its ends [s].
+LEAD = 0.25
+SEED = 2026
+
+
+@dataclass(frozen=True, eq=False)
+class ArmChain:
+    """All that the chain gives, step by step.
+
+    Markers and inverse kinematics cover the whole recording; what follows covers the flexion from its start to its end.
+    """
+
+    model: Model
+    markers: Markers = field(repr=False)  # the recording: the motion below, with noise
+    truth: Motion = field(repr=False)  # the motion that the markers were made from
+    noise: float  # [m]
+    cutoff: float  # [Hz]
+    kinematics: InverseKinematics = field(repr=False)
+    motion: Motion = field(repr=False)  # filtered, with speeds and accelerations
+    moments: FloatArray = field(repr=False)  # (frames, coordinates) [N m]
+    effort: StaticOptimum = field(repr=False)
+    loads: JointLoads = field(repr=False)
+    muscles: MuscleAnalysis = field(repr=False)
+
+    @property
+    def true_moments(self) -> FloatArray:
+        """(frames, coordinates) [N m]: of the motion without noise."""
+        return inverse_dynamics(self.model, self.truth.q, self.truth.u, self.truth.udot)
+
+    def tables(self) -> dict[str, Table]:
+        """The results by the names of their files."""
+        made = Provenance.of("arm_chain", self.model, noise=self.noise, cutoff=self.cutoff)
+        time, names = self.motion.time, self.model.coordinate_names
+
+        def table(title: str, columns: tuple[str, ...], values: FloatArray, unit: str) -> Table:
+            return Table(time, columns, values, units=(unit,) * len(columns), name=title, provenance=made)
+
+        effort = self.effort
+        both = (*effort.muscles, *effort.actuators)
+        # A reserve's optimal force is the moment at full control.
+        acting = np.column_stack([effort.force, RESERVE * effort.control])
+        found = {
+            "arm_ik.mot": self.kinematics.to_table().in_degrees(self.model),
+            "arm_ik_marker_errors.sto": self.kinematics.error_summary_table(),
+            "arm_id.sto": table(
+                "Inverse Dynamics Generalized Forces", tuple(f"{name}_moment" for name in names), self.moments, "N m"
+            ),
+            "arm_StaticOptimization_activation.sto": table(
+                "Static Optimization", both, np.column_stack([effort.activation, effort.control]), "1"
+            ),
+            "arm_StaticOptimization_force.sto": table("Static Optimization", both, acting, ""),
+            "arm_JointReaction_ReactionLoads.sto": self.loads.to_table(time),
+        }
+        for title, one in self.muscles.tables(time).items():
+            found[f"muscles/arm_MuscleAnalysis_{title}.sto"] = one
+        return found
+
+    def write(self, folder: Path) -> tuple[str, ...]:
+        """Write model, markers and all results into a folder that is there; returns the names of the files."""
+        (folder / "muscles").mkdir(exist_ok=True)
+        write_text(folder / ARM_FILE.name, ARM_FILE.read_text(encoding="utf-8").splitlines())
+        write_trc(self.markers, folder / "arm_markers.trc", "mm")
+        tables = self.tables()
+        for name, table in tables.items():
+            write_storage(table, folder / name)
+        return (ARM_FILE.name, "arm_markers.trc", *tables)
+
+
+def arm_chain(
+    noise: float = NOISE, cutoff: float = CUTOFF, seed: int = SEED, say: Callable[[str], None] = lambda _: None
+) -> ArmChain:
+    """Markers made from the elbow flexion that ships, and everything that follows from them.
+
+    Inverse kinematics, a low-pass filter, inverse dynamics, static optimisation (with passive forces and small
+    reserves), the loads of the joints with the muscles pulling, and the states of the muscles at those activations.
+
+    Args:
+        noise: standard deviation of each coordinate of each marker, normally distributed [m].
+        cutoff: of the filter of the angles [Hz].
+        seed: of the noise.
+        say: told each step before it begins.
+    """
+    model, flexion = arm(), arm_flexion()
+    recorded = motion_of(model, _with_lead(flexion))
+    truth = _flexion(recorded, flexion)
+    say("markers")
+    seen = kinematics(model, recorded.q).markers()
+    random = np.random.default_rng(seed)
+    markers = Markers(
+        recorded.time,
+        model.marker_names,
+        seen + noise * random.standard_normal(seen.shape),
+        rate=round(1.0 / float(np.diff(recorded.time).mean()), 6),
+        provenance=Provenance.of("arm_chain", model, (ARM_FLEXION_FILE.name,), noise=noise, seed=seed),
+    )
+    say("inverse kinematics")
+    found = inverse_kinematics(model, markers)
+    motion = _flexion(motion_of(model, found.to_table(), cutoff), flexion)
+    say("inverse dynamics")
+    moments = inverse_dynamics(model, motion.q, motion.u, motion.udot)
+    say("static optimisation")
+    effort = static_optimisation(model, motion.q, motion.u, tau=moments, reserves=RESERVE)
+    say("joint loads")
+    loads = joint_loads(model, motion.q, motion.u, motion.udot, muscle_forces=effort.force)
+    say("muscle analysis")
+    muscles = muscle_analysis(model, motion.q, motion.u, effort.activation)
+    return ArmChain(model, markers, truth, noise, cutoff, found, motion, moments, effort, loads, muscles)
+
+
+def _with_lead(flexion: Table) -> Table:
+    """The motion as it goes on before and after: the forearm swings, so it comes from where it goes to."""
+    ahead = round(LEAD * flexion.rate)
+    before, after = slice(ahead, 0, -1), slice(-2, -ahead - 2, -1)
+    time, values = flexion.time, flexion.values
+    return replace(
+        flexion,
+        time=np.concatenate([2.0 * time[0] - time[before], time, 2.0 * time[-1] - time[after]]),
+        values=np.concatenate([values[before], values, values[after]]),
+    )
+
+
+def _flexion(motion: Motion, flexion: Table) -> Motion:
+    """The frames of the flexion itself."""
+    start = int(np.argmin(np.abs(motion.time - flexion.time[0])))
+    return motion.rows(slice(start, start + len(flexion)))

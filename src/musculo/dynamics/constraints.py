@@ -1,0 +1,304 @@
+"""Accelerations on the tree with constraints kept as equations: multipliers, reactions, stabilisation.
+
+The rival of the embedding: the same model, the same kernels, all coordinates, and one multiplier an equation.
+
+    M udot + G^T lambda = tau - C(q, u) - g(q) + J_ext^T external,    G udot = -gddot_0 - 2 a gdot - a^2 g
+
+Index 1: the equations hold in their second derivative. Without stabilisation (a = 0) a simulation drifts off them;
+`musculo.simulation.constrained` projects it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.poses import kinematics
+from musculo.embedding.body_equations import BodyEquation
+from musculo.embedding.collect import collect_rules
+from musculo.embedding.coordinate_equations import RuleEquation
+from musculo.embedding.embedding import times_of
+from musculo.embedding.equations import Equation, EquationSet, Residuals
+from musculo.embedding.rules import Coupled
+from musculo.errors import InvalidInput, SingularSystem, UnknownName, Unsupported
+from musculo.kernels.constrained import SOLVED, constrained_frames
+from musculo.kernels.frames import over_frames
+from musculo.model.body import GROUND
+from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model import Model
+
+IntArray = NDArray[np.int64]
+
+# Singular values of G below this part of the largest are rounding: their equations repeat others.
+RANK = 1e-9
+# What repeated equations may leave of each other, as a part of the largest acceleration that is asked for.
+_CONSISTENT = 1e-6
+# A pivot of the mass matrix below this part of its diagonal is rounding, not mass.
+SINGULAR_MASS = 1e-13
+_NO_WRENCH = np.zeros((0, 6))
+
+
+def constraint_equations(model: Model) -> EquationSet:
+    """All that is enforced in a model, as equations on the tree: locks and prescribed motions, couplers, loops.
+
+    Rows: locked and prescribed coordinates in file order, then constraints in file order.
+
+    Raises:
+        Unsupported: a constraint of a kind that is carried only.
+    """
+
+    def make() -> EquationSet:
+        rules, closing, unsolved = collect_rules(model)
+        if unsolved:
+            raise Unsupported(
+                f"constraint {unsolved[0]!r} is of a kind that is carried and not computed; switch it off "
+                "(enforced=False)"
+            )
+        driven: list[Equation] = [RuleEquation(model, r, r.dependent) for r in rules if not isinstance(r, Coupled)]
+        followers = {rule.dependent: rule for rule in rules if isinstance(rule, Coupled)}
+        others = iter(closing)
+        for constraint in model.constraints:
+            if not constraint.enforced:
+                continue
+            if isinstance(constraint, CoordinateCoupler):
+                driven.append(RuleEquation(model, followers[constraint.dependent], constraint.name))
+            else:
+                driven.append(next(others))
+        return EquationSet(model, driven)
+
+    return model.derived("constraint equations", make)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedMotion:
+    """Accelerations under constraints, and what the constraints exert; arrays have the frames first, unless one was
+    given."""
+
+    model: Model
+    names: tuple[str, ...]  # constraint of each equation, (m,)
+    redundant: IntArray  # (frames,) equations that repeat others
+    _q: FloatArray = field(repr=False)
+    _single: bool = field(repr=False)
+    udot: FloatArray  # (frames, n_u)
+    multipliers: FloatArray  # (frames, m), of M udot + G^T lambda = f; the smallest where equations repeat each other
+    generalized: FloatArray  # (frames, n_u) -G^T lambda: forces of the constraints on the speeds
+    position_error: FloatArray  # (frames, m) g
+    velocity_error: FloatArray  # (frames, m) gdot
+
+    @cached_property
+    def reactions(self) -> dict[str, ConstraintReaction]:
+        """What each constraint between bodies exerts, by its name."""
+        system = constraint_equations(self.model)
+        motion = system.poses(self._q)
+        multipliers = self.multipliers[None] if self._single else self.multipliers
+        found = {}
+        for equation, rows in zip(system.equations, system.rows, strict=True):
+            if isinstance(equation, BodyEquation):
+                force, moment = equation.wrench(motion, multipliers[:, rows])
+                parts = (force, moment, equation.place(motion))
+                first, second = equation.first_body, equation.second_body
+                found[equation.name] = ConstraintReaction(first, second, *(p[0] if self._single else p for p in parts))
+        return found
+
+    def reaction(self, name: str) -> ConstraintReaction:
+        """What one constraint exerts."""
+        if name not in self.reactions:
+            raise UnknownName("constraint between bodies", name, self.reactions)
+        return self.reactions[name]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintReaction:
+    """What a constraint exerts on its second body, in ground; its first body feels the opposite at the same point."""
+
+    first_body: str
+    second_body: str
+    force: FloatArray  # (frames, 3) or (3,) [N]
+    moment: FloatArray  # (frames, 3) or (3,) [N m]
+    point: FloatArray  # (frames, 3) or (3,) where the force acts [m]
+
+    def loads(self) -> tuple[ExternalLoad, ...]:
+        """The same as loads from outside, for instance for joint reactions."""
+        pairs = ((self.second_body, 1.0), (self.first_body, -1.0))
+        return tuple(
+            ExternalLoad(body, force=sign * self.force, point=self.point, moment=sign * self.moment)
+            for body, sign in pairs
+            if body != GROUND
+        )
+
+
+def constrained_acceleration(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike,
+    tau: ArrayLike,
+    external: ExternalLoad | Sequence[ExternalLoad] = (),
+    time: ArrayLike = 0.0,
+    stabilisation: float = 0.0,
+    threads: int | None = None,
+) -> ConstrainedMotion:
+    """udot of all speeds with every lock, coupler and loop as an equation with a multiplier.
+
+    With the factor M = L L^T and Y = L^-1 G^T, whose orthogonal factors eliminate the multipliers:
+
+        Y^T Y lambda = Y^T L^-1 f - r,   udot = L^-T (L^-1 f - Y lambda)
+
+    Where equations repeat others, or the tree's mass matrix is singular by itself and held by its constraints, the
+    null space Z of G serves: udot = G^+ r + Z v,  Z^T M Z v = Z^T (f - M G^+ r),  lambda = (G^T)^+ (f - M udot).
+
+    Source:     Ehsani2023 calls it the index-1 form; the sign of lambda is Simbody's.
+    Guarantees: agrees with `forward_dynamics` wherever q and u satisfy the constraints.
+
+    Args:
+        model: the model.
+        q, u: (frames, n) or (n,) coordinates and speeds of all the file; they need not satisfy the constraints exactly,
+            and `position_error` and `velocity_error` say how well they do.
+        tau: (frames, n_u) or (n_u,) generalised forces of the tree.
+        external: loads from outside.
+        time: (frames,) or a number, for prescribed motion [s].
+        stabilisation: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
+        threads: at most so many; all cores by default.
+
+    Raises:
+        SingularSystem: equations that contradict each other at a singular position, or speeds without inertia.
+        Unsupported: a constraint of a kind that is carried only.
+    """
+    Q, single = frames_of("q", q, model.coordinate_names)
+    U, _ = frames_of("u", u, model.speed_names)
+    T, _ = frames_of("tau", tau, model.speed_names)
+    frames = same_frames(q=Q, u=U, tau=T)
+    compiled(model).check_coordinates(Q)
+    times, loads = times_of(time, frames), listed(external, frames)
+    if not (np.isfinite(stabilisation) and stabilisation >= 0.0):
+        raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s]")
+    c, system = compiled(model), constraint_equations(model)
+    poses = cache(lambda: kinematics(model, Q, threads=threads))
+    wrenches = node_wrenches(c, loads, frames, poses) if loads else _NO_WRENCH
+    x = system.others_by_speeds(Q, U, times)
+    gdot, udot, multipliers = np.zeros_like(x.residual), np.empty_like(U), np.zeros_like(x.residual)
+    status = np.zeros(frames, dtype=np.int64)
+    inputs = (c.tree, c.table, system.table, Q, U, T, wrenches, bool(loads), x.rate, float(stabilisation))
+    results = (x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot, udot, multipliers, status)
+    over_frames(constrained_frames, (*inputs, SINGULAR_MASS, RANK**2, *results), frames, threads)
+    redundant = np.sum(~np.any(x.jacobian, axis=2), axis=1)
+    left = np.flatnonzero(status != SOLVED)
+    if left.size:
+        # speeds without inertia of their own, or equations that repeat others: slower, and for every case
+        loads = [
+            replace(v, force=_some(v.force, left), point=_some(v.point, left), moment=_some(v.moment, left))
+            for v in loads
+        ]
+        force = T[left] - inverse_dynamics(model, Q[left], U[left], np.zeros_like(U[left]), loads, threads)
+        right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
+        M = mass_matrix(model, Q[left], threads)
+        udot[left], multipliers[left], redundant[left] = solve_constrained(
+            system, M, force, x.jacobian[left], right, left
+        )
+    finite("the acceleration", udot, model.speed_names)
+    forces = -np.einsum("fij,fi->fj", x.jacobian, multipliers)
+    parts = (udot, multipliers, forces, x.residual, gdot)
+    found = (part[0] if single else part for part in parts)
+    return ConstrainedMotion(model, system.row_names, redundant[0] if single else redundant, Q, single, *found)
+
+
+def _some(values: ArrayLike, frames: IntArray) -> ArrayLike:
+    array = np.asarray(values)
+    return array[frames] if array.ndim == 2 else array
+
+
+def solve_constrained(
+    system: EquationSet,
+    M: FloatArray,
+    force: FloatArray,
+    G: FloatArray,
+    right: FloatArray,
+    numbers: IntArray | None = None,
+    strict: bool = True,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """x and lambda of M x + G^T lambda = force, G x = right, over frames; and how many equations repeat others.
+
+    `numbers` of the frames are for messages; `strict` refuses equations that contradict each other, which
+    otherwise are met as well as they can.
+    """
+    frames, m, n = G.shape
+    known = np.arange(frames) if numbers is None else numbers
+    if m == 0:
+        return _free(system, M, force, known), np.zeros((frames, 0)), np.zeros(frames, dtype=np.int64)
+    left, values, rows = np.linalg.svd(G)
+    rank = np.sum(values > RANK * np.maximum(values[:, :1], 1e-300), axis=1)
+    x, multipliers = np.zeros((frames, n)), np.zeros((frames, m))
+    for r in np.unique(rank):
+        at = np.flatnonzero(rank == r)
+        Y, Z = np.swapaxes(rows[at, :r], 1, 2), np.swapaxes(rows[at, r:], 1, 2)
+        B = left[at][:, :, :r]
+        held = np.einsum("fnr,fr->fn", Y, np.einsum("fmr,fm->fr", B, right[at]) / values[at, :r])
+        if strict:
+            _refuse_contradiction(system, G[at], held, right[at], known[at])
+        over = force[at] - np.einsum("fij,fj->fi", M[at], held)
+        reduced = np.swapaxes(Z, 1, 2) @ M[at] @ Z
+        v = _free(system, reduced, np.einsum("fnz,fn->fz", Z, over), known[at], Z)
+        x[at] = held + np.einsum("fnz,fz->fn", Z, v)
+        carried = force[at] - np.einsum("fij,fj->fi", M[at], x[at])
+        multipliers[at] = np.einsum("fmr,fr->fm", B, np.einsum("fnr,fn->fr", Y, carried) / values[at, :r])
+    return x, multipliers, m - rank
+
+
+def _refuse_contradiction(
+    system: EquationSet, G: FloatArray, held: FloatArray, right: FloatArray, frames: IntArray
+) -> None:
+    left = np.abs(np.einsum("fij,fj->fi", G, held) - right)
+    scale = np.max(np.abs(right), axis=1, initial=0.0) + 1e-9 * np.max(np.abs(G), axis=(1, 2), initial=0.0)
+    bad = np.argwhere(left > _CONSISTENT * np.maximum(scale, 1e-12)[:, None])
+    if bad.size:
+        frame, row = bad[0]
+        raise SingularSystem(
+            f"the equations of constraint {system.name_of(int(row))!r} contradict others at frame {frames[frame]}: a "
+            "singular position, or speeds that do not satisfy the constraints; project_position and project_velocity "
+            "bring them back"
+        )
+
+
+def _free(
+    system: EquationSet, M: FloatArray, force: FloatArray, frames: IntArray, Z: FloatArray | None = None
+) -> FloatArray:
+    try:
+        np.linalg.cholesky(M)
+        return np.asarray(np.linalg.solve(M, force[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        for k, mass in enumerate(M):
+            values, vectors = np.linalg.eigh(mass)
+            if values[0] <= SINGULAR_MASS * values[-1]:
+                way = vectors[:, 0] if Z is None else Z[k] @ vectors[:, 0]
+                speed = system.model.speed_names[int(np.argmax(np.abs(way)))]
+                raise SingularSystem(
+                    f"no inertia resists the speed {speed!r} at frame {frames[k]}, constraints included; give its body "
+                    "mass, or lock the coordinate"
+                ) from None
+        raise
+
+
+def constraint_residuals(
+    model: Model, q: ArrayLike, u: ArrayLike | None = None, time: ArrayLike = 0.0, threads: int | None = None
+) -> Residuals:
+    """g, G, gddot at udot = 0, and dg/dt of everything enforced in a model, over frames (always with the frame axis).
+
+    Args:
+        model: the model.
+        q, u: coordinates and speeds; without speeds the bias is that of rest.
+        time: for prescribed motion [s].
+        threads: at most so many; all cores by default.
+    """
+    Q, _ = frames_of("q", q, model.coordinate_names)
+    U = None if u is None else frames_of("u", u, model.speed_names)[0]
+    if U is not None:
+        same_frames(q=Q, u=U)
+    compiled(model).check_coordinates(Q)
+    return constraint_equations(model).by_speeds(Q, U, times_of(time, len(Q)), threads)

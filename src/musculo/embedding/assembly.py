@@ -1,0 +1,116 @@
+"""Closing a loop for the first time: from a rough pose to one that satisfies its equations, and their rank there."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from musculo.compile.frames import FloatArray
+from musculo.embedding.loop import CLOSED, Loop
+from musculo.errors import InvalidModel, SingularSystem
+
+# Singular values below this part of the largest are rounding.
+RANK = 1e-8
+# Other starts are tried where the first finds no closed pose; seeded, so that a model always gives the same pose.
+_STARTS = 24
+_SPREAD = 0.7
+# How far a pose is moved to see whether its rank is the usual one [rad, units of size].
+_PROBE = 0.02
+
+
+def _scaled(loop: Loop, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    g, A = loop.evaluate(y[None])
+    return g[0] / loop.row_scale, A[0] * loop.scale / loop.row_scale[:, None]
+
+
+def _closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+    """The nearest closed pose by least squares over some coordinates, and what is left of the equations."""
+    y = y.copy()
+
+    def at(x: FloatArray) -> FloatArray:
+        full = y.copy()
+        full[moving] = x * loop.scale[moving]
+        return full
+
+    if moving:
+        start = y[moving] / loop.scale[moving]
+        found = least_squares(
+            lambda x: _scaled(loop, at(x))[0],
+            start,
+            jac=lambda x: _scaled(loop, at(x))[1][:, moving],
+            xtol=1e-14,
+            ftol=1e-15,
+            gtol=1e-15,
+            max_nfev=200,
+        )
+        y = at(found.x)
+        for _ in range(4):  # least squares stops at the square root of rounding where equations repeat
+            g, A = _scaled(loop, y)
+            step = np.linalg.lstsq(A[:, moving], -g, rcond=RANK)[0]
+            y[moving] += step * loop.scale[moving]
+    return y, float(np.max(np.abs(_scaled(loop, y)[0]), initial=0.0))
+
+
+def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> FloatArray:
+    """A closed pose near y (n_y,): `held` coordinates stay if they can, `fixed` ones stay.
+
+    Raises:
+        InvalidModel: no pose closes the loop; names the constraint that stays open the most, and by how much.
+    """
+    everything = [k for k in range(len(y)) if k not in fixed]
+    best, gap = y, np.inf
+    for moving in ([k for k in everything if k not in held], everything):
+        found, left = _closed_from(loop, y, moving)
+        if left <= CLOSED:
+            return found
+        if left < gap:
+            best, gap = found, left
+    rng = np.random.default_rng(0)
+    closed = []
+    for _ in range(_STARTS):
+        start = y.copy()
+        start[everything] += _SPREAD * rng.uniform(-1.0, 1.0, len(everything)) * loop.scale[everything]
+        found, left = _closed_from(loop, start, everything)
+        if left <= CLOSED:
+            closed.append(found)
+        elif left < gap:
+            best, gap = found, left
+    if closed:
+        return min(closed, key=lambda found: float(np.sum(((found - y) / loop.scale) ** 2)))
+    residual = loop.evaluate(best[None])[0][0]
+    worst = int(np.argmax(np.abs(residual / loop.row_scale)))
+    raise InvalidModel(
+        f"the {loop.title} cannot be closed: constraint {loop.equations.name_of(worst)!r} stays open by "
+        f"{abs(residual[worst]):.3g} in the nearest pose found; check its bodies and locations, give a pose near a "
+        "closed one with embedding_of(model, branch=q), or switch it off (enforced=False)"
+    )
+
+
+def rank_at(loop: Loop, y: FloatArray, free: list[int]) -> int:
+    """How many of the loop's equations are independent at a pose, by the coordinates `free`."""
+    values = np.linalg.svd(_scaled(loop, y)[1][:, free], compute_uv=False)
+    return int(np.sum(values > RANK * max(values[0], 1e-300))) if values.size else 0
+
+
+def usual_rank(loop: Loop, y: FloatArray, free: list[int]) -> int:
+    """The rank at a closed pose y, which is also that of its neighbours.
+
+    Raises:
+        SingularSystem: neighbours have more independent equations: the pose is singular, and branches meet in it.
+    """
+    rank = rank_at(loop, y, free)
+    _, A = _scaled(loop, y)
+    null = np.linalg.svd(A[:, free])[2][rank:]
+    rng = np.random.default_rng(1)
+    for _ in range(2 if len(null) else 0):
+        near = y.copy()
+        way = rng.uniform(-1.0, 1.0, len(null)) @ null
+        near[free] += _PROBE * way / np.linalg.norm(way) * loop.scale[free]
+        found, left = _closed_from(loop, near, free)
+        if left <= CLOSED and rank_at(loop, found, free) > rank:
+            raise SingularSystem(
+                f"the {loop.title} is in a singular position at the pose it starts from: {rank} of its equations are "
+                f"independent there, more beside it, and branches meet; give a pose on the branch that is meant with "
+                "embedding_of(model, branch=q), or another default pose"
+            )
+    return rank

@@ -1,0 +1,202 @@
+"""Which constraints form a loop together, and which of its coordinates are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray
+from musculo.embedding.assembly import assemble, usual_rank
+from musculo.embedding.body_equations import BodyEquation, tree_poses
+from musculo.embedding.equations import Equation, EquationSet
+from musculo.embedding.loop import CLOSED, Loop
+from musculo.embedding.rates import turning_joints
+from musculo.embedding.rules import Coupled, Locked, Rule
+from musculo.errors import InvalidInput, InvalidModel
+from musculo.model.model import Model
+
+
+def choose_loops(
+    model: Model, rules: Sequence[Rule], equations: Sequence[Equation], named: Sequence[str], pose: FloatArray
+) -> list[tuple[Loop, FloatArray]]:
+    """The loops of a model, each with a closed pose (n_y,) of its own coordinates near `pose` (n,).
+
+    A loop gathers all constraints that share free coordinates. As many of these depend on the others as there are
+    independent equations: from the end of the file, those that the others can hold firmly; never a named one, and
+    coordinates of joints that turn freely last.
+
+    Args:
+        model: the model.
+        rules: couplers, locks and prescribed motions, sorted.
+        equations: of the constraints that close loops.
+        named: coordinates that shall be independent.
+        pose: a guess of all coordinates.
+
+    Raises:
+        InvalidModel: a loop that no pose closes. SingularSystem: a start in a singular position.
+        InvalidInput: named coordinates that cannot all be independent.
+    """
+    by_name = {rule.dependent: rule for rule in rules}
+    felt = [_free_coordinates(model, equation, by_name) for equation in equations]
+    loops = []
+    for members in _connected([free for free, _ in felt]):
+        free = sorted({name for k in members for name in felt[k][0]}, key=model.coordinate_index)
+        given = sorted({name for k in members for name in felt[k][1]}, key=model.coordinate_index)
+        raw = _raw_loop(model, rules, [equations[k] for k in members], free, given)
+        loops.append(_chosen(raw, len(given), [n for n in named if n in free], pose))
+    return [found for found in loops if found is not None]
+
+
+def _free_coordinates(model: Model, equation: Equation, by_name: dict[str, Rule]) -> tuple[set[str], set[str]]:
+    """Free coordinates that an equation feels, through couplers too; and prescribed ones."""
+    if isinstance(equation, BodyEquation):
+        tree = compiled(model).tree
+        felt = set(equation.columns.tolist())
+        rows: list[int] = []
+        ends = [*tree.q_first[1:], tree.q_rows.size]
+        for i in range(tree.parent.size):
+            speeds = tree.u_rows[tree.u_first[i] : tree.u_first[i] + tree.n_u[i]]
+            if felt.intersection(speeds.tolist()):
+                rows += tree.q_rows[tree.q_first[i] : ends[i]].tolist()
+    else:
+        rows = list(equation.columns)
+    free: set[str] = set()
+    given: set[str] = set()
+    waiting = [model.coordinate_names[k] for k in rows]
+    while waiting:
+        name = waiting.pop()
+        rule = by_name.get(name)
+        if rule is None:
+            free.add(name)
+        elif isinstance(rule, Coupled):
+            waiting += rule.inputs
+        elif not isinstance(rule, Locked):
+            given.add(name)
+    return free, given
+
+
+def _connected(sets: list[set[str]]) -> list[list[int]]:
+    """Which of some sets hang together by common members."""
+    groups: list[tuple[set[str], list[int]]] = []
+    for k, members in enumerate(sets):
+        touching = [group for group in groups if group[0] & members]
+        merged = (members.union(*(g[0] for g in touching)), sorted([k, *(i for g in touching for i in g[1])]))
+        groups = [group for group in groups if group not in touching] + [merged]
+    return [indices for _, indices in sorted(groups, key=lambda group: group[1][0])]
+
+
+def _raw_loop(
+    model: Model, rules: Sequence[Rule], equations: list[Equation], free: list[str], given: list[str]
+) -> Loop:
+    """The loop with all its coordinates as inputs: given ones first."""
+    known = {*free, *given}
+    constants = {rule.dependent: rule.value for rule in rules if isinstance(rule, Locked)}
+    known |= set(constants)
+    followers = []
+    for rule in rules:
+        if isinstance(rule, Coupled) and known.issuperset(rule.inputs):
+            followers.append(rule)
+            known.add(rule.dependent)
+    names = (*given, *free)
+    system = EquationSet(model, equations)
+    turns = model.derived("coordinates that turn", lambda: _turning(model))
+    unit = np.ones(len(names))
+    rows = np.ones(system.count)
+    loop = Loop(model, system, names, (), tuple(followers), constants, unit, rows)
+    size = _size(loop, turns)
+    unit = np.array([1.0 if name in turns else size for name in names])
+    for equation, at in zip(system.equations, system.rows, strict=True):
+        if isinstance(equation, BodyEquation):
+            rows[at.stop - min(equation.count, 3) : at.stop] = size
+    return replace(loop, scale=unit, row_scale=rows)
+
+
+def _turning(model: Model) -> set[str]:
+    """Coordinates that turn something, however little else they do."""
+    c = compiled(model)
+    found = {model.coordinate_names[k] for joint in turning_joints(model) for k in joint.q}
+    rng = np.random.default_rng(0)
+    Q = rng.uniform(-0.5, 0.5, (3, len(model.coordinates)))
+    spin = np.abs(tree_poses(c, Q).twists[:, :, 0]).max(axis=(0, 2), initial=0.0)
+    return found | {name for k, name in enumerate(model.speed_names) if spin[k] > 1e-12}
+
+
+def _size(loop: Loop, turns: set[str]) -> float:
+    """A length that says how big a mechanism is: its longest lever at the default pose; one metre without any."""
+    defaults = {c.name: c.default_value for c in loop.model.coordinates}
+    y = np.array([[defaults[name] for name in loop.inputs]])
+    _, A = loop.evaluate(y)
+    turning = [k for k, name in enumerate(loop.inputs) if name in turns]
+    levers = [0.0]
+    for equation, at in zip(loop.equations.equations, loop.equations.rows, strict=True):
+        if isinstance(equation, BodyEquation) and turning:
+            rows = A[0][at.stop - min(equation.count, 3) : at.stop][:, turning]
+            levers.append(float(np.sqrt((rows * rows).sum(axis=0)).max()))
+    longest = max(levers)
+    return longest if longest > 1e-9 else 1.0
+
+
+def _chosen(raw: Loop, n_given: int, named: list[str], pose: FloatArray) -> tuple[Loop, FloatArray] | None:
+    """The loop with its dependents chosen, and a closed pose of its coordinates."""
+    model = raw.model
+    fixed = list(range(n_given))
+    free = list(range(n_given, len(raw.inputs)))
+    held = [raw.inputs.index(name) for name in named]
+    y = assemble(raw, pose[raw.columns], held, fixed)
+    rank = usual_rank(raw, y, free)
+    if rank == 0:
+        left = np.max(np.abs(raw.evaluate(y[None])[0][0] / raw.row_scale), initial=0.0)
+        assert left <= CLOSED
+        return None
+    A = raw.evaluate(y[None])[1][0] * raw.scale / raw.row_scale[:, None]
+    turning = {model.coordinate_names[k] for joint in turning_joints(model) for k in joint.q}
+    candidates = sorted((k for k in free if k not in held), key=lambda k: (raw.inputs[k] in turning, -k))
+    dependents = _firm(A, candidates, rank)
+    if dependents is None:
+        raise InvalidInput(
+            f"{', '.join(map(repr, named))} cannot all be independent: the {raw.title} leaves {len(free) - rank} of "
+            f"{len(free)} coordinates ({', '.join(raw.inputs[k] for k in free)}) free at the pose it starts from; name "
+            "fewer, or others"
+        )
+    names = [raw.inputs[k] for k in dependents]
+    for joint in turning_joints(model):
+        if len(joint.q) == 4 and {model.coordinate_names[k] for k in joint.q}.intersection(names):
+            raise InvalidModel(
+                f"the {raw.title} makes joint {joint.joint!r} depend on others, and that has quaternion coordinates; "
+                "use its angles instead"
+            )
+    order = [k for k in range(len(raw.inputs)) if k not in dependents] + dependents
+    n = len(order) - rank
+    loop = Loop(
+        model,
+        raw.equations,
+        tuple(raw.inputs[k] for k in order[:n]),
+        tuple(raw.inputs[k] for k in order[n:]),
+        raw.followers,
+        raw.constants,
+        raw.scale[order],
+        raw.row_scale,
+        raw.equations.count - rank,
+    )
+    return loop, y[order]
+
+
+def _firm(A: FloatArray, candidates: list[int], rank: int) -> list[int] | None:
+    """`rank` columns of A that span its range, in the order of the candidates as far as each stands out by itself."""
+    longest = np.sqrt((A * A).sum(axis=0)).max()
+    for threshold in (0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        chosen: list[int] = []
+        basis = np.zeros((len(A), 0))
+        for k in candidates:
+            rest = A[:, k] - basis @ (basis.T @ A[:, k])
+            rest -= basis @ (basis.T @ rest)
+            length = np.linalg.norm(rest)
+            if length >= threshold * longest:
+                chosen.append(k)
+                basis = np.column_stack([basis, rest / length])
+                if len(chosen) == rank:
+                    return sorted(chosen)
+    return None

@@ -1,0 +1,89 @@
+"""Files of markers alone, and of scale factors: what OpenSim's scale tool reads and writes beside models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lxml import etree
+
+from musculo.errors import InvalidFile, InvalidInput
+from musculo.io.osim.bodies import read_markers
+from musculo.io.osim.context import Context
+from musculo.io.osim.upgrade import upgrade
+from musculo.io.osim.xml import document_version, ensure, exact_all, parse_xml, place, restore_colons
+from musculo.io.text import PathLike, checked_path, read_bytes, write_text
+from musculo.model.body import Marker, Vec3
+from musculo.model.model import Model
+
+_KIND = "a file of markers (.xml)"
+_HEAD = '<?xml version="1.0" encoding="UTF-8" ?>'
+
+
+def read_marker_set(path: PathLike, model: Model) -> tuple[Marker, ...]:
+    """Read the `<MarkerSet>` of a file, for a model: its bodies are what markers may stand on.
+
+    Raises:
+        InvalidFile: no file, no XML, or no set of markers.
+        InvalidModel: a marker that does not fit the model; the message names file, line and marker.
+    """
+    if not isinstance(model, Model):
+        raise InvalidInput(f"a Model is needed, not {type(model).__name__}; read one with read_osim(path)")
+    where = checked_path(path, _KIND)
+    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
+    if root.tag != "OpenSimDocument":
+        raise InvalidFile(f"{place(root)}: the root element is <{restore_colons(root.tag)}>; it should be {_KIND}")
+    version = document_version(root)
+    found = root.find("MarkerSet")
+    if found is None:
+        held = ", ".join(f"<{restore_colons(child.tag)}>" for child in root[:4]) or "nothing"
+        raise InvalidFile(f"{place(root)}: the document holds {held:.200}, and no <MarkerSet>")
+    element = etree.SubElement(root, "Model", name=model.name)
+    element.append(found)
+    bodies = ensure(ensure(element, "BodySet"), "objects")
+    for name in model.body_names:
+        etree.SubElement(bodies, "Body", name=name)
+    upgrade(element, version)
+    return read_markers(Context(element))
+
+
+def with_marker_set(model: Model, markers: Iterable[Marker]) -> Model:
+    """The model with further markers; those of a name that it has are taken out and put at the end, as OpenSim does."""
+    new = tuple(markers)
+    names = {marker.name for marker in new}
+    return model.replace(markers=(*(m for m in model.markers if m.name not in names), *new))
+
+
+def write_marker_set(model: Model, path: PathLike) -> None:
+    """Write the markers of a model as a file of their own."""
+    root = etree.Element("OpenSimDocument", Version="40600")
+    members = etree.SubElement(etree.SubElement(root, "MarkerSet", name="markerset"), "objects")
+    for marker in model.markers:
+        element = etree.SubElement(members, "Marker", name=marker.name)
+        frame = marker.frame if marker.frame.startswith("/") else f"/bodyset/{marker.frame}"
+        frame = "/ground" if marker.frame == "ground" else frame
+        for tag, words in (
+            ("socket_parent_frame", frame),
+            ("location", exact_all(marker.location)),
+            ("fixed", "true" if marker.fixed else "false"),
+        ):
+            etree.SubElement(element, tag).text = words
+    etree.SubElement(root[0], "groups")
+    _write(root, path)
+
+
+def write_scale_set(factors: Iterable[tuple[str, Vec3]], path: PathLike, digits: int = 17) -> None:
+    """Write scale factors of bodies and frames, by name, as the `<ScaleSet>` that OpenSim reads."""
+    root = etree.Element("OpenSimDocument", Version="40600")
+    members = etree.SubElement(etree.SubElement(root, "ScaleSet", name="ScaleSet"), "objects")
+    for name, scales in factors:
+        element = etree.SubElement(members, "Scale")
+        etree.SubElement(element, "scales").text = " " + " ".join(f"{x:.{digits}g}" for x in scales)
+        etree.SubElement(element, "segment").text = name
+        etree.SubElement(element, "apply").text = "true"
+    etree.SubElement(root[0], "groups")
+    _write(root, path)
+
+
+def _write(root: etree._Element, path: PathLike) -> None:
+    etree.indent(root, space="\t")
+    write_text(path, [_HEAD, etree.tostring(root, encoding="unicode")])

@@ -1,0 +1,1 @@
+"""Motion in time: integrators, and what keeps constrained models on their constraints."""

@@ -1,0 +1,120 @@
+"""Accelerations of one state after the other, for integrators: checked and allocated once, then called often.
+
+The functions of `musculo.dynamics` serve many frames at a time and say all about them; an integrator asks for one state
+some thousand times, and what it asks for differs little from what it asked before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraints import (
+    RANK,
+    SINGULAR_MASS,
+    constrained_acceleration,
+    constraint_equations,
+)
+from musculo.dynamics.embedded import embedded_dynamics
+from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics
+from musculo.embedding.body_equations import BodyEquation
+from musculo.embedding.embedding import embedding_of
+from musculo.embedding.loop import SEARCH, SINGULAR
+from musculo.errors import InvalidInput
+from musculo.kernels.closed import closed_frames
+from musculo.kernels.constrained import SOLVED, constrained_frames
+from musculo.model.model import Model
+
+_NO_WRENCH = np.zeros((0, 6))
+
+
+class ConstrainedRates:
+    """udot of all speeds with constraints as equations: `constrained_acceleration`, one state at a time.
+
+    Where all constraints are between bodies one kernel does everything; else, and at states that it leaves to slower
+    methods, `constrained_acceleration` is called.
+
+    Args:
+        model: the model.
+        stabilisation: Baumgarte's rate [1/s].
+    """
+
+    def __init__(self, model: Model, stabilisation: float = 0.0) -> None:
+        self.model, self.stabilisation = model, stabilisation
+        system, n, n_u = constraint_equations(model), len(model.coordinate_names), len(model.speed_names)
+        self._plain = all(isinstance(equation, BodyEquation) for equation in system.equations)
+        c, m = compiled(model), system.count
+        self._q, self._u, self._tau = np.zeros((1, n)), np.zeros((1, n_u)), np.zeros((1, n_u))
+        self._udot, self._status = np.zeros((1, n_u)), np.zeros(1, dtype=np.int64)
+        self.multipliers = np.zeros((1, m))  # of the last state
+        rows = [np.zeros((1, m)) for _ in range(4)]
+        settings = (np.zeros((1, m)), float(stabilisation), SINGULAR_MASS, RANK**2)
+        self._inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
+        self._results = (rows[0], np.zeros((1, m * n_u)), rows[1], rows[2], self._udot, self.multipliers, self._status)
+
+    def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray, time: float = 0.0) -> FloatArray:
+        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,)."""
+        if self._plain:
+            self._q[0], self._u[0], self._tau[0] = q, u, tau
+            constrained_frames(*self._inputs, *self._results, 0, 1)
+            if self._status[0] == SOLVED and np.isfinite(self._udot).all():
+                return self._udot[0].copy()
+        found = constrained_acceleration(self.model, q, u, tau, time=time, stabilisation=self.stabilisation)
+        self.multipliers[0] = found.multipliers
+        return found.udot
+
+
+class EmbeddedRates:
+    """zudot of the independent speeds: `forward_dynamics` through the embedding, one state at a time.
+
+    Where the model's only rule is one closed loop of plain coordinates one kernel does everything; else
+    `forward_dynamics` is called. Either way the branch is an input: a pose near the state, for instance the last one.
+
+    Args:
+        model: the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        e = self._embedding = embedding_of(model)
+        self.model = model
+        self._at = [model.coordinate_index(name) for name in e.coordinate_names]
+        self._u_at = [model.speed_index(name) for name in e.speed_names]
+        self._loop = e.loops[0] if len(e.loops) == 1 else None
+        dynamics = embedded_dynamics(model)
+        if self._loop is None or len(e.steps) > 1 or dynamics is None or self._loop.table is None:
+            self._loop = None
+            return
+        c, n, n_u = compiled(model), len(model.coordinate_names), len(model.speed_names)
+        self._guess, self._q = np.zeros((1, n)), np.zeros((1, n))
+        self._u, self._tau, self._udot = np.zeros((1, n_u)), np.zeros((1, n_u)), np.zeros((1, n_u))
+        self._pivot, self._done, self._margin = np.ones((1, n_u)), np.zeros(1), np.zeros(1)
+        states = (self._guess, self._q, self._u, self._tau, _NO_WRENCH, False)
+        results = (self._udot, self._pivot, self._done, self._margin)
+        self._inputs = (c.tree, c.table, self._loop.table, SEARCH, dynamics.followers, *states, *results)
+
+    def __call__(
+        self, z: FloatArray, zu: FloatArray, tau: FloatArray, guess: FloatArray, time: float = 0.0
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """zudot (n_zu,), and all coordinates q (n,) and speeds u (n_u,) of the state.
+
+        Args:
+            z, zu: independent coordinates and speeds.
+            tau: (n_u,) generalised forces of the tree.
+            guess: (n,) a pose on the branch that is meant.
+            time: for prescribed motion [s].
+
+        Raises: as `Embedding.coordinates` and `forward_dynamics`.
+        """
+        if self._loop is not None:
+            self._guess[0], self._tau[0] = guess, tau
+            self._q[0, self._at], self._u[0, self._u_at] = z, zu
+            closed_frames(*self._inputs, 0, 1)
+            fine = self._done[0] == 1.0 and self._margin[0] > SINGULAR and self._pivot.min() > SINGULAR_HINGE
+            if fine and np.isfinite(self._udot).all():
+                return self._udot[0, self._u_at], self._q[0].copy(), self._u[0].copy()
+        motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time)
+        if not np.isfinite(udot).all():
+            raise InvalidInput("the acceleration is beyond the range of floating-point numbers; check the state")
+        return self._embedding.independent_speeds(motion.q, udot), motion.q, motion.u

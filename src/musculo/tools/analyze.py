@@ -1,0 +1,133 @@
+"""`<AnalyzeTool>`: its analyses, one after the other, on one motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.compile.frames import FloatArray
+from musculo.errors import UnknownName, Unsupported
+from musculo.io.setup import (
+    ActuationAnalysis,
+    Analysis,
+    AnalyzeSetup,
+    BodyKinematicsAnalysis,
+    ForceReporterAnalysis,
+    JointReactionAnalysis,
+    KinematicsAnalysis,
+    MuscleAnalysis,
+    OtherAnalysis,
+    PointKinematicsAnalysis,
+    StaticOptimizationAnalysis,
+)
+from musculo.results.angles import angle_columns
+from musculo.tools.body_motion import body_files, point_files
+from musculo.tools.descriptions import MUSCLES, UNITS
+from musculo.tools.forces import actuation, force_reporter
+from musculo.tools.joint_reaction import joint_reaction
+from musculo.tools.static_optimisation import static_optimization
+from musculo.tools.study import Study, study_of
+from musculo.tools.work import Work, largest
+
+
+def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
+    """Every analysis that is on; one that is not known is named and the rest goes on."""
+    work.precision = setup.output_precision
+    for xml in setup.controllers:
+        kind = xml.lstrip("<").split(None, 1)[0].split(">")[0]
+        work.trouble(f"controller <{kind}> is not used: actuators are idle and muscles keep their activation")
+    study = study_of(setup, work)
+    wanted = [analysis for analysis in setup.analyses if analysis.on]
+    if not wanted:
+        work.trouble("the set-up asks for no analysis that is on")
+    for k, analysis in enumerate(wanted):
+        work.report(analysis.name, 0.2 + 0.8 * k / len(wanted))
+        run = next((RUNNERS[kind] for kind in type(analysis).__mro__ if kind in RUNNERS), None)
+        if run is None:
+            kind = analysis.element if isinstance(analysis, OtherAnalysis) else type(analysis).__name__
+            work.trouble(f"analysis {analysis.name!r}: <{kind}> is not known and was left out")
+            continue
+        try:
+            run(study.recorded(analysis), analysis)
+        except Unsupported as error:
+            work.trouble(f"analysis {analysis.name!r} was left out: {error}")
+
+
+def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
+    """Coordinates, speeds and accelerations. OpenSim's accelerations are those of the model under its own forces."""
+    model, work = study.model, study.work
+    chosen = model.coordinate_names
+    if not any(word.lower() == "all" for word in analysis.coordinates):
+        chosen = tuple(analysis.coordinates)
+    columns = [model.coordinate_index(name) for name in chosen]
+    rows = [model.speed_index(name) if name in model.speed_names else -1 for name in chosen]
+    if -1 in rows:
+        raise Unsupported("the rates of quaternion coordinates are no speeds; change the joint to angles")
+    factor = np.ones(len(chosen))
+    if analysis.in_degrees:
+        factor[angle_columns(chosen, model)] = 180.0 / np.pi
+
+    def write(what: str, title: str, values: FloatArray) -> None:
+        file = study.file(analysis, what)
+        work.write(file, title, study.time, chosen, values * factor, UNITS, analysis.in_degrees)
+
+    write("q", "Coordinates", study.motion.q[:, columns])
+    write("u", "Speeds", study.motion.u[:, rows])
+    udot = study.accelerations
+    write("dudt", "Accelerations", udot[:, rows])
+    if not work.exact and work.compare:
+        apart, worst = largest(chosen, study.exact_motion.udot[:, rows] * factor, udot[:, rows] * factor)
+        work.note(
+            f"{analysis.name}: dudt is how the model would fall under its own forces, as OpenSim writes it; the "
+            f"accelerations of the motion differ by up to {apart:.3g} ({worst}) (--exact)"
+        )
+
+
+def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
+    """Lengths, states, forces, powers, moment arms and moments of muscles."""
+    model, work = study.model, study.work
+    muscles = _chosen("muscle", analysis.muscle_list, model.muscle_names)
+    coordinates: tuple[str, ...] = ()
+    if analysis.compute_moments:
+        coordinates = _chosen("coordinate", analysis.moment_arm_coordinate_list, model.coordinate_names)
+    method, wrapping = ("exact", "geodesic") if work.exact else ("opensim", "opensim")
+    state = study.muscles.forces
+    fibers = None if study.equilibrium or work.exact or state is None else state.fiber_length
+    found = muscle_analysis(
+        model,
+        study.motion.q,
+        study.motion.u,
+        study.muscles.activation,
+        fiber_length=fibers,
+        coordinates=coordinates,
+        method=method,  # type: ignore[arg-type]
+        wrapping=wrapping,
+        threads=work.threads,
+    )
+    for what, table in found.tables(study.time, muscles).items():
+        work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
+
+
+def _chosen(kind: str, wanted: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of a list in which `all` stands for all."""
+    if any(word.lower() == "all" for word in wanted):
+        return known
+    for name in wanted:
+        if name not in known:
+            raise UnknownName(kind, name, known, "the set-up")
+    return tuple(name for name in known if name in wanted)
+
+
+RUNNERS: dict[type[Analysis], Callable[[Study, Any], None]] = {
+    StaticOptimizationAnalysis: static_optimization,
+    MuscleAnalysis: muscle_files,
+    KinematicsAnalysis: kinematics_files,
+    JointReactionAnalysis: joint_reaction,
+    BodyKinematicsAnalysis: body_files,
+    PointKinematicsAnalysis: point_files,
+    ActuationAnalysis: actuation,
+    ForceReporterAnalysis: force_reporter,
+}

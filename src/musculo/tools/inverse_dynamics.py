@@ -1,0 +1,174 @@
+"""`<InverseDynamicsTool>`: generalised forces, and body forces at joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from musculo.analyses.actuators import left_out
+from musculo.analyses.motion import Motion, motion_of, opensim_rows
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.dynamics.poses import kinematics
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import UnknownName
+from musculo.io.setup import InverseDynamicsSetup
+from musculo.model.body import GROUND
+from musculo.model.joints.base import Joint
+from musculo.model.model import Model
+from musculo.muscle.path_forces import path_generalized_forces
+from musculo.results.angles import rotational_coordinates
+from musculo.tools.simbody import simbody_loads
+from musculo.tools.state import muscle_forces, spring_forces
+from musculo.tools.work import Work, largest, loads_at
+
+
+def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
+    """The generalised forces of a recorded motion."""
+    model = without(work.model(setup.model_file), setup.forces_to_exclude, work)
+    table = work.table(setup.coordinates_file, "coordinates_file")
+    loads = work.loads(setup.external_loads_file)
+    cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+    work.report("filter and splines", 0.1)
+    whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
+    work.notes += whole.notes
+    rows = opensim_rows(whole.time, *setup.time_range)
+    motion = whole.rows(rows)
+    external = loads_at(loads, model, motion.time)
+    work.report("inverse dynamics", 0.4)
+    tau = _forces(model, motion, external, work)
+    if not work.exact and work.compare:
+        filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
+        _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
+    _say_padding(table.time, motion, work)
+    work.report("writing", 0.9)
+    names, columns = moment_columns(model)
+    work.write(setup.output_gen_force_file, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
+    joints = _joints(model, setup.joints_to_report_body_forces)
+    if joints:
+        labels, values = _body_forces(model, motion, tau, joints)
+        title = "Inverse Dynamics Body Forces at Specified Joints"
+        work.write(setup.output_body_forces_file, title, motion.time, labels, values)
+
+
+def without(model: Model, excluded: Sequence[str], work: Work) -> Model:
+    """The model without forces that a set-up excludes: All, actuators, muscles, or names; case does not matter."""
+    words = {word.lower() for word in excluded}
+    muscles = {m.name for m in model.muscles}
+    kept = []
+    for force in model.forces:
+        actuator = force.name in muscles or "actuator" in force.kind.lower()
+        gone = "all" in words or ("actuators" in words and actuator) or ("muscles" in words and force.name in muscles)
+        if not gone and force.name not in excluded:
+            kept.append(force)
+    known = {"all", "actuators", "muscles", *(force.name.lower() for force in model.forces)}
+    unknown = [word for word in excluded if word.lower() not in known]
+    if unknown:
+        work.note(f"forces_to_exclude names what the model does not have, groups included: {', '.join(unknown)}")
+    return model.replace(forces=tuple(kept))
+
+
+def _forces(model: Model, motion: Motion, external: list[ExternalLoad], work: Work) -> FloatArray:
+    """Of all speeds: what the motion needs less what forces of the model give."""
+    added = [] if work.exact else simbody_loads(model, motion.q, motion.u)
+    tau = inverse_dynamics(model, motion.q, motion.u, motion.udot, [*external, *added], threads=work.threads)
+    wrapping = "geodesic" if work.exact else "opensim"
+    if any(force.applies_force and force.path is not None for force in model.forces):
+        state = muscle_forces(model, motion, work, equilibrium=False)
+        tau = tau - path_generalized_forces(state.geometry, state.tension, state.names)
+        tau = tau - spring_forces(model, motion, wrapping, work.threads)
+    lost = left_out(model)
+    if lost:
+        work.trouble(f"forces that are not computed and do not act: {', '.join(lost)}; exclude them, or do without")
+    return tau
+
+
+def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs: FloatArray, work: Work) -> None:
+    exact = inverse_dynamics(model, motion.q, motion.u, motion.udot, external, threads=work.threads)
+    if any(force.applies_force and force.path is not None for force in model.forces):
+        return
+    apart, worst = largest(model.speed_names, exact, theirs)
+    scale = float(np.abs(theirs).max(initial=0.0))
+    if apart > 1e-9 * scale:
+        work.note(
+            f"OpenSim's inverse dynamics (couplings not imposed, Simbody's velocity term of custom joints) differs "
+            f"from the exact one by up to {apart:.3g} at {worst!r}, with forces up to {scale:.4g} (--exact)"
+        )
+    e = embedding_of(model)
+    if e.rules and not e.unsolved:
+        followed = [rule.dependent for rule in e.rules]
+        work.note(
+            f"forces at {', '.join(followed)} stand for themselves, as OpenSim prints them; what drives the "
+            "independent coordinates is embedding_of(model).pull_back(q, tau)"
+        )
+
+
+def _say_padding(time: FloatArray, motion: Motion, work: Work) -> None:
+    outside = int(((motion.time < time[0] - 1e-6) | (motion.time > time[-1] + 1e-6)).sum())
+    if outside:
+        work.note(f"{outside} of {len(motion)} rows lie outside the recording, in what OpenSim's filter reflects")
+
+
+def tree_order(model: Model) -> tuple[Joint, ...]:
+    """Joints level by level from ground, in file order within a level: how Simbody numbers its mobilized bodies."""
+    level, left, found = {GROUND}, list(model.joints), []
+    while left and level:
+        now = [j for j in left if (j.parent.body in level) != (j.child.body in level)]
+        level = {j.child.body if j.parent.body in level else j.parent.body for j in now}
+        found += now
+        left = [j for j in left if j not in now]
+    return (*found, *left)
+
+
+def moment_columns(model: Model) -> tuple[list[str], list[int]]:
+    """OpenSim's names of generalised forces in its order, and the speeds they belong to."""
+    angles = rotational_coordinates(model)
+    speeds = [name for joint in tree_order(model) for name in joint.speed_names]
+    names = [f"{name}_{'moment' if name in angles else 'force'}" for name in speeds]
+    return names, [model.speed_index(name) for name in speeds]
+
+
+def _joints(model: Model, wanted: Sequence[str]) -> tuple[Joint, ...]:
+    if not wanted:
+        return ()
+    if any(word.lower() == "all" for word in wanted):
+        return model.joints
+    for name in wanted:
+        if name not in model.joint_names:
+            raise UnknownName("joint", name, model.joint_names, "joints_to_report_body_forces")
+    return tuple(model.joint(name) for name in wanted)
+
+
+def _body_forces(
+    model: Model, motion: Motion, tau: FloatArray, joints: Sequence[Joint]
+) -> tuple[list[str], FloatArray]:
+    """Force and moment of least size, in ground, that give the generalised forces of a joint.
+
+        M = pinv(H_w^T) tau  of the speeds that turn more than they move the child frame's origin (rad against m),
+        F = pinv(H_v^T) tau  of the others,   H the twist of the child frame by the joint's speeds
+
+    Source: OpenSim 4.6's InverseDynamicsTool, observed: a patella changes from moment to force where |h_w| < |h_v|.
+    """
+    poses = kinematics(model, motion.q)
+    labels, values = [], np.zeros((len(motion), len(joints), 6))
+    for k, joint in enumerate(joints):
+        frame = joint.child.name or joint.child.body
+        labels += [f"{joint.name}_{frame}_{axis}" for axis in ("FX", "FY", "FZ", "MX", "MY", "MZ")]
+        speeds = [model.speed_index(name) for name in joint.speed_names]
+        if not speeds:
+            continue
+        path = f"/jointset/{joint.name}/{joint.child.name}" if joint.child.name else joint.child.body
+        H = poses.frame_jacobian(path)[:, :, speeds]
+        Hw, Hv, t = H[:, :3], H[:, 3:], tau[:, speeds]
+        turns = np.linalg.norm(Hw, axis=1) >= np.linalg.norm(Hv, axis=1)  # (frames, speeds)
+        M = _least(np.where(turns[:, None], Hw, 0.0), t)
+        F = _least(np.where(turns[:, None], 0.0, Hv), t)
+        values[:, k, :3], values[:, k, 3:] = F, M
+    return labels, values.reshape(len(motion), -1)
+
+
+def _least(H: FloatArray, tau: FloatArray) -> FloatArray:
+    """(frames, 3): the shortest x with H^T x = tau, in the speeds whose columns are not zero."""
+    return np.einsum("fij,fj->fi", np.linalg.pinv(np.swapaxes(H, 1, 2), rcond=1e-10), tau)

@@ -1,0 +1,98 @@
+"""`<InverseKinematicsTool>`: a motion file, and files of marker errors and places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from musculo.analyses.inverse_kinematics import InverseKinematics, Status, inverse_kinematics
+from musculo.analyses.setup_tasks import tasks_of_setup
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.poses import kinematics
+from musculo.errors import InvalidInput
+from musculo.io.setup import InverseKinematicsSetup
+from musculo.model.model import Model
+from musculo.results.angles import angle_columns
+from musculo.results.markers import Markers
+from musculo.tools.descriptions import UNITS
+from musculo.tools.work import Work, listed_frames
+
+
+def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
+    """Solve every frame and write OpenSim's files.
+
+    OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
+    """
+    model, markers = work.model(setup.model_file), work.markers(setup.marker_file)
+    markers = _between(markers, setup.time_range)
+    file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
+    weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
+    work.notes += notes
+    work.report("inverse kinematics", 0.1)
+    found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
+    say_status(found, work)
+    work.report("writing", 0.9)
+    if setup.output_motion_file is not None:
+        write_motion(work, setup.output_motion_file, model, found.time, found.q)
+    if setup.report_errors:
+        _errors(setup, work, found, weights)
+    if setup.report_marker_locations:
+        names = [name for name in markers.names if name in weights]
+        columns = [f"{name}_{axis}" for name in names for axis in ("tx", "ty", "tz")]
+        at = kinematics(model, found.q, threads=work.threads).markers(names)
+        work.write(
+            f"{setup.name}_ik_model_marker_locations.sto", "Model Marker Locations from IK", found.time, columns, at
+        )
+
+
+def write_motion(work: Work, path: Path, model: Model, time: FloatArray, q: FloatArray) -> None:
+    """All coordinates in the order of the model, angles in degrees."""
+    factor = np.ones(len(model.coordinates))
+    factor[angle_columns(model.coordinate_names, model)] = 180.0 / np.pi
+    work.write(path, "Coordinates", time, model.coordinate_names, q * factor, UNITS, degrees=True)
+
+
+def _between(markers: Markers, time_range: tuple[float, float]) -> Markers:
+    """The frames nearest to the ends of the range, and all between them."""
+    start, end = time_range
+    if not start <= end:
+        raise InvalidInput(f"the time range is {start:g} to {end:g} s; its end must not come before its start")
+    ends = np.clip((start, end), markers.time[0], markers.time[-1])
+    first, last = (int(np.abs(markers.time - t).argmin()) for t in ends)
+    return markers.between(markers.time[first], markers.time[last])
+
+
+def say_status(found: InverseKinematics, work: Work) -> None:
+    """Frames without a minimum, and those whose pose is not determined."""
+    for status, what in (
+        (Status.SLOW, "did not converge"),
+        (Status.UNSEEN, "show no marker with a weight"),
+        (Status.UNDETERMINED, "do not determine every coordinate"),
+    ):
+        frames = np.flatnonzero(found.status == status).tolist()
+        if frames:
+            work.trouble(f"inverse kinematics: {len(frames)} frames {what}, at {listed_frames(frames, found.time)}")
+
+
+def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics, weights: Mapping[str, float]) -> None:
+    """Squares, root mean square and largest of the distances, every marker with a task alike; unseen ones count as 0.
+
+    OpenSim's RMS therefore is too small where markers are unseen; with `exact` they are not counted.
+    """
+    columns = [k for k, name in enumerate(found.marker_names) if name in weights]
+    distance = found.marker_errors[:, columns]
+    seen = np.isfinite(distance)
+    squares = np.where(seen, distance, 0.0) ** 2
+    total = squares.sum(axis=1)
+    count = np.maximum(seen.sum(axis=1), 1) if work.exact else max(len(columns), 1)
+    if not seen.all() and not work.exact:
+        honest = np.sqrt(total / np.maximum(seen.sum(axis=1), 1))
+        work.note(
+            "marker_error_RMS counts unseen markers as fitted, as OpenSim does; over seen markers it is up to "
+            f"{1e3 * np.abs(honest - np.sqrt(total / count)).max():.3g} mm larger (--exact)"
+        )
+    values = np.column_stack((total, np.sqrt(total / count), np.sqrt(squares.max(axis=1, initial=0.0))))
+    names = ("total_squared_error", "marker_error_RMS", "marker_error_max")
+    work.write(f"{setup.name}_ik_marker_errors.sto", "Model Marker Errors from IK", found.time, names, values)

@@ -1,0 +1,104 @@
+"""`<JointReaction>`: what joints carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from musculo.analyses.actuators import actuators_of
+from musculo.analyses.applied_forces import all_tensions, given_forces
+from musculo.analyses.joint_loads import joint_loads
+from musculo.compile.frames import FloatArray
+from musculo.io.setup import JointReactionAnalysis
+from musculo.muscle.path_wrenches import path_wrenches
+from musculo.results.table import Table
+from musculo.tools.descriptions import JOINT_REACTION
+from musculo.tools.state import accelerations
+from musculo.tools.study import Study
+from musculo.tools.work import largest
+
+
+def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
+    """Write the loads that joints transmit.
+
+    As OpenSim, with the accelerations that the forces give to the model; where exact, with those of the motion.
+    """
+    model, motion, work = study.model, study.motion, study.work
+    forces = _given(study, analysis)
+    muscles = {name: forces[name] for name in model.muscle_names}
+    motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
+    wrapping = "geodesic" if work.exact else "opensim"
+    paths = path_wrenches(model, motion.q, motion.u, wrapping, work.threads)
+    loads = [*study.loads, *study.simbody]
+    udot = motion.udot
+    if not work.exact:
+        given = given_forces(model, len(motion), muscles, motors, None)
+        tension = all_tensions(model, given, paths, work.threads)
+        tau = given.on_speeds + (tension[:, None] @ paths.moment_arm)[:, 0]
+        udot = accelerations(model, motion, tau, [*loads, *given.on_bodies], work.threads)
+    everything = any(word.lower() == "all" for word in analysis.joint_names)
+    options = {
+        "muscle_forces": muscles,
+        "actuator_forces": motors,
+        "joints": None if everything else analysis.joint_names,
+        "on": analysis.apply_on_bodies,
+        "frame": analysis.express_in_frame,
+        "geometry": paths,
+        "threads": work.threads,
+    }
+    found = joint_loads(model, motion.q, motion.u, udot, loads=loads, **options)  # type: ignore[arg-type]
+    if found.left_out:
+        work.trouble(f"{analysis.name} lacks forces that are not computed: {', '.join(found.left_out)}")
+    table = found.to_table(study.time)
+    work.write(study.file(analysis, "ReactionLoads"), table.name, study.time, table.names, table.values, JOINT_REACTION)
+    if not work.exact and work.compare:
+        still = study.exact_motion
+        exact = joint_loads(model, motion.q, motion.u, still.udot, loads=study.loads, **options)  # type: ignore[arg-type]
+        names = [f"{name}_{axis}" for name in found.names for axis in "xyz"]
+        parts = []
+        for what, unit, ours, theirs in (
+            ("forces", "N", exact.force, found.force),
+            ("moments", "N m", exact.moment, found.moment),
+        ):
+            apart, worst = largest(names, ours.reshape(len(motion), -1), theirs.reshape(len(motion), -1))
+            parts.append(f"{what} differ by up to {apart:.3g} {unit} ({worst})")
+        work.note(
+            f"{analysis.name}: loads go with the accelerations that the forces give, as in OpenSim; with those of the "
+            f"motion {' and '.join(parts)} (--exact)"
+        )
+
+
+def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArray]:
+    """Forces of all muscles and actuators, from the file by name, or from the states of muscles."""
+    model, work = study.model, study.work
+    actuators = [*model.muscle_names, *(motor.name for motor in actuators_of(model))]
+    if analysis.forces_file is None:
+        work.note(
+            f"{analysis.name}: no forces_file: muscles at their states and idle actuators, which may not fit the motion"
+        )
+        return _states(study)
+    table = work.table(analysis.forces_file, "forces_file")
+    missing = [name for name in actuators if name not in table.names]
+    if missing:
+        work.trouble(
+            f"{analysis.name}: {analysis.forces_file} has no column for {', '.join(missing[:6])}; OpenSim then ignores "
+            "the file, and so does this: loads are those of muscles at their states"
+        )
+        return _states(study)
+    places = [table.names.index(name) for name in actuators]
+    if max(places, default=0) >= len(actuators):
+        work.note(
+            f"{analysis.name}: forces are looked up by name; OpenSim looks only at the first {len(actuators)} columns "
+            f"of {analysis.forces_file} and reads other memory for the rest"
+        )
+    return {name: _linear(table, place, study.time) for name, place in zip(actuators, places, strict=True)}
+
+
+def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:
+    """A column at other times, by lines; beyond the ends it keeps its value."""
+    return np.interp(time, table.time, table.values[:, column])
+
+
+def _states(study: Study) -> dict[str, FloatArray]:
+    found = dict(zip(study.muscles.names, study.muscles.tension.T, strict=True))
+    idle = np.zeros(len(study.time))
+    return found | {motor.name: idle for motor in actuators_of(study.model)}

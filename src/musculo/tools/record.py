@@ -1,0 +1,89 @@
+"""What a finished run leaves beside its results: hashes of what went in and came out, so that it need not run again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from musculo import __version__
+from musculo.io.text import write_text
+from musculo.tools.result import Status, ToolResult
+from musculo.tools.work import Work
+
+_LAYOUT = 1
+
+
+def record_path(folder: Path, source: str) -> Path:
+    """The record of a set-up file, in its folder of results."""
+    return folder / f"{Path(source).stem}.musculo.json"
+
+
+def fingerprint(path: Path) -> str:
+    """A hash of the content of a file; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def options_of(setup: Any, work: Work) -> dict[str, Any]:
+    """All that decides the results besides the content of input files."""
+    return {
+        "setup": hashlib.sha256(repr(setup).encode()).hexdigest(),
+        "exact": work.exact,
+        "compare": work.compare,
+        "moved": work.moved,
+    }
+
+
+def _inputs(work: Work) -> list[Path]:
+    """Files that were read; a set-up made in Python has none of its own."""
+    own = [Path(work.source)] if Path(work.source).is_file() else []
+    return [*own, *work.read]
+
+
+def write_record(folder: Path, setup: Any, work: Work, result: ToolResult) -> None:
+    """Remember a run."""
+    record = {
+        "layout": _LAYOUT,
+        "musculo": __version__,
+        "tool": result.tool,
+        "name": result.name,
+        "options": options_of(setup, work),
+        "inputs": {str(path.absolute()): fingerprint(path) for path in _inputs(work)},
+        "results": {str(path.absolute()): fingerprint(path) for path in result.files},
+        "notes": list(result.notes),
+        "troubles": list(result.troubles),
+        "seconds": round(result.seconds, 3),
+    }
+    write_text(record_path(folder, work.source), [json.dumps(record, indent=1, ensure_ascii=False)])
+
+
+def unchanged(folder: Path, setup: Any, work: Work, tool: str) -> ToolResult | None:
+    """The result of an earlier run where nothing changed since: inputs, options, package and result files."""
+    try:
+        record = json.loads(record_path(folder, work.source).read_text(encoding="utf-8"))
+        same = (
+            record["layout"] == _LAYOUT
+            and record["musculo"] == __version__
+            and record["tool"] == tool
+            and record["options"] == options_of(setup, work)
+        )
+        files = {**record["inputs"], **record["results"]}
+        if not same or not all(known and fingerprint(Path(path)) == known for path, known in files.items()):
+            return None
+        return ToolResult(
+            work.source,
+            tool,
+            str(record["name"]),
+            Status.UNCHANGED,
+            folder,
+            tuple(Path(path) for path in record["results"]),
+            tuple(record["notes"]),
+            tuple(record["troubles"]),
+            0.0,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # no record, or none that can be trusted

@@ -1,0 +1,93 @@
+"""`run_setup`: an OpenSim tool from its set-up file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from musculo.errors import InvalidInput
+from musculo.io.setup import (
+    AnalyzeSetup,
+    InverseDynamicsSetup,
+    InverseKinematicsSetup,
+    ScaleSetup,
+    Setup,
+    read_setup,
+)
+from musculo.io.text import PathLike
+from musculo.tools.analyze import run_analyze
+from musculo.tools.inverse_dynamics import run_inverse_dynamics
+from musculo.tools.inverse_kinematics import run_inverse_kinematics
+from musculo.tools.record import unchanged, write_record
+from musculo.tools.result import Status, ToolResult
+from musculo.tools.scale import run_scale
+from musculo.tools.work import Progress, Work, make_folder
+
+_TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
+    ScaleSetup: ("ScaleTool", run_scale),
+    InverseKinematicsSetup: ("InverseKinematicsTool", run_inverse_kinematics),
+    InverseDynamicsSetup: ("InverseDynamicsTool", run_inverse_dynamics),
+    AnalyzeSetup: ("AnalyzeTool", run_analyze),
+}
+
+
+def run_setup(
+    setup: Setup | PathLike,
+    *,
+    exact: bool = False,
+    output: PathLike | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    compare: bool = True,
+    force: bool = True,
+) -> ToolResult:
+    """Do what a set-up file of an OpenSim tool asks for, and write the files that OpenSim would.
+
+    Names, folders, columns, rows and numbers are OpenSim's, and so are the methods, known faults included: `notes` say
+    what the exact methods give instead and by how much that differs.
+
+    Args:
+        setup: the path of a set-up file, or what `read_setup` made of it.
+        exact: use the exact methods: those of the functions of this package by default.
+        output: a folder for all results, whatever the set-up says.
+        progress: is called with what is being done and which part of the work is behind, 0 to 1.
+        threads: at most so many; all cores by default.
+        compare: compute the exact method beside OpenSim's, to say by how much they differ.
+        force: run even if an earlier run left a record of the same inputs, options and results.
+
+    Raises:
+        MusculoError: files that are missing or cannot be read, names that do not fit the model.
+    """
+    known = setup if isinstance(setup, Setup) else read_setup(setup)
+    tool, run = _TOOLS[type(known)]
+    source = known.source or "set-up"
+    work = Work(source, _folder(known, output), exact, output is not None, compare, threads)
+    if progress is not None:
+        work.report = progress
+    if not force:
+        earlier = unchanged(work.folder, known, work, tool)
+        if earlier is not None:
+            return earlier
+    work.notes += known.notes
+    make_folder(work.folder)
+    began = time.perf_counter()
+    run(known, work)
+    work.report("done", 1.0)
+    status = Status.INCOMPLETE if work.troubles else Status.DONE
+    seconds = time.perf_counter() - began
+    files, notes = tuple(work.files), tuple(dict.fromkeys(work.notes))
+    result = ToolResult(source, tool, known.name, status, work.folder, files, notes, tuple(work.troubles), seconds)
+    write_record(work.folder, known, work, result)
+    return result
+
+
+def _folder(setup: Setup, output: PathLike | None) -> Path:
+    if output is not None:
+        if not str(output):
+            raise InvalidInput("the output folder has no name; give the path of one")
+        return Path(output)
+    # The scale tool has no folder of results: its files are named each.
+    folder = getattr(setup, "results_directory", None)
+    return Path(folder) if folder is not None else Path(setup.source).parent

@@ -1,0 +1,138 @@
+"""`<ScaleTool>`: a scaled model, with markers placed by a static trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from musculo.analyses.inverse_kinematics import Status
+from musculo.analyses.marker_placement import PlacedMarkers, place_markers
+from musculo.analyses.scale_factors import factors_of_setup
+from musculo.analyses.scaling import scale_model
+from musculo.compile.frames import FloatArray
+from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
+from musculo.io.osim import write_osim
+from musculo.io.setup import ScaleSetup
+from musculo.model.body import GROUND, Vec3
+from musculo.model.force import Muscle
+from musculo.model.model import Model
+from musculo.tools.work import Work
+
+# Digits of scale factors in OpenSim's files.
+_PRINTED = 6
+_UNSCALED: Vec3 = (1.0, 1.0, 1.0)
+
+
+def run_scale(setup: ScaleSetup, work: Work) -> None:
+    """Scale the generic model, then place its markers; either part may be off."""
+    generic = setup.generic_model
+    model = work.model(generic.model_file)
+    if generic.marker_set_file is not None:
+        work.used(generic.marker_set_file)
+        model = with_marker_set(model, read_marker_set(generic.marker_set_file, model))
+    model = model.replace(name=setup.name)
+    if setup.scaler.apply:
+        model = _scaled(setup, model, work)
+    if setup.placer.apply:
+        _placed(setup, model, work)
+    else:
+        work.note("markers are not placed: MarkerPlacer has apply=false")
+
+
+def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
+    scaler = setup.scaler
+    work.report("scaling", 0.2)
+    trial = work.markers(scaler.marker_file) if "measurements" in scaler.scaling_order else None
+    found = factors_of_setup(setup, model, trial)
+    for name, why in found.skipped.items():
+        work.note(f"measurement {name!r} is not used: {why}")
+    scaled = scale_model(
+        model,
+        found.factors,
+        setup.mass if setup.mass > 0.0 else None,
+        scaler.preserve_mass_distribution,
+        wrapping="geodesic" if work.exact else "opensim",
+    )
+    if scaler.output_model_file is not None:
+        target = work.target(scaler.output_model_file)
+        write_osim(scaled, target)
+        work.wrote(target)
+    if scaler.output_scale_file is not None:
+        target = work.target(scaler.output_scale_file)
+        # OpenSim lists the frames of joints, too, which follow their bodies.
+        frames = [place.name for joint in model.joints for place in (joint.parent, joint.child) if place.name]
+        listed = [(GROUND, _UNSCALED), *found.factors.items(), *((name, _UNSCALED) for name in frames)]
+        write_scale_set(listed, target, 17 if work.exact else _PRINTED)
+        work.wrote(target)
+    return scaled
+
+
+def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
+    placer = setup.placer
+    work.report("marker placement", 0.6)
+    trial = work.markers(placer.marker_file)
+    file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
+    start, end = placer.time_range
+    span = (max(start, float(trial.time[0])), min(end, float(trial.time[-1])))
+    found = place_markers(model, trial, placer.tasks, coordinates=file, time_range=span)
+    work.notes += found.notes
+    if found.dropped:
+        work.note(f"markers that the trial does not have are dropped: {', '.join(found.dropped)}")
+    _say(found, placer.max_marker_movement, work)
+    if placer.output_motion_file is not None:
+        _write_pose(work, placer.output_motion_file, found, span[0])
+    if placer.output_model_file is not None:
+        target = work.target(placer.output_model_file)
+        write_osim(found.model, target)
+        work.wrote(target)
+    if placer.output_marker_file is not None:
+        target = work.target(placer.output_marker_file)
+        write_marker_set(found.model, target)
+        work.wrote(target)
+
+
+def _say(found: PlacedMarkers, most: float, work: Work) -> None:
+    status = Status(int(found.pose.status[0]))
+    if status != Status.CONVERGED:
+        work.trouble(f"marker placement: the static pose is {status.name.lower()}; look at the tasks and markers")
+    far = {name: moved for name, moved in found.moved.items() if most > 0.0 and moved > most}
+    if far:
+        shown = ", ".join(f"{name} {1e3 * moved:.0f} mm" for name, moved in far.items())
+        work.note(f"markers moved by more than max_marker_movement: {shown}")
+
+
+def _write_pose(work: Work, path: Path, found: PlacedMarkers, time: float) -> None:
+    """One row of states: coordinates in the static pose, speeds of zero, muscles as they start."""
+    names, values = states(found.model, found.q)
+    work.write(path, "static pose", np.array([time]), names, values[None])
+
+
+def states(model: Model, q: FloatArray) -> tuple[list[str], FloatArray]:
+    """OpenSim's states at rest: value and speed of every coordinate, activation and fibre length of every muscle."""
+    names: list[str] = []
+    values: list[float] = []
+    for joint in model.joints:
+        for coordinate in joint.coordinates:
+            path = f"/jointset/{joint.name}/{coordinate.name}"
+            names += [f"{path}/value", f"{path}/speed"]
+            values += [float(q[model.coordinate_index(coordinate.name)]), 0.0]
+    for muscle in model.muscles:
+        for what, value in _muscle_states(muscle):
+            names.append(f"/forceset/{muscle.name}/{what}")
+            values.append(value)
+    return names, np.array(values)
+
+
+def _muscle_states(muscle: Muscle) -> list[tuple[str, float]]:
+    found = []
+    if not muscle.ignore_activation_dynamics:
+        found.append(("activation", float(muscle.parameter("default_activation", 0.05))))
+    if not muscle.ignore_tendon_compliance:
+        if muscle.kind == "DeGrooteFregly2016Muscle":
+            tension = float(muscle.parameter("default_normalized_tendon_force", 0.5))
+            found.append(("normalized_tendon_force", tension))
+        else:
+            length = float(muscle.parameter("default_fiber_length", muscle.optimal_fiber_length))
+            found.append(("fiber_length", length))
+    return found

@@ -1,0 +1,96 @@
+"""The forces of a model in a motion when nothing but coordinates is known: muscles at their default activation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from musculo.analyses.motion import Motion
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import Unsupported
+from musculo.model.model import Model
+from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.tools.work import Work
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleState:
+    """Muscles of a model over the frames of a motion."""
+
+    names: tuple[str, ...]
+    geometry: PathGeometry = field(repr=False)
+    tension: FloatArray = field(repr=False)  # (frames, muscles) [N], zero of those that apply no force
+    activation: FloatArray = field(repr=False)
+    forces: MuscleForces | None = field(repr=False)
+
+
+def default_activation(model: Model) -> FloatArray:
+    """(muscles,): the activation that the file states, else OpenSim's default."""
+    return np.array([float(m.parameter("default_activation", 0.05)) for m in model.muscles])
+
+
+def muscle_forces(
+    model: Model,
+    motion: Motion,
+    work: Work,
+    equilibrium: bool,
+    activation: FloatArray | None = None,
+    fiber_length: FloatArray | None = None,
+) -> MuscleState:
+    """Forces of muscles at given or default activations, their fibres in equilibrium or at their default lengths."""
+    wrapping, method = ("geodesic", "exact") if work.exact else ("opensim", "opensim")
+    g = muscle_geometry(model, motion.q, motion.u, wrapping, work.threads)
+    a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
+    if not model.muscles:
+        return MuscleState((), g, np.zeros_like(g.length), a, None)
+    assert g.speed is not None
+    options = {"method": method, "threads": work.threads}
+    if equilibrium or work.exact:
+        fiber_length = muscle_equilibrium(model, g.length, g.speed, a, **options).fiber_length  # type: ignore[arg-type]
+    elif fiber_length is None:
+        fiber_length = np.array(
+            [float(m.parameter("default_fiber_length", m.optimal_fiber_length)) for m in model.muscles]
+        )
+    f = muscle_force(model, g.length, g.speed, a, fiber_length, **options)  # type: ignore[arg-type]
+    on = np.array([m.applies_force for m in model.muscles], dtype=float)
+    return MuscleState(model.muscle_names, g, f.tendon_force * on, a, f)
+
+
+def spring_forces(model: Model, motion: Motion, wrapping: str, threads: int | None) -> FloatArray:
+    """(frames, n_u): what springs and ligaments along paths do on every speed."""
+    if len(model.muscles) == sum(f.path is not None for f in model.forces):
+        return np.zeros((len(motion), len(model.speed_names)))
+    g = path_geometry(model, motion.q, motion.u, wrapping, threads)
+    assert g.speed is not None
+    tension = path_tensions(model, g.length, g.speed, control=0.0, threads=threads)
+    return path_generalized_forces(g, tension.tension, tension.names)
+
+
+def accelerations(
+    model: Model,
+    motion: Motion,
+    tau: FloatArray,
+    loads: list[ExternalLoad],
+    threads: int | None,
+) -> FloatArray:
+    """(frames, n_u): udot under generalised forces and loads, couplings embedded.
+
+        J^T M J zudot = J^T (tau - ID(q, u, b)),   udot = J zudot + b
+
+    As OpenSim, it takes the speeds as they are, even where those of coupled coordinates contradict their coupler.
+    """
+    e = embedding_of(model)
+    if e.unsolved:
+        raise Unsupported(f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed")
+    m = e.motion(e.independent(motion.q), e.independent_speeds(motion.q, motion.u), time=motion.time, guess=motion.q)
+    rest = inverse_dynamics(model, motion.q, motion.u, m.b, loads, threads=threads)
+    M = mass_matrix(model, motion.q, threads=threads)
+    Mz = np.swapaxes(m.J, 1, 2) @ M @ m.J
+    force = np.einsum("fuz,fu->fz", m.J, tau - rest)
+    return np.einsum("fuz,fz->fu", m.J, np.linalg.solve(Mz, force[..., None])[..., 0]) + m.b

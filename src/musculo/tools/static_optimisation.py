@@ -1,0 +1,156 @@
+"""`<StaticOptimization>`: activations, forces and controls of least effort."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from musculo.analyses.actuators import actuators_of
+from musculo.analyses.least_effort import Status
+from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.embedding import embedding_of
+from musculo.io.setup import StaticOptimizationAnalysis
+from musculo.io.tool_results import write_controls
+from musculo.model.force import Force
+from musculo.model.model import Model
+from musculo.tools.descriptions import FORCES, STATIC_OPTIMIZATION
+from musculo.tools.forces import force_columns
+from musculo.tools.study import Study
+from musculo.tools.work import Work, largest, listed_frames
+
+
+@dataclass(frozen=True)
+class LeastEffort(StaticOptimizationAnalysis):
+    """Static optimisation with choices that no set-up file of OpenSim has; see `musculo.static_optimisation`.
+
+    They count where the exact method is used. `reserve` is the optimal force of a reserve at every free speed.
+    """
+
+    passive: bool | None = None
+    tendon: str = "rigid"  # or elastic
+    reserve: float | None = None
+
+
+def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> None:
+    """Write what OpenSim's static optimisation writes.
+
+    OpenSim's own method by default: targets are slopes of splines through the speeds, muscles have OpenSim's capacity
+    (wrong pennation of Millard's, none of De Groote's), tendons are rigid and fibres resist nothing when stretched.
+    """
+    work = study.work
+    if isinstance(analysis, LeastEffort) and analysis.reserve is not None:
+        study = replace(study, model=_reserved(study.model, analysis.reserve))
+    if not analysis.use_model_force_set:
+        work.note(f"{analysis.name}: motors take the place of the model's forces; OpenSim 4.6 crashes on this")
+        study = replace(study, model=_driven(study.model))
+    optimum = _solve(study, analysis, exact=work.exact)
+    _say(optimum, study, work)
+    names, values = _in_order(study.model, optimum)
+    time = study.time
+    work.write(study.file(analysis, "activation"), "Static Optimization", time, names, values, STATIC_OPTIMIZATION)
+    forces = dict(zip(optimum.muscles, optimum.force.T, strict=True))
+    strength = {motor.name: motor.optimal_force for motor in actuators_of(study.model)}
+    forces |= {name: strength[name] * optimum.control[:, k] for k, name in enumerate(optimum.actuators)}
+    labels, table = force_columns(study, forces)
+    work.write(study.file(analysis, "force"), "ModelForces", time, labels, table, FORCES)
+    controls = work.target(f"{study.name}_{analysis.name}_controls.xml")
+    write_controls(controls, time, names, values)
+    work.wrote(controls)
+    if not work.exact and work.compare:
+        _compare(study, analysis, optimum, work)
+
+
+def _driven(model: Model) -> Model:
+    """The model with a motor of unit force at every free coordinate in place of its own forces."""
+    return model.replace(forces=_motors(model, "actuator", 1.0))
+
+
+def _reserved(model: Model, strength: float) -> Model:
+    """The model with a motor of that strength at every free coordinate besides its own forces."""
+    return model.replace(forces=(*model.forces, *_motors(model, "reserve", strength)))
+
+
+def _motors(model: Model, ending: str, strength: float) -> tuple[Force, ...]:
+    return tuple(
+        Force(
+            f"{name}_{ending}",
+            "CoordinateActuator",
+            properties=(("coordinate", name), ("optimal_force", repr(float(strength)))),
+        )
+        for name in embedding_of(model).speed_names
+    )
+
+
+def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> StaticOptimum:
+    model, threads = study.model, study.work.threads
+    motion = study.exact_motion if exact else study.motion
+    loads = study.loads if exact else [*study.loads, *study.simbody]
+    method, wrapping = ("exact", "geodesic") if exact else ("opensim", "opensim")
+    chosen = analysis if exact and isinstance(analysis, LeastEffort) else LeastEffort()
+    return static_optimisation(
+        model,
+        motion.q,
+        motion.u,
+        tau=inverse_dynamics(model, motion.q, motion.u, motion.udot, loads, threads=threads),
+        power=analysis.activation_exponent,
+        force_length_velocity=analysis.use_muscle_physiology,
+        passive=chosen.passive,
+        tendon=chosen.tendon,  # type: ignore[arg-type]
+        method=method,  # type: ignore[arg-type]
+        wrapping=wrapping,
+        threads=threads,
+    )
+
+
+def _in_order(model: Model, optimum: StaticOptimum) -> tuple[list[str], FloatArray]:
+    """Activations and controls in the order of the model's forces."""
+    found = dict(zip(optimum.muscles, optimum.activation.T, strict=True))
+    found |= dict(zip(optimum.actuators, optimum.control.T, strict=True))
+    names = [force.name for force in model.forces if force.applies_force and force.name in found]
+    return names, np.stack([found[name] for name in names], axis=1) if names else np.zeros((len(optimum.status), 0))
+
+
+def _say(optimum: StaticOptimum, study: Study, work: Work) -> None:
+    if optimum.left_out:
+        work.trouble(f"static optimisation leaves out forces that are not computed: {', '.join(optimum.left_out)}")
+    for status, what in ((Status.INFEASIBLE, "cannot be served"), (Status.NOT_CONVERGED, "did not converge")):
+        frames = np.flatnonzero(optimum.status == status).tolist()
+        if frames:
+            first = optimum.messages[frames[0]]
+            work.trouble(
+                f"static optimisation: {len(frames)} of {len(study.time)} frames {what}, at "
+                f"{listed_frames(frames, study.time)}; {first}"
+            )
+
+
+def _compare(study: Study, analysis: StaticOptimizationAnalysis, theirs: StaticOptimum, work: Work) -> None:
+    work.report("static optimisation, the exact method", 0.6)
+    exact = _solve(study, analysis, exact=True)
+    good = (exact.status == Status.SOLVED) & (theirs.status == Status.SOLVED)
+    parts = []
+    for what, unit, names, ours, other in _quantities(exact, theirs):
+        if names and good.any():
+            apart, worst = largest(names, ours[good], other[good])
+            parts.append(f"{what} by up to {apart:.3g}{unit} ({worst})")
+    if parts:
+        work.note(
+            "OpenSim's static optimisation was reproduced. The exact method (second derivatives of the coordinates, "
+            "geodesic wrapping, right pennation, passive forces) differs in " + ", in ".join(parts) + " (--exact)"
+        )
+    unsolved = int((~(exact.status == Status.SOLVED)).sum())
+    if unsolved:
+        work.note(f"the exact method cannot serve {unsolved} of {len(good)} frames")
+
+
+def _quantities(
+    ours: StaticOptimum, theirs: StaticOptimum
+) -> Sequence[tuple[str, str, tuple[str, ...], FloatArray, FloatArray]]:
+    return (
+        ("activation", "", ours.muscles, ours.activation, theirs.activation),
+        ("muscle force", " N", ours.muscles, ours.force, theirs.force),
+        ("controls of actuators", "", ours.actuators, ours.control, theirs.control),
+    )

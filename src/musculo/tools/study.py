@@ -1,0 +1,169 @@
+"""What all analyses of an `<AnalyzeTool>` share: the model, its motion and its forces, each made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.analyses.actuators import left_out
+from musculo.analyses.motion import Motion, motion_of, motion_of_states, opensim_rows
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.external import ExternalLoad
+from musculo.io.force_set import with_force_sets
+from musculo.io.setup import Analysis, AnalyzeSetup
+from musculo.model.model import Model
+from musculo.muscle.path_forces import path_generalized_forces
+from musculo.results.external_loads import ExternalLoads
+from musculo.results.table import Table
+from musculo.tools.simbody import simbody_loads
+from musculo.tools.state import MuscleState, accelerations, muscle_forces, spring_forces
+from musculo.tools.work import Work, loads_at
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A motion of a model, ready to be analysed; `exact_motion` is the same frames without OpenSim's faults."""
+
+    name: str
+    model: Model
+    motion: Motion
+    exact_motion: Motion
+    external: ExternalLoads | None
+    equilibrium: bool
+    activation: FloatArray | None  # of states that a file gives
+    fiber_length: FloatArray | None
+    work: Work
+    first: int = 0  # which frame of the whole recording the first one is
+
+    def recorded(self, analysis: Analysis) -> Study:
+        """The frames that an analysis keeps: every so many of the whole recording, the first and the last always.
+
+        OpenSim counts from the first frame of the filtered recording, which the set-up need not begin with.
+        """
+        interval = max(analysis.step_interval, 1)
+        if interval == 1:
+            return self
+        n = len(self.motion)
+        every = np.arange(-self.first % interval, n, interval)
+        return self._rows(np.unique(np.concatenate([[0], every, [n - 1]])))
+
+    def _rows(self, rows: NDArray[np.int64]) -> Study:
+        def some(values: FloatArray | None) -> FloatArray | None:
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            motion=self.motion.rows(rows),
+            exact_motion=self.exact_motion.rows(rows),
+            activation=some(self.activation),
+            fiber_length=some(self.fiber_length),
+        )
+
+    @property
+    def time(self) -> FloatArray:
+        return self.motion.time
+
+    @cached_property
+    def loads(self) -> list[ExternalLoad]:
+        """External loads at the frames."""
+        return loads_at(self.external, self.model, self.time)
+
+    @cached_property
+    def simbody(self) -> list[ExternalLoad]:
+        """Loads that stand for what Simbody adds; none where exact."""
+        return [] if self.work.exact else simbody_loads(self.model, self.motion.q, self.motion.u)
+
+    @cached_property
+    def muscles(self) -> MuscleState:
+        """Muscles as the states have them, or as models start."""
+        return muscle_forces(self.model, self.motion, self.work, self.equilibrium, self.activation, self.fiber_length)
+
+    @cached_property
+    def generalized_forces(self) -> FloatArray:
+        """(frames, n_u): what muscles, springs and ligaments do; actuators without controller are idle."""
+        state = self.muscles
+        tau = np.zeros((len(self.motion), len(self.model.speed_names)))
+        if state.names:
+            tau += path_generalized_forces(state.geometry, state.tension, state.names)
+        return tau + spring_forces(self.model, self.motion, state.geometry.wrapping, self.work.threads)
+
+    @cached_property
+    def accelerations(self) -> FloatArray:
+        """(frames, n_u): how the model accelerates under its own forces, which is what OpenSim's analyses report.
+
+        Where exact, the accelerations of the motion.
+        """
+        if self.work.exact:
+            return self.motion.udot
+        lost = left_out(self.model)
+        if lost:
+            self.work.trouble(f"accelerations lack forces that are not computed: {', '.join(lost)}")
+        loads = [*self.loads, *self.simbody]
+        return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
+
+    def file(self, analysis: Analysis, what: str) -> str:
+        """The name of a result: `<tool>_<analysis>_<what>.sto`."""
+        return f"{self.name}_{analysis.name}_{what}.sto"
+
+
+def study_of(setup: AnalyzeSetup, work: Work) -> Study:
+    """Read what the set-up names and make the motion ready."""
+    model = work.model(setup.model_file)
+    for file in setup.force_set_files:
+        work.used(file)
+    if setup.force_set_files or setup.replace_force_set:
+        model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
+    work.report("filter and splines", 0.1)
+    activation = fiber_length = None
+    if setup.states_file is not None:
+        table = work.table(setup.states_file, "states_file")
+        motion = twin = motion_of_states(model, table)
+        activation, fiber_length = (_states(model, table, what) for what in ("activation", "fiber_length"))
+    else:
+        table = work.table(setup.coordinates_file, "coordinates_file")
+        motion, twin = _motions(setup, model, table, work)
+    work.notes += motion.notes
+    rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
+    loads = work.loads(setup.external_loads_file)
+    return Study(
+        setup.name,
+        model,
+        motion.rows(rows),
+        twin.rows(rows),
+        loads,
+        setup.solve_for_equilibrium_for_auxiliary_states,
+        None if activation is None else activation[rows],
+        None if fiber_length is None else fiber_length[rows],
+        work,
+        rows.start,
+    )
+
+
+def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tuple[Motion, Motion]:
+    """The motion as it is analysed, and without OpenSim's faults at the same frames."""
+    cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+    if work.exact:
+        motion = motion_of(model, table, cutoff)
+        if setup.speeds_file is not None:
+            work.note("speeds_file is not used: exact speeds are the rates of the coordinates")
+        return motion, motion
+    speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
+    filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
+    motion = motion_of(model, filtered, like="opensim analyze", speeds=speeds)
+    return motion, motion_of(model, filtered) if work.compare else motion
+
+
+def _states(model: Model, table: Table, what: str) -> FloatArray | None:
+    """(frames, muscles) of states by muscle; None where the file has none of them."""
+    columns = [table.find(f"/forceset/{name}/{what}") for name in model.muscle_names]
+    if all(k is None for k in columns):
+        return None
+    default = {"activation": "default_activation", "fiber_length": "default_fiber_length"}[what]
+    values = np.empty((len(table), len(columns)))
+    for m, (muscle, k) in enumerate(zip(model.muscles, columns, strict=True)):
+        otherwise = 0.05 if what == "activation" else muscle.optimal_fiber_length
+        values[:, m] = float(muscle.parameter(default, otherwise)) if k is None else table.values[:, k]
+    return values

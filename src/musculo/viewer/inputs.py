@@ -1,0 +1,152 @@
+"""What a viewer is given, brought to the frames of one motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.compile.frames import frames_of
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput, MusculoError
+from musculo.model.model import Model
+from musculo.results.markers import Markers
+from musculo.results.table import Table
+from musculo.spatial.rotation import FloatArray
+
+# [1/s] Frames that come without times are played at this rate.
+ASSUMED_RATE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Times (frames,) [s] and all coordinates (frames, n) [rad, m]; notes say what was assumed."""
+
+    time: FloatArray
+    q: FloatArray
+    notes: tuple[str, ...] = ()
+
+    def at(self, rows: NDArray[np.int64]) -> Frames:
+        return Frames(self.time[rows], self.q[rows], self.notes)
+
+
+def frames_in(model: Model, q: ArrayLike | Table | None, time: ArrayLike | None) -> Frames:
+    """The frames to draw: a table of coordinates, an array with or without times, or the default pose."""
+    if q is None:
+        return Frames(np.zeros(1), default_pose(model)[None])
+    if isinstance(q, Table):
+        if not len(q):
+            raise InvalidInput(f"{q.source or 'the motion'} holds no frames; there is nothing to draw")
+        return _of_table(model, q)
+    Q, _ = frames_of("q", q, model.coordinate_names)
+    if not len(Q):
+        raise InvalidInput("q holds no frames; there is nothing to draw")
+    if time is None:
+        rate = f"{ASSUMED_RATE:g} frames a second are assumed, because no times were given"
+        return Frames(np.arange(len(Q)) / ASSUMED_RATE, Q, (rate,) if len(Q) > 1 else ())
+    t = np.atleast_1d(np.asarray(time, dtype=float))
+    if t.shape != (len(Q),) or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
+        raise InvalidInput(f"time has shape {t.shape}; it needs ({len(Q)},) finite, increasing times, one a frame")
+    return Frames(t, Q)
+
+
+def default_pose(model: Model) -> FloatArray:
+    """Default values of all coordinates (n,), those that depend on others following them where they can."""
+    q = np.array([c.default_value for c in model.coordinates], dtype=float)
+    try:
+        embedding = embedding_of(model)
+        return embedding.coordinates(embedding.independent(q)) if embedding.rules and len(q) else q
+    except MusculoError:
+        return q  # a loop that does not close at the defaults is still worth looking at
+
+
+def _of_table(model: Model, table: Table) -> Frames:
+    q = table.coordinates(model, missing="default")
+    absent = [name for name in model.coordinate_names if table.find(name) is None]
+    if len(absent) == len(model.coordinate_names) and absent:
+        raise InvalidInput(
+            f"{table.source or 'the motion'} has no column for any coordinate of {model.name!r}; its columns: "
+            f"{', '.join(table.names[:8])}; the model's coordinates: {', '.join(model.coordinate_names[:8])}"
+        )
+    notes: tuple[str, ...] = ()
+    if absent:
+        driven: list[str] = []
+        try:
+            embedding = embedding_of(model)
+            follow = embedding.coordinates(embedding.independent(q), table.time)
+            driven = [name for name in absent if name not in embedding.coordinate_names]
+            columns = [model.coordinate_index(name) for name in driven]
+            q[:, columns] = follow[:, columns]
+        except MusculoError as error:
+            notes = (f"Coordinates that the motion leaves out do not follow the others: {error}",)
+        still = [name for name in absent if name not in driven]
+        if still:
+            left = f"{len(still)} coordinates are not in the motion and stay at their defaults: {_some(still)}"
+            notes = (*notes, left)
+    bad = ~np.isfinite(q).all(axis=1)
+    if bad.any():
+        raise InvalidInput(
+            f"{table.source or 'the motion'} has gaps, the first at {table.time[int(np.argmax(bad))]:g} s; "
+            "fill them first (table.fill)"
+        )
+    return Frames(np.array(table.time), q, notes)
+
+
+def activation_at(
+    model: Model, activation: Table | ArrayLike | None, frames: Frames, rows: NDArray[np.int64]
+) -> FloatArray:
+    """Activations (rows, muscles) at some frames; NaN where there is none."""
+    shape = (len(rows), len(model.muscles))
+    if activation is None:
+        return np.full(shape, np.nan)
+    if not isinstance(activation, Table):
+        values = np.asarray(activation, dtype=float)
+        full = (len(frames.time), len(model.muscles))
+        if values.shape != full:
+            raise InvalidInput(f"activation has shape {values.shape}; it needs {full}: frames, muscles")
+        return values[rows]
+    found = np.full(shape, np.nan)
+    known = False
+    for k, name in enumerate(model.muscle_names):
+        for spelling in (name, f"{name}/activation", f"/forceset/{name}/activation"):
+            column = activation.find(spelling)
+            if column is not None:
+                known = True
+                found[:, k] = sampled(activation.time, activation.values[:, column], frames.time[rows])
+                break
+    if not known and model.muscles:
+        raise InvalidInput(
+            f"{activation.source or 'the table of activations'} has no column for any muscle of {model.name!r}; its "
+            f"columns: {', '.join(activation.names[:8])}; the muscles: {', '.join(model.muscle_names[:8])}"
+        )
+    return found
+
+
+def sampled(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Values (n, ...) at other times by lines between samples; NaN outside, and beside samples that are NaN.
+
+    Times that differ by rounding count as inside.
+    """
+    if not len(time):
+        return np.full((len(wanted), *values.shape[1:]), np.nan)
+    slack = 1e-6 + 1e-6 * abs(float(time[-1]))
+    inside = (wanted >= time[0] - slack) & (wanted <= time[-1] + slack)
+    if len(time) == 1:
+        return np.where(inside.reshape(-1, *([1] * (values.ndim - 1))), values[0], np.nan)
+    t = np.clip(wanted, time[0], time[-1])
+    left = np.clip(np.searchsorted(time, t, side="right") - 1, 0, len(time) - 2)
+    share = ((t - time[left]) / (time[left + 1] - time[left])).reshape(-1, *([1] * (values.ndim - 1)))
+    # A sample that is met exactly does not ask for its neighbour.
+    mixed = np.where(share <= 0.0, values[left], (1.0 - share) * values[left] + share * values[left + 1])
+    mixed = np.where(share >= 1.0, values[left + 1], mixed)
+    return np.where(inside.reshape(share.shape), mixed, np.nan)
+
+
+def markers_at(markers: Markers, time: FloatArray) -> FloatArray:
+    """Measured markers (frames, markers, 3) at other times [m]."""
+    return sampled(markers.time, np.array(markers.position), time)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")

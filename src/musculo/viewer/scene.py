@@ -1,0 +1,282 @@
+"""A scene: everything a page draws, as JSON with packed arrays. Poses, paths and curves are computed here."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.dynamics.poses import Kinematics, kinematics
+from musculo.errors import InvalidInput, MusculoError
+from musculo.model.body import GROUND
+from musculo.model.force import Muscle
+from musculo.model.model import Model
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.results.angles import coordinate_units
+from musculo.results.external_loads import ExternalLoads
+from musculo.results.markers import Markers
+from musculo.results.table import Table
+from musculo.spatial.rotation import FloatArray, to_quaternion
+from musculo.viewer.arrays import floats, integers, steps
+from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
+from musculo.viewer.bones import model_size
+from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at
+from musculo.viewer.page import framed, page
+from musculo.viewer.paths import polylines
+from musculo.viewer.shapes import bones, wrap_shapes
+
+FORMAT = 1
+# [bytes] A scene stays below this, by leaving out frames; the page says so.
+LARGEST = 8_000_000
+_MOST_FRAMES = 4000
+# Tubes are drawn thinner than muscles are: this share of the radius of their cross-section at 60 N/cm^2.
+_THINNER, _SPECIFIC_TENSION = 0.36, 6e5
+_THINNEST, _THICKEST = 0.0025, 0.016  # [m]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a viewer page draws. `to_html` writes the page; in a notebook a scene shows itself."""
+
+    title: str
+    data: dict[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def json(self) -> str:
+        """The scene as JSON that may stand inside a script element of a page: it holds no `<`, `>` or `&`."""
+        text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
+        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+    def html(self) -> str:
+        """The whole page as text; it needs no network."""
+        return page(self.json())
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page."""
+        from musculo.io.text import write_text
+
+        write_text(path, [self.html()])
+        return Path(path)
+
+    def iframe(self, height: int = 560) -> str:
+        """The page as an element to put into another page: the report, a notebook."""
+        return framed(self.html(), self.title, height)
+
+    def notebook(self, height: int = 560) -> Any:
+        """For a notebook, with a height of one's own [px]."""
+        return _Shown(self.iframe(height))
+
+    def _repr_html_(self) -> str:
+        return self.iframe()
+
+
+class _Shown:
+    """HTML that a notebook shows."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def view(
+    model: Model,
+    q: ArrayLike | Table | None = None,
+    time: ArrayLike | None = None,
+    *,
+    activation: Table | ArrayLike | None = None,
+    markers: Markers | None = None,
+    loads: ExternalLoads | None = None,
+    reactions: Table | None = None,
+    geometry: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Scene:
+    """A model, or its motion, to look at in a browser.
+
+        view(model, motion, path="walk.html")      # one file, without a network
+
+    Args:
+        model: the model.
+        q: (frames, n) or (n,) coordinates [rad, m], or a table of them (`read_storage`); the default pose if left out.
+        time: (frames,) [s], where q is an array.
+        activation: a table with a column for each muscle, or (frames, muscles); colours the muscles.
+        markers: measured markers, drawn beside the model's with a line between.
+        loads: external loads, drawn as arrows.
+        reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
+        geometry: the folder of the model's bone meshes; $MUSCULO_GEOMETRY, the model's folder and Geometry beside it
+            are looked into, too. Without meshes simple bones are drawn.
+        path: where to write the page.
+    """
+    if not isinstance(model, Model):
+        raise InvalidInput(f"view(model, ...) needs a Model, not {type(model).__name__}; read_osim makes one")
+    if geometry is not None and not Path(geometry).is_dir():
+        raise InvalidInput(f"no folder {os.fspath(geometry)}; give the folder that holds the .vtp, .obj or .stl files")
+    frames = frames_in(model, q, time)
+    maker = _Maker(model, frames, activation, markers, loads, reactions, geometry)
+    scene = maker.made(min(len(frames.time), _MOST_FRAMES))
+    for _ in range(5):
+        size, shown = len(scene.json()), int(scene.data["frames"]["shown"])
+        if size <= LARGEST or shown <= 2:
+            break
+        scene = maker.made(max(2, int(0.95 * shown * LARGEST / size)))
+    if path is not None:
+        scene.to_html(path)
+    return scene
+
+
+@dataclass(frozen=True, eq=False)
+class _Maker:
+    """Makes a scene of some of the frames."""
+
+    model: Model
+    frames: Frames
+    activation: Table | ArrayLike | None
+    markers: Markers | None
+    loads: ExternalLoads | None
+    reactions: Table | None
+    geometry: str | os.PathLike[str] | None
+
+    def made(self, count: int) -> Scene:
+        total = len(self.frames.time)
+        rows = np.unique(np.rint(np.linspace(0, total - 1, count)).astype(np.int64))
+        frames = self.frames.at(rows)
+        poses = kinematics(self.model, frames.q)
+        shapes, meshes, notes = bones(self.model, poses, self.geometry)
+        notes = (*frames.notes, *notes)
+        if len(rows) < total:
+            notes = (*notes, f"{len(rows)} of {total} frames are drawn, evenly chosen, to keep this file small.")
+        muscles, muscle_series, muscle_notes = self._muscles(frames, poses, rows)
+        marked, marker_series = self._markers(frames, poses)
+        data: dict[str, Any] = {
+            "format": FORMAT,
+            "title": self.model.name,
+            "source": Path(self.model.source).name if self.model.source else "",
+            "notes": [*notes, *muscle_notes],
+            "frames": {"total": total, "shown": len(rows)},
+            "time": floats(frames.time - frames.time[0]),
+            "start": float(frames.time[0]),
+            "up": self._up(),
+            "size": model_size(self.model, poses),
+            "bodies": [GROUND, *self.model.body_names],
+            "poses": self._poses(poses),
+            "shapes": shapes,
+            "meshes": meshes,
+            "wraps": wrap_shapes(self.model),
+            "muscles": muscles,
+            "markers": marked,
+            "loads": _arrows([] if self.loads is None else load_arrows(self.loads, poses, frames.time)),
+            "reactions": _arrows([] if self.reactions is None else reaction_arrows(self.reactions, poses, frames.time)),
+            "series": [*muscle_series, *self._coordinates(frames), *marker_series],
+        }
+        return Scene(self.model.name, data, tuple(data["notes"]))
+
+    def _up(self) -> int:
+        """The axis that points up: against gravity, or y without any."""
+        g = np.array(self.model.gravity)
+        return int(np.argmax(np.abs(g))) if g.any() else 1
+
+    def _poses(self, poses: Kinematics) -> dict[str, Any]:
+        names = self.model.body_names
+        found = [poses.batch_pose(name) for name in names]
+        shape = (poses.frames, len(names))
+        p = np.stack([p for _, p in found], axis=1) if found else np.zeros((*shape, 3))
+        quaternions = to_quaternion(np.stack([R for R, _ in found], axis=1)) if found else np.zeros((*shape, 4))
+        # q and -q are one rotation; neighbours in time get the same sign, so that the page may interpolate.
+        flips = np.sign(np.einsum("fbi,fbi->fb", quaternions[1:], quaternions[:-1]))
+        signs = np.concatenate([np.ones((1, shape[1])), np.where(flips < 0.0, -1.0, 1.0)]).cumprod(axis=0)
+        return {"p": steps(p, "last"), "r": steps(quaternions * signs[..., None])}
+
+    # --- muscles ----------------------------------------------------------------------------------------------------
+    def _geometry(self, q: FloatArray) -> tuple[PathGeometry | None, tuple[str, ...]]:
+        """Everything that runs along a path; muscles alone where another path has no mechanics; or nothing."""
+        why = ""
+        for geometry in (path_geometry, muscle_geometry):
+            try:
+                return geometry(self.model, q), (f"Some paths are left out: {why}",) if why else ()
+            except MusculoError as error:
+                why = str(error)
+        return None, (f"Muscles are left out: {why}",)
+
+    def _muscles(
+        self, frames: Frames, poses: Kinematics, rows: NDArray[np.int64]
+    ) -> tuple[dict[str, Any], list[dict[str, Any]], tuple[str, ...]]:
+        geometry, notes = self._geometry(frames.q)
+        if geometry is None or not geometry.names:
+            return {"names": []}, [], notes
+        lines = polylines(geometry.path_points, poses)
+        n, forces = len(self.model.muscles), {f.name: f for f in self.model.forces}
+        active = activation_at(self.model, self.activation, self.frames, rows)
+        given = bool(np.isfinite(active).any())
+        if self.activation is not None and not given:
+            notes = (*notes, "The activations lie at other times than the motion; muscles are not coloured.")
+        muscles = {
+            "names": list(lines.names),
+            "count": n,
+            "first": lines.first.tolist(),
+            "points": steps(lines.points, "last"),
+            "layout": integers(lines.layout),
+            "radius": [float(f"{_radius(forces[name]):.4g}") for name in lines.names],
+            **({"activation": steps(active)} if given else {}),
+        }
+        series = []
+        length = np.atleast_2d(geometry.length)
+        for k, name in enumerate(lines.names):
+            kind = "muscle" if k < n else "path"
+            if given and k < n and np.isfinite(active[:, k]).any():
+                series.append(_series(kind, name, "activation", "", active[:, k]))
+            series.append(_series(kind, name, "length", "m", length[:, k]))
+        return muscles, series, notes
+
+    # --- the rest ---------------------------------------------------------------------------------------------------
+    def _coordinates(self, frames: Frames) -> list[dict[str, Any]]:
+        units = coordinate_units(self.model)
+        found = []
+        for k, name in enumerate(self.model.coordinate_names):
+            turns = units[name] == "rad"
+            values = np.degrees(frames.q[:, k]) if turns else frames.q[:, k]
+            found.append(_series("coordinate", name, "angle" if turns else "value", "°" if turns else "m", values))
+        return found
+
+    def _markers(self, frames: Frames, poses: Kinematics) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Where markers are and were seen, and how far apart [mm]."""
+        model = np.asarray(poses.markers()).reshape(len(frames.time), -1, 3)
+        names = list(self.model.marker_names)
+        found: dict[str, Any] = {"names": names, "model": steps(model, "last")} if names else {"names": []}
+        if self.markers is None:
+            return found, []
+        measured = markers_at(self.markers, frames.time)
+        match = [names.index(name) if name in names else -1 for name in self.markers.names]
+        found |= {"measured_names": list(self.markers.names), "measured": steps(measured, "last"), "match": match}
+        series = []
+        for k, j in enumerate(match):
+            error = np.linalg.norm(measured[:, k] - model[:, j], axis=1) if j >= 0 else np.full(len(model), np.nan)
+            if np.isfinite(error).any():
+                series.append(_series("marker", names[j], "error", "mm", 1e3 * error))
+        return found, series
+
+
+def _radius(force: Any) -> float:
+    if not isinstance(force, Muscle):
+        return _THINNEST
+    area = max(force.max_isometric_force, 0.0) / _SPECIFIC_TENSION
+    return float(np.clip(_THINNER * np.sqrt(area / np.pi), _THINNEST, _THICKEST))
+
+
+def _arrows(arrows: list[Arrow]) -> dict[str, Any]:
+    if not arrows:
+        return {"names": []}
+    return {
+        "names": [arrow.name for arrow in arrows],
+        "point": steps(np.stack([arrow.point for arrow in arrows], axis=1), "last"),
+        "force": steps(np.stack([arrow.force for arrow in arrows], axis=1)),
+    }
+
+
+def _series(kind: str, name: str, quantity: str, unit: str, values: FloatArray) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "quantity": quantity, "unit": unit, "values": steps(values)}

@@ -1,0 +1,214 @@
+"""The viewer's page in a real browser: it draws the pose that Python computes, plays, and fetches nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from musculo import demo, kinematics, muscle_geometry, view
+from support.browser import Page, browser
+
+# Shades differ by lighting; bone, muscle and background differ by far more than this [of 255].
+SAME_COLOUR = 12
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def flexion_file(tmp_path_factory):
+    """The demo's arm, its elbow flexing, with made-up activations."""
+    model, motion = demo.arm(), demo.arm_flexion()
+    activation = np.linspace(0.0, 1.0, len(motion))[:, None] * np.ones(len(model.muscles))
+    file = tmp_path_factory.mktemp("viewer") / "arm.html"
+    view(model, motion, activation=activation, path=file)
+    return file
+
+
+@pytest.fixture
+def flexion(chrome, flexion_file):
+    page = Page(chrome, flexion_file)
+    yield page
+    page.close()
+
+
+def bone_point(model, q):
+    """The mass centre of the forearm in ground, which lies inside the bone that is drawn."""
+    return kinematics(model, q).position("forearm", model.body("forearm").mass_center)
+
+
+def test_page_opens_without_a_complaint_or_a_request(flexion):
+    flexion.viewer("v.drawNow();")
+    assert flexion.page.title() == "arm · musculo"
+    assert flexion.page.locator("canvas").count() == 1
+    assert flexion.complaints == []
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0])
+def test_the_bone_is_where_kinematics_says(flexion, fraction):
+    """Bone colour at the forearm's mass centre, background beside it; the pose is Python's, the picture the page's."""
+    model, motion = demo.arm(), demo.arm_flexion()
+    q = motion.coordinates(model)[int(fraction * (len(motion) - 1))]
+    bone = bone_point(model, q)
+    show = """v.player.seek(x[0] * v.player.span); v.stage.ground.visible = false; v.reset("side");
+              v.drawNow(); await new Promise((done) => setTimeout(done, 300)); v.drawNow();
+              return v.project(x[1]);"""
+    place = flexion.viewer(show, [fraction, bone.tolist()])
+    back = np.array([0xEE, 0xF1, 0xF4])
+    on_bone = flexion.colours(place["x"], place["y"])
+    beside = flexion.colours(place["x"] - 60, place["y"] + 40)
+    assert np.abs(beside - back).max() <= SAME_COLOUR
+    assert np.abs(on_bone - back).min(axis=0).max() > 2 * SAME_COLOUR
+    red, blue = on_bone[:, 0].mean(), on_bone[:, 2].mean()
+    assert red > blue  # ivory, not the bluish background
+
+
+def test_muscles_are_drawn_along_their_paths(flexion):
+    """The page's points of a muscle are those of Python's path, and a muscle's colour is at its middle."""
+    model, motion = demo.arm(), demo.arm_flexion()
+    q = motion.coordinates(model)
+    frame = 60
+    expected, _ = muscle_geometry(model, q[frame]).path_points.of("brachialis")
+    drawn = flexion.viewer(
+        """v.player.seek(v.times[x]); const m = v.scene.muscles; const k = m.names.indexOf("brachialis");
+           return [...v.rows.points.slice(3 * m.first[k], 3 * m.first[k + 1])];""",
+        frame,
+    )
+    drawn = np.reshape(drawn, (-1, 3))
+    steps = 1.0 / 65534  # of the extent of all paths, below 1 m here
+    for point in expected:
+        assert np.linalg.norm(drawn - point, axis=1).min() < 2 * steps
+
+
+def test_play_moves_and_pause_stops(flexion):
+    page = flexion.page
+    # a fifth of the way the elbow turns quickly
+    before = flexion.viewer("v.player.seek(0.2); return v.bodies[2].quaternion.toArray();")
+    page.keyboard.press("Space")
+    flexion.viewer(
+        """const end = performance.now() + x;
+           const waiting = () => Math.abs(v.player.at - 0.2) < 0.03 && performance.now() < end;
+           while (waiting()) await new Promise(requestAnimationFrame);""",
+        20_000,
+    )
+    page.keyboard.press("Space")
+    after = flexion.viewer("return [v.player.playing, v.player.at, v.bodies[2].quaternion.toArray()];")
+    assert after[0] is False
+    assert not np.allclose(before, after[2], atol=1e-3)
+    assert flexion.viewer("return v.player.at;") == after[1]
+    assert flexion.complaints == []
+
+
+def test_keys_step_frames(flexion):
+    page = flexion.page
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert flexion.viewer("return v.player.place();") == {"i": 1, "share": 0}
+    page.keyboard.press("End")
+    assert flexion.viewer("return v.player.place().i === v.times.length - 1;")
+
+
+def test_click_on_a_muscle_shows_its_curve_with_a_moving_cursor(chrome, flexion_file):
+    flexion = Page(chrome, flexion_file, width=1000)  # the muscle is beside the cards, not under them
+    page = flexion.page
+    assert page.locator(".mv-plot").is_hidden()
+    place = flexion.viewer(
+        """v.player.seek(0.3); v.drawNow(); await new Promise((done) => setTimeout(done, 300)); v.drawNow();
+           const k = v.scene.muscles.names.indexOf("biceps_long");
+           return v.project([...v.tubes.middle.slice(3 * k, 3 * k + 3)]);"""
+    )
+    page.mouse.click(place["x"], place["y"])
+    chosen = page.locator(".mv-plot strong").text_content()
+    assert chosen in demo.arm().muscle_names  # another muscle may lie in front
+    assert page.locator("[data-plot] path").get_attribute("d").count("L") == len(demo.arm_flexion()) - 1
+    cursor = page.locator("[data-plot] .mv-cursor")
+    before = float(cursor.get_attribute("x1"))
+    page.keyboard.press("End")
+    assert float(cursor.get_attribute("x1")) > before
+    # activations rise to one, as they were given
+    assert page.locator(".mv-value").text_content() == "1"
+    page.keyboard.press("Escape")
+    assert page.locator(".mv-plot").is_hidden()
+    flexion.close()
+
+
+def test_search_and_choose_a_coordinate(chrome, flexion_file):
+    page = Page(chrome, flexion_file, width=1000)
+    page.page.locator("input[type=search]").fill("elb flex")
+    names = page.page.locator(".mv-names button:visible")
+    assert names.all_text_contents() == ["elbow_flexion"]
+    names.first.click()
+    assert page.page.locator(".mv-plot strong").text_content() == "elbow_flexion"
+    page.viewer("v.player.seek(v.player.span);")
+    assert page.page.locator(".mv-value").text_content() == "90 °"
+    page.close()
+
+
+def test_activation_colours_muscles(flexion):
+    """From blue to amber: with activation, red grows and blue does not."""
+    low, high = (
+        flexion.viewer("v.player.seek(x * v.player.span); return [...v.tubes.colour.slice(0, 3)];", share)
+        for share in (0.0, 1.0)
+    )
+    assert high[0] > low[0] + 0.3
+    assert low[2] > low[0]
+    assert high[2] < high[0]
+
+
+def test_names_from_files_are_text(chrome, tmp_path):
+    """Markup in names is shown as it stands, and does not run."""
+    evil = "<script>window.ran = 1</script><img src=x onerror='window.ran = 1'>"
+    model = demo.arm()
+    forces = tuple(replace(f, name=evil) if f.name == "brachialis" else f for f in model.forces)
+    model = model.replace(name="</script><script>window.ran = 1</script>", forces=forces)
+    file = tmp_path / "evil.html"
+    view(model, path=file)
+    page = Page(chrome, file, width=1000)
+    page.viewer("v.choose(v.list.find('muscle', x)); v.drawNow();", evil)
+    assert page.page.evaluate("window.ran") is None
+    assert page.page.locator(".mv-plot strong").text_content() == evil
+    assert page.page.locator("h1").text_content() == model.name
+    assert page.page.locator("img").count() == 0
+    assert page.complaints == []
+    page.close()
+
+
+def test_dark_and_light(chrome, flexion_file):
+    """The page follows the reader's setting; a key changes it."""
+    page = Page(chrome, flexion_file, color_scheme="dark")
+    corner = (600, 240)
+    page.viewer("v.drawNow();")
+    assert page.colours(*corner).mean() < 60
+    page.page.keyboard.press("d")
+    page.viewer("v.drawNow();")
+    assert page.colours(*corner).mean() > 200
+    page.close()
+
+
+def test_one_pose_and_a_model_without_muscles(chrome, tmp_path):
+    model = demo.arm().replace(forces=())
+    file = tmp_path / "bare.html"
+    view(model, path=file)
+    page = Page(chrome, file)
+    page.viewer("v.drawNow();")
+    assert page.page.locator(".mv-player").is_hidden()
+    assert page.complaints == []
+    page.close()
+
+
+def test_a_scene_inside_another_page(chrome, tmp_path):
+    """As the report and notebooks show it: in a frame of its own, without rights over the page around it."""
+    file = tmp_path / "report.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8><body>{view(demo.arm()).iframe(300)}</body>", encoding="utf-8")
+    page = Page(chrome, file)
+    inner = page.page.frame_locator("iframe")
+    inner.locator("canvas").wait_for()
+    assert inner.locator("h1").text_content() == "arm"
+    assert page.complaints == []
+    page.close()

@@ -1,0 +1,92 @@
+"""`musculo run` from the shell: what it prints, what it leaves, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from musculo.cli.main import main
+from support import tool_setups
+from support.tool_setups import arm_folder
+
+
+@pytest.fixture
+def shell(monkeypatch, capfd):
+    """Run a command as the entry point does; returns its status, stdout and stderr."""
+
+    def run(*arguments: object) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
+
+    return run
+
+
+def test_a_run_leaves_files_and_is_not_done_twice(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    first = shell("run", folder / "id.xml")
+    assert (first.status, first.err) == (0, "")
+    assert "InverseDynamicsTool 'arm', done" in first.out
+    assert "id.sto" in first.out
+    made = (folder / "results" / "id.sto").stat().st_mtime_ns
+    again = shell("run", folder / "id.xml")
+    assert again.status == 0
+    assert "nothing changed" in again.out
+    assert "--force" in again.out
+    assert (folder / "results" / "id.sto").stat().st_mtime_ns == made
+    assert "done" in shell("run", folder / "id.xml", "--force").out
+    assert (folder / "results" / "id.sto").stat().st_mtime_ns > made
+
+
+def test_the_log_says_how_far_the_exact_method_is(shell, tmp_path):
+    folder = arm_folder(tmp_path, so=tool_setups.analyze('<StaticOptimization name="SO"/>'))
+    told = shell("run", folder / "so.xml", "-o", tmp_path / "out")
+    assert told.status == 0
+    assert "differs in activation by up to" in told.out
+    assert "(--exact)" in told.out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "arm_SO_activation.sto",
+        "arm_SO_controls.xml",
+        "arm_SO_force.sto",
+        "so.musculo.json",
+    }
+    quick = shell("run", folder / "so.xml", "-o", tmp_path / "out", "--no-compare")
+    assert quick.status == 0
+    assert "differs" not in quick.out
+
+
+def test_several_at_once_quiet_and_as_json(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(), k=tool_setups.analyze('<Kinematics name="K"/>'))
+    told = shell("run", folder / "id.xml", folder / "k.xml", "--jobs", 2, "--json", "--no-compare")
+    assert told.status == 0
+    found = json.loads(told.out)
+    assert [one["tool"] for one in found] == ["InverseDynamicsTool", "AnalyzeTool"]
+    assert [len(one["files"]) for one in found] == [1, 3]
+    quiet = shell("run", folder / "id.xml", folder / "k.xml", "--quiet", "--force", "--no-compare")
+    assert (quiet.status, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_bad_input_is_one_sentence_and_the_others_still_run(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    told = shell("run", folder / "missing.xml", folder / "id.xml")
+    assert told.status == 1
+    assert told.err.startswith("error: no file")
+    assert told.err.count("\n") == 1
+    assert (folder / "results" / "id.sto").exists()
+    assert shell("run", folder / "id.xml", "--jobs", 0).status == 1
+    assert json.loads(shell("run", folder / "missing.xml", "--json").out)[0]["error"].startswith("no file")
+
+
+def test_what_is_not_solved_ends_in_three(shell, tmp_path):
+    folder = arm_folder(tmp_path, odd=tool_setups.analyze('<Probe name="p"/><Kinematics name="K"/>'))
+    told = shell("run", folder / "odd.xml", "--no-compare")
+    assert told.status == 3
+    assert "<Probe> is not known" in told.err
+    assert (folder / "results" / "arm_K_q.sto").exists()
+    assert shell("run", folder / "odd.xml", "--no-compare").status == 3  # remembered, too

@@ -1,0 +1,67 @@
+"""`musculo view`: files in, one page out."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from musculo import Table, demo, read_storage, write_storage, write_trc
+from musculo.cli.main import main
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
+from musculo.dynamics.poses import kinematics
+from musculo.results.markers import Markers
+
+
+@pytest.fixture
+def shell(monkeypatch, capfd):
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
+
+
+def test_view_writes_a_page_of_all_that_it_is_given(shell, tmp_path):
+    model, motion = demo.arm(), read_storage(ARM_FLEXION_FILE)
+    active, trc, page = tmp_path / "a.sto", tmp_path / "m.trc", tmp_path / "arm.html"
+    write_storage(Table([0.0, 1.0], model.muscle_names, [[0.1] * 6, [0.9] * 6]), active)
+    positions = kinematics(model, motion.coordinates(model)).markers()
+    write_trc(Markers(motion.time, model.marker_names, positions), trc)
+    status, out, err = shell(
+        "view", ARM_FILE, ARM_FLEXION_FILE, "--activation", active, "--markers", trc, "-o", page, "--no-open"
+    )
+    assert (status, err) == (0, "")
+    assert out == f"wrote {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert '"activation":{' in text
+    assert '"measured":{' in text
+
+
+def test_view_opens_a_page_of_the_temporary_folder(shell, monkeypatch):
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+    status, out, _ = shell("view", ARM_FILE)
+    assert status == 0
+    (url,) = opened
+    file = Path(unquote(urlparse(url).path))
+    assert out == f"wrote {file}\n"
+    assert file.name == "arm.html"
+    file.unlink()
+    file.parent.rmdir()
+
+
+def test_view_says_what_is_wrong(shell, tmp_path):
+    status, _, err = shell("view", ARM_FILE, "--geometry", tmp_path / "none", "--no-open")
+    assert status == 1
+    assert "no folder" in err
+    status, _, err = shell("view", ARM_FILE, tmp_path / "none.mot", "--no-open")
+    assert status == 1
+    assert "no file" in err
