@@ -14,6 +14,7 @@ from musculo.kernels import inverse_kinematics as kernels
 from musculo.model.model import Model
 from musculo.results.angles import angle_columns
 from musculo.results.labelled import labelled
+from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
@@ -65,6 +66,10 @@ class InverseKinematics:
         if bad:
             parts.append(f"{bad} frames not converged")
         return f"InverseKinematics({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        degrees = self.to_table().in_degrees(self.model)
+        return series_html(repr(self), self.time, degrees.names, degrees.values, degrees.units)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:

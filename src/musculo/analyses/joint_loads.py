@@ -24,6 +24,7 @@ from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 from musculo.muscle.geometry import WRAPPINGS
 from musculo.muscle.path_wrenches import PathWrenches
+from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
@@ -67,6 +68,11 @@ class JointLoads:
                 k = names.index(name)
                 return self.force[..., k, :], self.moment[..., k, :], self.point[..., k, :]
         raise UnknownName("joint load", name, (*self.joints, *self.names))
+
+    def _repr_html_(self) -> str:
+        size = np.linalg.norm(self.force if self.force.ndim == 3 else self.force[None], axis=2)
+        frames = np.arange(float(len(size)))
+        return series_html("Forces of joints by frame", frames, self.names, size, ("N",) * len(self.names))
 
     def to_table(self, time: ArrayLike) -> Table:
         """The columns of OpenSim's `_ReactionLoads.sto`: nine a load, fx fy fz mx my mz px py pz."""

@@ -30,6 +30,7 @@ from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.results.angles import rotational_coordinates
 from musculo.results.labelled import labelled
+from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -89,6 +90,12 @@ class StaticOptimum:
             else:
                 told[int(frame)] = f"frame {frame}: no end was found; {name!r} is off by {row[worst]:.6g} {unit}"
         return told
+
+    def _repr_html_(self) -> str:
+        frames = np.arange(float(np.atleast_1d(self.status).size))
+        bad = list(self.messages.values())
+        facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
+        return series_html("Activations by frame", frames, self.muscles, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from musculo.model.contact import ContactGeometry
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
+from musculo.model.notebook import facts_html
 from musculo.model.validate import check_body, check_joint, check_muscle, check_numbers
 from musculo.model.wrap import WrapObject
 
@@ -228,6 +229,22 @@ class Model:
         fields = {k: v for k, v in vars(self).items() if k in self.__dataclass_fields__ and k != "source"}
         return hashlib.sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
 
+    def _repr_html_(self) -> str:
+        """For notebooks; `musculo.view(model)` draws it."""
+        free = len(self.independent_coordinate_names)
+        return facts_html(
+            f"Model {self.name}",
+            [
+                ("bodies", f"{len(self.bodies)}, {sum(body.mass for body in self.bodies):.4g} kg"),
+                ("joints", len(self.joints)),
+                ("coordinates", f"{len(self.coordinates)}, {free} of them free: {_some(self.coordinate_names)}"),
+                ("muscles", f"{len(self.muscles)}: {_some(self.muscle_names)}" if self.muscles else 0),
+                ("markers", len(self.markers)),
+                ("read from", self.source or "made in Python"),
+                ("notes", len(self.notes)),
+            ],
+        )
+
     def __repr__(self) -> str:
         return (
             f"Model({self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, "
@@ -266,3 +283,7 @@ def _put(items: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
     if any(item.name == new.name for item in items):
         return tuple(new if item.name == new.name else item for item in items)
     return (*items, new)
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -12,6 +12,7 @@ from musculo.errors import InvalidInput
 from musculo.functions.elementary import Linear
 from musculo.model.joints.base import FreeMotion, FunctionMotion
 from musculo.results.labelled import labelled
+from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -136,7 +137,12 @@ def tensions_dataset(
 
 
 class LabelledGeometry:
-    """For `PathGeometry`: `to_xarray`."""
+    """For `PathGeometry`: `to_xarray`, and how it shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        lengths, names = np.atleast_2d(self.length), self.names  # type: ignore[attr-defined]
+        frames = np.arange(float(len(lengths)))
+        return series_html("Lengths of paths by frame", frames, names, lengths, ("m",) * len(names))
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance; see `musculo.muscle.labelled.geometry_dataset`."""

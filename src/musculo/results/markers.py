@@ -58,6 +58,15 @@ class Markers:
     def __len__(self) -> int:
         return len(self.time)
 
+    def _repr_html_(self) -> str:
+        from musculo.results.notebook import series_html
+
+        seen = np.isfinite(self.position).all(axis=2).mean(axis=0)
+        gaps = [f"{name} {100 * part:.0f} %" for name, part in zip(self.names, seen, strict=True) if part < 1.0]
+        facts = [("seen all the time", "every marker")] if not gaps else [("seen only", ", ".join(gaps[:8]))]
+        heights = self.position[:, :, 1]
+        return series_html("Markers: heights", self.time, self.names, heights, ("m",) * len(self.names), facts)
+
     def __repr__(self) -> str:
         share = f", {100.0 * self.missing.mean():.2g} % missing" if self.missing.any() else ""
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"

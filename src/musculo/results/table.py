@@ -70,6 +70,12 @@ class Table:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         return f"Table({self.name!r}: {len(self)} frames, {len(self.names)} columns, {span}{angles})"
 
+    def _repr_html_(self) -> str:
+        from musculo.results.notebook import series_html
+
+        facts = [("angles", "in degrees")] if self.degrees else []
+        return series_html(self.name or "Table", self.time, self.names, self.values, self.units, facts)
+
     # --- look-up ----------------------------------------------------------------------------------------------------
     @property
     def _where(self) -> str:
