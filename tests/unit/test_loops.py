@@ -260,6 +260,8 @@ def test_bad_arguments_are_refused():
         musculo.embedding_of(model, loops=Molecule(step=0.0))
     with pytest.raises(InvalidInput, match="branch"):
         musculo.embedding_of(model, branch=[0.1])
+    with pytest.raises(InvalidInput, match="branch has 2 frames"):
+        musculo.embedding_of(model, branch=np.zeros((2, 3)))
     with pytest.raises(InvalidInput, match="guess has 2 frames and z 3"):
         musculo.embedding_of(model).coordinates(np.zeros((3, 1)), guess=np.zeros((2, 3)))
     with pytest.raises(InvalidInput, match="stabilisation"):

@@ -21,17 +21,19 @@
   let drawn = new Map();
 
   // --- plots ---------------------------------------------------------------------------------------------------------
-  let library = null;
-  const plotly = () => {
-    if (!library) {
-      const bytes = Uint8Array.from(atob(document.getElementById("plotly").textContent), (c) => c.charCodeAt(0));
-      const code = document.createElement("script");
-      code.textContent = new TextDecoder().decode(bytes);
-      document.head.append(code);
-      library = window.Plotly;
-    }
-    return library;
+  const unzip = async (id) => {
+    const text = document.getElementById(id).textContent;
+    if (!text) return "";
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
+  let library = null;
+  const plotly = () => (library ||= unzip("plotly").then((text) => {
+    const code = document.createElement("script");
+    code.textContent = text;
+    document.head.append(code);
+    return window.Plotly;
+  }));
   const cyclesOf = (side) => data.cycles[side] || data.cycles.r || data.cycles.l || [];
 
   // One trace a curve; in per cent of the cycle, the cycles of its side one after the other with gaps between.
@@ -72,14 +74,15 @@
     };
   };
   const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "");
-  const draw = (box) => {
+  const draw = async (box) => {
     const { panel, section } = drawn.get(box);
     box.querySelector("h3 span").textContent = unitOf(panel, section);
-    plotly().react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(),
+    const library = await plotly();
+    library.react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(),
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
   };
-  const redraw = () => { for (const box of drawn.keys()) if (box.dataset.drawn) draw(box); };
+  const redraw = () => Promise.all([...drawn.keys()].filter((box) => box.dataset.drawn).map(draw));
 
   const soon = new IntersectionObserver((seen) => {
     for (const one of seen) if (one.isIntersecting) { soon.unobserve(one.target); draw(one.target); }
@@ -119,11 +122,13 @@
   }
 
   // --- scene ---------------------------------------------------------------------------------------------------------
-  const scene = JSON.parse(document.getElementById("scene-data").textContent);
   const frame = document.querySelector("#scene iframe");
-  if (frame && scene) {
+  if (frame) {
     new IntersectionObserver((seen, watch) => {
-      if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); frame.srcdoc = scene; }
+      if (seen.some((one) => one.isIntersecting)) {
+        watch.disconnect();
+        unzip("scene-data").then((scene) => { frame.srcdoc = scene; });
+      }
     }, { rootMargin: "600px" }).observe(frame);
   }
 
@@ -145,8 +150,11 @@
     try { localStorage.setItem("musculo-theme", next); } catch { /* a page from a file may have no storage */ }
     setTheme(next);
   });
-  const drawAll = () => { for (const box of drawn.keys()) if (!box.dataset.drawn) { soon.unobserve(box); draw(box); } };
-  document.getElementById("print").addEventListener("click", () => { drawAll(); setTimeout(() => print(), 300); });
+  const drawAll = () => Promise.all([...drawn.keys()].filter((box) => !box.dataset.drawn).map((box) => {
+    soon.unobserve(box);
+    return draw(box);
+  }));
+  document.getElementById("print").addEventListener("click", () => drawAll().then(() => print()));
   addEventListener("beforeprint", drawAll);
   const parts = [...document.querySelectorAll("main > section")];
   document.addEventListener("keydown", (event) => {
