@@ -97,7 +97,6 @@ CLOSER = "v.radius *= 0.7; v.aside.y += 0.17; v.reset('home');"
 PICTURES: tuple[tuple[Callable[[], Scene], bool, str, str, str], ...] = (
     (arm, False, "view_demo.png", "light", "v.player.seek(0.6 * v.player.span);" + choose("muscle", "biceps_long")),
     (walk, True, "view_walk.png", "light", "v.player.seek(0.42);" + choose("muscle", "soleus_r")),
-    (walk, True, "view_walk_dark.png", "dark", "v.player.seek(0.12);" + toggle("reactions")),
     (
         shoulder,
         True,

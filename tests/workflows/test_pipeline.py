@@ -113,6 +113,16 @@ def test_a_model_is_scaled_by_hand(tmp_path):
     np.testing.assert_allclose(after.mass_center, np.multiply(before.mass_center, (1.1, 1.2, 1.3)), atol=1e-9)
 
 
+def test_a_static_trial_places_the_markers(trial, tmp_path):
+    """Markers were recorded off the model's own, so they stay; the forearm was scaled, so they move against it."""
+    shell("scale", MODEL, "-o", tmp_path / "same.osim", "--static", trial, "--time", "0:0")
+    before, after = arm(), musculo.read_osim(tmp_path / "same.osim")
+    for one, other in zip(before.markers, after.markers, strict=True):
+        np.testing.assert_allclose(other.location, one.location, atol=1e-6)
+    shell("scale", MODEL, "-o", tmp_path / "whole.osim", "--static", trial)
+    assert (tmp_path / "whole.osim").exists()
+
+
 def test_nothing_runs_twice(tmp_path):
     shell("id", MODEL, MOTION, "-o", tmp_path)
     assert "nothing changed" in shell("id", MODEL, MOTION, "-o", tmp_path)

@@ -204,8 +204,10 @@ def scale_setup(
         kept = tuple(s for s in scaler.manual_scales if s.segment not in {m.segment for m in manual})
         scaler = replace(scaler, manual_scales=(*kept, *manual), scaling_order=order)
     if static is not None:
-        scaler = replace(scaler, marker_file=static, time_range=span if time else scaler.time_range)
-        placer = replace(placer, apply=True, marker_file=static, time_range=span if time else placer.time_range)
+        # a range that no set-up states, and no flag, is the whole trial
+        stated = [part.time_range if part.time_range[1] >= 0.0 and not time else span for part in (scaler, placer)]
+        scaler = replace(scaler, marker_file=static, time_range=stated[0])
+        placer = replace(placer, apply=True, marker_file=static, time_range=stated[1])
     if tasks is not None:
         placer = replace(placer, tasks=read_tasks(tasks))
     if keep_mass:

@@ -2,7 +2,7 @@
 
 import musculo.demo
 model, flexion = musculo.demo.arm(), musculo.demo.arm_flexion()     # an arm, and its elbow flexing by 90 degrees
-chain = musculo.demo.chain()                                    # markers in; angles, moments, muscles, loads out
+chain = musculo.demo.arm_chain()                                # markers in; angles, moments, muscles, loads out
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ class Embedding:
             at = [self.model.coordinate_index(name) for name in rule.inputs]
             k = self.model.coordinate_index(rule.dependent)
             if isinstance(rule, Looped):
-                self._loop_rates(rule, q, zu, E, e, qdot, s)
+                rule.fill_rates(q, zu, E, e, qdot, s)
                 continue
             d = rule.evaluate(q[:, at], time)
             E[:, k] = np.einsum("fj,fjz->fz", d.gradient, E[:, at])
@@ -298,20 +298,6 @@ class Embedding:
             bend = np.einsum("fjk,fj,fk->f", d.hessian, qdot[:, at], qdot[:, at])
             s[:, k] = np.einsum("fj,fj->f", d.gradient, s[:, at]) + bend + d.acceleration
         return E, e, qdot, s
-
-    def _loop_rates(
-        self, rule: Looped, q: FloatArray, zu: FloatArray, E: FloatArray, e: FloatArray, qdot: FloatArray, s: FloatArray
-    ) -> None:
-        """Rows of all dependents of a loop in E, e, qdot and s."""
-        loop = rule.variables.loop
-        n = len(loop.inputs)
-        at, own = loop.columns[:n], loop.columns[n:]
-        x, d = q[:, at], q[:, own]
-        gradient, bend = rule.variables.rates(x, d, qdot[:, at])
-        E[:, own] = gradient @ E[:, at]
-        e[:, own] = np.einsum("fdj,fj->fd", gradient, e[:, at])
-        qdot[:, own] = np.einsum("fdz,fz->fd", E[:, own], zu) + e[:, own]
-        s[:, own] = np.einsum("fdj,fj->fd", gradient, s[:, at]) + bend
 
     # --- forces -----------------------------------------------------------------------------------------------------
     def jacobian(self, q: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
@@ -371,7 +357,7 @@ def embedding_of(
         )
     named = (independent,) if isinstance(independent, str) else tuple(independent or ())
     method = method_of(loops)
-    pose = None if branch is None else frames_of("branch", branch, model.coordinate_names)[0][0]
+    pose = None if branch is None else _one_pose(model, branch)
 
     def make() -> Embedding:
         rules, equations, unsolved = collect_rules(model)
@@ -401,6 +387,13 @@ def embedding_of(
         key = ("embedding", named, method, None if pose is None else pose.tobytes())
         return model.derived(key, make)
     return model.derived("embedding", make)
+
+
+def _one_pose(model: Model, branch: ArrayLike) -> FloatArray:
+    Q, single = frames_of("branch", branch, model.coordinate_names)
+    if not single:
+        raise InvalidInput(f"branch has {len(Q)} frames; give one pose of {Q.shape[1]} coordinates")
+    return Q[0]
 
 
 def _open_pose(model: Model, rules: tuple[Rule, ...]) -> FloatArray:

@@ -14,7 +14,8 @@ from musculo.embedding.body_equations import BodyEquation, TreePoses, body_equat
 from musculo.embedding.coordinate_equations import CoordinateEquation, UserEquation
 from musculo.embedding.loop_table import body_equations_table
 from musculo.embedding.tangent import by_coordinates, by_speeds, rates, speeds
-from musculo.kernels.frames import over_frames
+from musculo.kernels.frames import kinematics_frames, over_frames
+from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.loop_equations import body_rows_frames
 from musculo.model.constraint import Constraint, EquationConstraint
 from musculo.model.model import Model
@@ -114,9 +115,12 @@ class EquationSet:
         if self._bodies:
             c, frames, moving = self._compiled, len(Q), U is not None
             speeds = np.ascontiguousarray(U) if U is not None else np.zeros((1, c.n_u))
-            inputs = (c.tree, c.table, self.table, np.ascontiguousarray(Q), speeds, moving)
+            motion = np.empty((frames, MOTION_ROWS * c.tree.parent.size))
+            columns = np.empty((frames, 6 * c.n_u))
+            inputs = (c.tree, c.table, np.ascontiguousarray(Q), speeds, np.zeros_like(speeds), moving)
+            over_frames(kinematics_frames, (*inputs, motion, columns), frames, threads)
             results = (result.residual, result.jacobian.reshape(frames, -1), result.bias)
-            over_frames(body_rows_frames, (*inputs, *results), frames, threads)
+            over_frames(body_rows_frames, (self.table, motion, columns, moving, *results), frames, threads)
         return len(self._bodies) == len(self.equations)
 
     def _fill_coordinates(

@@ -26,7 +26,7 @@ from musculo.embedding.equations import EquationSet
 from musculo.embedding.loop_table import loop_table
 from musculo.embedding.rules import Rule
 from musculo.kernels.frames import over_frames
-from musculo.kernels.loop_branch import LoopTable, Search, branch_frames, derivative_frames
+from musculo.kernels.loop_branch import LoopTable, Search, loop_frames
 from musculo.model.model import Model
 
 IntArray = NDArray[np.int64]
@@ -51,6 +51,7 @@ _SHUT = 1e-15
 _RANK_LOST = 1e-3
 
 
+_NONE, _NO_FRAMES = np.zeros((0, 0)), np.zeros(0)
 SEARCH = Search(_QUADRATIC, CLOSED, _SHUT, _CONTRACTION, _STRIDE, _SHORTEST, _ROUNDS, _GENTLE_ROUNDS, _FAR_ROUNDS)
 
 
@@ -219,8 +220,8 @@ class Loop:
     def _follow_compiled(self, X: FloatArray, start: FloatArray) -> LoopSolution:
         c, n_x = compiled(self.model), len(self.inputs)
         d, done = np.empty((len(X), len(self.dependents))), np.empty(len(X))
-        inputs = (c.tree, c.table, self.table, SEARCH, self.placed(start), np.ascontiguousarray(X))
-        over_frames(branch_frames, (*inputs, d, done), len(X))
+        inputs = (c.tree, c.table, self.table, SEARCH, self.placed(start), np.ascontiguousarray(X), True)
+        over_frames(loop_frames, (*inputs, False, _NONE, False, d, done, _NONE, _NONE, _NO_FRAMES), len(X))
         if np.all(done == 1.0):
             return LoopSolution(d, np.zeros(len(X), dtype=np.int64), X)
         way = np.where(done == 1.0, 1.0, np.maximum(done, 0.0))[:, None]
@@ -243,8 +244,8 @@ class Loop:
             c = compiled(self.model)
             gradient, bend, margin = np.zeros((frames, n_d * n_x)), np.zeros((frames, n_d)), np.zeros(frames)
             rates = np.ascontiguousarray(xdot) if bent else np.zeros((1, n_x))
-            inputs = (c.tree, c.table, self.table, self.placed(Y), rates, bent)
-            over_frames(derivative_frames, (*inputs, gradient, bend, margin), frames)
+            inputs = (c.tree, c.table, self.table, SEARCH, self.placed(Y), _NONE, False, True, rates, bent)
+            over_frames(loop_frames, (*inputs, _NONE, _NO_FRAMES, gradient, bend, margin), frames)
             return gradient.reshape(frames, n_d, n_x), bend, margin
         _, A = self.evaluate(Y)
         factors = self.factor(A)

@@ -31,3 +31,15 @@ class Looped(Rule):
     def solve(self, x: FloatArray, guess: FloatArray | None) -> LoopSolution:
         """All dependents of the loop at x (frames, m), on the branch of the poses `guess` (frames, n)."""
         return self.variables.value(x, guess)
+
+    def fill_rates(
+        self, q: FloatArray, zu: FloatArray, E: FloatArray, e: FloatArray, qdot: FloatArray, s: FloatArray
+    ) -> None:
+        """Rows of all dependents of the loop in E, e, qdot and s: qdot = E zu + e, qddot = E zudot + s."""
+        loop, n = self.variables.loop, len(self.inputs)
+        at, own = loop.columns[:n], loop.columns[n:]
+        gradient, bend = self.variables.rates(q[:, at], q[:, own], qdot[:, at])
+        E[:, own] = gradient @ E[:, at]
+        e[:, own] = np.einsum("fdj,fj->fd", gradient, e[:, at])
+        qdot[:, own] = np.einsum("fdz,fz->fd", E[:, own], zu) + e[:, own]
+        s[:, own] = np.einsum("fdj,fj->fd", gradient, s[:, at]) + bend

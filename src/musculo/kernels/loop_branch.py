@@ -395,10 +395,16 @@ def loop_space(tree, loop, n):
 
 
 @driver
-def branch_frames(tree, table, loop, search, q, x, d, done, start, stop):
-    """Dependents d (frames, n_d) at inputs x (frames, n_x) from guesses q (frames, n), and the part of the way done.
+def loop_frames(
+    tree, table, loop, search, q, x, followed, derived, xdot, bent, d, done, gradient, bend, margin, start, stop
+):
+    """A loop over frames start .. stop - 1, as far as asked for.
 
-    Where not all of the way was done, d belongs to the last inputs that closed; -1 where the guess itself does not.
+    Args:
+        q: (frames, n) guesses if `followed`, else poses that close the loop. x: (frames, n_x) inputs.
+        d: (frames, n_d) takes the dependents if `followed`, and done (frames,) the part of the way from the guess that
+        was done; where that is less than 1, d belongs to the last inputs that closed; -1 where the guess does not.
+        gradient: (frames, n_d n_x), margin: (frames,) if `derived`. bend: (frames, n_d), along xdot, if `bent`.
     """
     n = q.shape[1]
     n_d, m = loop.y.size - loop.n_x, loop.row_scale.size
@@ -409,17 +415,10 @@ def branch_frames(tree, table, loop, search, q, x, d, done, start, stop):
         w.Q[:, 0] = q[f]
         w.U[:] = 0.0
         w.udot[:] = 0.0
-        done[f] = branch(tree, table, loop, search, w, begin, x[f], here, tangent, kept, square)
-        for j in range(n_d):
-            d[f, j] = w.Q[loop.y[loop.n_x + j], 0]
-
-
-@driver
-def derivative_frames(tree, table, loop, q, xdot, bent, gradient, bend, margin, start, stop):
-    """Gradients (frames, n_d n_x) of the dependents at poses q and, if `bent`, second derivatives along xdot."""
-    w = loop_space(tree, loop, q.shape[1])
-    for f in range(start, stop):
-        w.Q[:, 0] = q[f]
-        w.U[:] = 0.0
-        w.udot[:] = 0.0
-        margin[f] = derive(tree, table, loop, w, gradient[f], xdot[f if bent else 0], bent, bend[f if bent else 0])
+        if followed:
+            done[f] = branch(tree, table, loop, search, w, begin, x[f], here, tangent, kept, square)
+            for j in range(n_d):
+                d[f, j] = w.Q[loop.y[loop.n_x + j], 0]
+        if derived:
+            k = f if bent else 0
+            margin[f] = derive(tree, table, loop, w, gradient[f], xdot[k], bent, bend[f])

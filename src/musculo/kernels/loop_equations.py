@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.frames import work_rows
 from musculo.kernels.jit import driver, kernel
 from musculo.kernels.kinematics import (
     ACCELERATION,
@@ -16,8 +15,6 @@ from musculo.kernels.kinematics import (
     MOTION_ROWS,
     POSITION,
     VELOCITY,
-    kinematics,
-    twists,
 )
 from musculo.kernels.scalar import square_root
 from musculo.kernels.tree import load_rotation
@@ -153,18 +150,17 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
 
 
 @driver
-def body_rows_frames(tree, table, equations, q, u, moving, residual, jacobian, bias, start, stop):
-    """Equations between bodies of frames start .. stop - 1, by speeds, with second derivatives at udot = 0."""
-    n_u, m = tree.u_rows.size, residual.shape[1]
-    W, K, S = np.zeros((work_rows(tree), 1)), np.zeros((MOTION_ROWS * tree.parent.size, 1)), np.zeros((6 * n_u, 1))
-    Q, U, A = np.empty((q.shape[1], 1)), np.zeros((n_u, 1)), np.zeros((n_u, 1))
+def body_rows_frames(equations, motion, columns, moving, residual, jacobian, bias, start, stop):
+    """Equations between bodies of frames start .. stop - 1, by speeds, from what `kinematics_frames` gives.
+
+    Args: motion: (frames, MOTION_ROWS nodes). columns: (frames, 6 n_u) twists. jacobian: (frames, m n_u).
+    """
+    n_u, m = columns.shape[1] // 6, residual.shape[1]
+    K, S = np.empty((motion.shape[1], 1)), np.empty((columns.shape[1], 1))
     g, G, b = np.zeros((m, 1)), np.zeros((m * n_u, 1)), np.zeros((m, 1))
     for f in range(start, stop):
-        Q[:, 0] = q[f]
-        if moving:
-            U[:, 0] = u[f]
-        kinematics(tree, table, Q, U, A, moving, W, K, 0)
-        twists(tree, W, K, S, 0)
+        K[:, 0] = motion[f]
+        S[:, 0] = columns[f]
         body_rows(equations, K, S, moving, n_u, g, G, b, 0)
         residual[f] = g[:, 0]
         bias[f] = b[:, 0]
