@@ -63,6 +63,8 @@ def test_what_cannot_be_solved_says_so_as_elsewhere():
     rates = EmbeddedRates(flat)
     with pytest.raises(SingularSystem, match="singular position"):
         rates(np.array([-0.5]), np.zeros(1), np.zeros(3), e.branch)
+    with pytest.raises(SingularSystem, match="in a singular position at frame 0"):
+        rates(np.zeros(1), np.ones(1), np.zeros(3), np.array([0.0, 0.0, -np.pi]))
     short = four_bar(0.4, 0.3, 0.3, 0.5)
     rates = EmbeddedRates(short)
     with pytest.raises(InvalidInput, match="loop 'closure' cannot be closed at frame 0 with q0 = 3"):

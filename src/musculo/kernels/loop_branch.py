@@ -1,6 +1,6 @@
 """Closed loops: their solution along a branch, and derivatives of the dependents.
 
-`musculo.embedding.loop` says what a loop is; there the same is done in NumPy, for equations that users write in Python.
+`musculo.embedding.loop` says what a loop is, and does the same in NumPy for equations that users write in Python.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from musculo.kernels.frames import work_rows
 from musculo.kernels.jit import driver, kernel
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.loop_equations import BodyEquations, body_rows
+from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.scalar import sincos
 
 FloatArray = NDArray[np.float64]
@@ -51,7 +52,7 @@ class Search(NamedTuple):
 
 
 class _Space(NamedTuple):
-    """What one lane of a loop needs; the last axis of all is 1."""
+    """What one frame of a loop needs; of arrays with lanes the first lane is used."""
 
     W: FloatArray
     K: FloatArray
@@ -80,8 +81,9 @@ def _evaluate(tree, table, loop, w):
     m, n_y = w.g.shape[0], loop.y.size
     c = loop.couplings
     follow(c, loop.functions, w.Q, w.slopes, 0)
-    kinematics(tree, table, w.Q, w.U, w.udot, False, w.W, w.K, 0)
-    twists(tree, w.W, w.K, w.S, 0)
+    # packs, of which one lane is used: they are compiled already, and cost no more than a single number
+    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), False, lanes(w.W), lanes(w.K), 0)
+    twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
     body_rows(loop.equations, w.K, w.S, False, n_u, w.g, w.G, w.bias, 0)
     for i in range(m):
         for k in range(n):
@@ -357,7 +359,7 @@ def derive(tree, table, loop, w, gradient, xdot, bent, bend):
         for k in range(n_x):
             w.qdot[loop.y[n_x + j]] += gradient[j * n_x + k] * xdot[k]
     _accelerations(tree, loop, w)
-    kinematics(tree, table, w.Q, w.U, w.udot, True, w.W, w.K, 0)
+    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), True, lanes(w.W), lanes(w.K), 0)
     body_rows(loop.equations, w.K, w.S, True, n_u, w.g, w.G, w.bias, 0)
     for i in range(m):
         w.left[i, 0] = -w.bias[i, 0]
@@ -369,18 +371,18 @@ def derive(tree, table, loop, w, gradient, xdot, bent, bend):
 
 @driver
 def loop_space(tree, loop, n):
-    """The workspace of one lane."""
+    """The workspace of one frame."""
     n_u, n_y = tree.u_rows.size, loop.y.size
     n_d, m = n_y - loop.n_x, loop.row_scale.size
     return _Space(
-        np.zeros((work_rows(tree), 1)),
-        np.zeros((MOTION_ROWS * tree.parent.size, 1)),
-        np.zeros((6 * n_u, 1)),
-        np.zeros((n, 1)),
+        np.zeros((work_rows(tree), WIDTH)),
+        np.zeros((MOTION_ROWS * tree.parent.size, WIDTH)),
+        np.zeros((6 * n_u, WIDTH)),
+        np.zeros((n, WIDTH)),
         np.zeros(n),
         np.zeros(n),
-        np.zeros((n_u, 1)),
-        np.zeros((n_u, 1)),
+        np.zeros((n_u, WIDTH)),
+        np.zeros((n_u, WIDTH)),
         np.zeros((loop.couplings.first_slope[-1] + 1, 1)),
         np.zeros((m, 1)),
         np.zeros((m * n_u, 1)),
