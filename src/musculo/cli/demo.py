@@ -15,6 +15,7 @@ from musculo.errors import InvalidInput
 from musculo.kernels.frames import rnea_frames
 from musculo.kernels.hill_frames import equilibrium_packs
 from musculo.kernels.inverse_kinematics import track_frames
+from musculo.kernels.jit import announce_compiling
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder, write_report
 
@@ -38,6 +39,7 @@ def run_demo(folder: Path, quiet: bool) -> None:
             print(f"  {text} ...", file=sys.stderr, flush=True)
 
     if compiles and not quiet:
+        announce_compiling("")  # in more words than elsewhere
         print("Compiling for this machine: once, two to three minutes. Steps:", file=sys.stderr, flush=True)
     start = time.perf_counter()
     chain = arm_chain(say=say)

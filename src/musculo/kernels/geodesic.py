@@ -7,36 +7,9 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_alone import ABSENT, AS_QUADRANT, FREE, HELD, OTHER, alone
-from musculo.kernels.geodesic_march import FINE
-from musculo.kernels.geodesic_newton import (
-    ACTIVE,
-    AXIS,
-    AZIMUTHS,
-    BEFORE,
-    DIRECTION,
-    ENDS,
-    HOLD,
-    KEPT,
-    LENGTH,
-    OBSTACLE_ROWS,
-    ON_END,
-    PINNED,
-    POSE,
-    PRESS,
-    SHAPE,
-    SHRINK,
-    SIGN,
-    START,
-    TIGHT,
-    TURN,
-    WAY,
-    lay,
-    load_shape,
-    next_active,
-    straighten,
-    work_rows,
-)
+from musculo.kernels.geodesic_alone import ABSENT, AS_QUADRANT, FREE, HELD
+from musculo.kernels.geodesic_newton import bridge_length
+from musculo.kernels.geodesic_seek import APART, BACK, SWEEPS, seek_path
 from musculo.kernels.geodesic_surface import (
     CYLINDER,
     ELLIPSOID,
@@ -47,18 +20,59 @@ from musculo.kernels.geodesic_surface import (
     depth_gradient,
     shape_of,
 )
+from musculo.kernels.geodesic_taut import (
+    CONVERGED,
+    INSIDE,
+    LEFT_OUT,
+    ON_SURFACE,
+    OTHER_SIDE,
+    OVERLAPPED,
+    ROUGH,
+    VANISHED,
+)
+from musculo.kernels.geodesic_work import (
+    ACTIVE,
+    AXIS,
+    AZIMUTHS,
+    BACKWARD,
+    DIRECTION,
+    ENDS,
+    HOLD,
+    LENGTH,
+    OBSTACLE_ROWS,
+    ON_END,
+    POSE,
+    PRESS,
+    SHAPE,
+    SHRINK,
+    SIGN,
+    START,
+    TURN,
+    WAY,
+    load_shape,
+    work_rows,
+)
 from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import dot, load3, rotate, rotate_back, scale, store3, subtract
 
 __all__ = [
     "ABSENT",
+    "APART",
     "AS_QUADRANT",
+    "BACK",
+    "CONVERGED",
     "CYLINDER",
     "ELLIPSOID",
     "FREE",
     "HELD",
+    "INSIDE",
+    "LEFT_OUT",
+    "OTHER_SIDE",
+    "OVERLAPPED",
+    "ROUGH",
     "SPHERE",
+    "SWEEPS",
     "TORUS",
     "Surfaces",
     "geodesic_stretch",
@@ -77,22 +91,6 @@ WAY_ROUND, OWN_START, OWN_DIRECTION = 21, 22, 25
 # axis from start to end [rad].
 SIDE, SIDE_TURN = 28, 29
 RESULT_ROWS = 30
-
-# What `geodesic_stretch` may end in.
-CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
-
-# An end so close to a surface (relative) counts as on it: the length is off by its square root's cube, below 1e-12.
-_ON_SURFACE = 1e-8
-# A surface that an end shrinks below this part of its size is no obstacle.
-_VANISHED = 1e-9
-_KEPT_ROWS = 9
-_ROUNDS = 8
-_ITERATIONS = 30
-# Sweeps between two attempts of Newton's method, at most.
-_MOST_SWEEPS = 16
-# Sweeps stop where no contact point moves by more than this [m].
-_SETTLED = 1e-12
-_COMES_OR_GOES = 1e300
 
 
 @kernel
@@ -114,10 +112,10 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
             shrink = 0.0
         elif shrink < 1.0:
             shrunk = 1
-            shape = shape_of(surfaces, i, max(shrink, _VANISHED))
+            shape = shape_of(surfaces, i, max(shrink, VANISHED))
         W[o + SHRINK, lane] = shrink
-        W[o + ON_END, lane] = 1.0 if out_P < shrink * (1.0 + _ON_SURFACE) else 0.0
-        W[o + ON_END + 1, lane] = 1.0 if out_Q < shrink * (1.0 + _ON_SURFACE) else 0.0
+        W[o + ON_END, lane] = 1.0 if out_P < shrink * (1.0 + ON_SURFACE) else 0.0
+        W[o + ON_END + 1, lane] = 1.0 if out_Q < shrink * (1.0 + ON_SURFACE) else 0.0
         W[o + SHAPE, lane] = shape[0]
         W[o + SHAPE + 1, lane], W[o + SHAPE + 2, lane], W[o + SHAPE + 3, lane] = shape[1], shape[2], shape[3]
         W[o + SHAPE + 4, lane], W[o + SHAPE + 5, lane] = shape[4], shape[5]
@@ -129,6 +127,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         W[o + AZIMUTHS, lane], W[o + AZIMUTHS + 1, lane] = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
         guessed = G[g + CONTACT, lane] > 0.0
         W[o + ACTIVE, lane] = 0.0
+        W[o + BACKWARD, lane] = 0.0
         W[o + WAY, lane] = G[g + WAY_ROUND, lane] if guessed else 0.0
         if guessed:
             store3(W, o + START, lane, load3(G, g + OWN_START, lane))
@@ -138,257 +137,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
 
 
 @kernel
-def _is_inside(W, o, x, lane):
-    """Whether a point of the common frame lies inside the obstacle whose rows start at o."""
-    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
-    return depth(load_shape(W, o, lane), rotate_back(R, subtract(x, p))) < 1.0 - _ON_SURFACE
-
-
-@kernel
-def _around(W, w, n, k, p_start, p_end, lane):
-    """The points on either side of obstacle k: contact points of its neighbours in contact, or the fixed ends.
-
-    Where surfaces overlap, a neighbour's contact may lie inside this one, and the next neighbour counts.
-    """
-    P, Q = p_start, p_end
-    o = w + OBSTACLE_ROWS * k
-    first, last = True, True
-    for j in range(k - 1, -1, -1):
-        if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
-            x = load3(W, w + OBSTACLE_ROWS * j + ENDS + 12, lane)
-            if not _is_inside(W, o, x, lane):
-                P, first = x, False
-                break
-    for j in range(k + 1, n):
-        if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
-            x = load3(W, w + OBSTACLE_ROWS * j + ENDS, lane)
-            if not _is_inside(W, o, x, lane):
-                Q, last = x, False
-                break
-    return P, Q, first, last
-
-
-@kernel
-def _covered(W, w, n, lane):
-    """An obstacle in contact at a point inside its neighbour, or -1; of two that are inside each other, the one with
-    the shorter geodesic."""
-    i = next_active(W, w, 0, n, lane)
-    while i < n:
-        j = next_active(W, w, i + 1, n, lane)
-        if j == n:
-            return -1
-        a, b = w + OBSTACLE_ROWS * i, w + OBSTACLE_ROWS * j
-        i_in_j = _is_inside(W, b, load3(W, a + ENDS + 12, lane), lane)
-        j_in_i = _is_inside(W, a, load3(W, b + ENDS, lane), lane)
-        if i_in_j and j_in_i:
-            return i if W[a + LENGTH, lane] < W[b + LENGTH, lane] else j
-        if i_in_j:
-            return i
-        if j_in_i:
-            return j
-        i = j
-    return -1
-
-
-@kernel
-def _sweep(W, w, n, p_start, p_end, lane):
-    """Solve every obstacle alone between its neighbours, in order.
-
-    Returns the largest shift of a contact point (huge where one comes or goes), and 1 where all solves converged,
-    OTHER where one took the wrong side, 0 where one failed.
-    """
-    shift, good = 0.0, 1
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        if W[o + SHRINK, lane] < _VANISHED:
-            W[o + ACTIVE, lane] = 0.0
-            continue
-        was = W[o + ACTIVE, lane]
-        x1, x2 = load3(W, o + ENDS, lane), load3(W, o + ENDS + 12, lane)
-        P, Q, first, last = _around(W, w, n, k, p_start, p_end, lane)
-        W[o + PINNED, lane] = W[o + ON_END, lane] if first else 0.0
-        W[o + PINNED + 1, lane] = W[o + ON_END + 1, lane] if last else 0.0
-        found = alone(W, w, n, k, P, Q, lane)
-        good = good if found == 1 or good == 0 else found
-        if W[o + ACTIVE, lane] != was:
-            shift = _COMES_OR_GOES
-        elif was != 0.0:
-            d1, d2 = subtract(load3(W, o + ENDS, lane), x1), subtract(load3(W, o + ENDS + 12, lane), x2)
-            shift = max(shift, math.sqrt(max(dot(d1, d1), dot(d2, d2))))
-    return shift, good
-
-
-@kernel
-def pin_neighbours(W, w, n, p_start, p_end, lane):
-    """The first (last) obstacle in contact starts (ends) in the fixed point, if that lies on it."""
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        _, _, first, last = _around(W, w, n, k, p_start, p_end, lane)
-        W[o + PINNED, lane] = W[o + ON_END, lane] if first else 0.0
-        W[o + PINNED + 1, lane] = W[o + ON_END + 1, lane] if last else 0.0
-
-
-@kernel
-def _shortest_contact(W, w, n, lane):
-    """The obstacle in contact whose geodesic is the most negative, or -1."""
-    worst, least = -1, 0.0
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] != 0.0 and W[o + LENGTH, lane] < least:
-            worst, least = k, W[o + LENGTH, lane]
-    return worst
-
-
-@kernel
-def _touches_down(W, w, n, p_start, p_end, lane):
-    """Whether an obstacle out of contact is in its neighbours' way; the first that is comes into contact."""
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] == 0.0 and W[o + SHRINK, lane] >= _VANISHED:
-            P, Q, _, _ = _around(W, w, n, k, p_start, p_end, lane)
-            alone(W, w, n, k, P, Q, lane)
-            if W[o + ACTIVE, lane] != 0.0:
-                return True
-    return False
-
-
-@kernel
-def _all_at_once(W, w, n, p_start, p_end, lane):
-    """Newton's method on all obstacles in contact; those that lift off are dropped, those in the way are added.
-
-    Returns whether it ends in a path where every geodesic has a length and nothing is in the way.
-    """
-    for _ in range(2 * n + 1):
-        pin_neighbours(W, w, n, p_start, p_end, lane)
-        if straighten(W, w, n, 0, n, p_start, p_end, _ITERATIONS, TIGHT, lane) == 0:
-            return False
-        lifts = _shortest_contact(W, w, n, lane)
-        if lifts >= 0:
-            W[w + OBSTACLE_ROWS * lifts + ACTIVE, lane] = 0.0
-        elif not _touches_down(W, w, n, p_start, p_end, lane):
-            return True
-    return False
-
-
-@kernel
-def _copy(W, w, n, source, target, lane):
-    """Copy the geodesics and contacts of all obstacles to or from where they are kept."""
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        for i in range(_KEPT_ROWS):
-            W[o + target + i, lane] = W[o + source + i, lane]
-
-
-@kernel
-def _lay_all(W, w, n, lane):
-    """Lay every geodesic in contact from its start, direction and length."""
-    k = next_active(W, w, 0, n, lane)
-    while k < n:
-        lay(W, w, n, k, FINE, lane)
-        k = next_active(W, w, k + 1, n, lane)
-
-
-@kernel
-def _outcome(good):
-    """The status that a sweep's result means."""
-    return CONVERGED if good == 1 else (OTHER_SIDE if good == OTHER else LEFT_OUT)
-
-
-@kernel
-def _solve(W, w, n, p_start, p_end, lane):
-    """Bring the path over all obstacles taut. Returns a status.
-
-    One sweep, then rounds of sweeps, more from round to round, with Newton's method on all obstacles after each; where
-    contacts still come and go after the first, it may know.
-    """
-    # one loop with one call of the sweep: every call is compiled where it stands
-    sweeps, left, i = 1, 2, 0
-    while True:
-        shift, good = _sweep(W, w, n, p_start, p_end, lane)
-        if n == 1 or (left <= sweeps and shift <= _SETTLED):
-            return _outcome(good)
-        left -= 1
-        if left > 0:
-            continue
-        if good and (shift < _COMES_OR_GOES or i > 0):
-            _copy(W, w, n, START, BEFORE, lane)
-            if _all_at_once(W, w, n, p_start, p_end, lane):
-                return _outcome(good)
-            # sweeps go on from where they were: Newton's method may hang where two paths have just met and vanished
-            _copy(W, w, n, BEFORE, START, lane)
-            _lay_all(W, w, n, lane)
-        i += 1
-        if i == _ROUNDS:
-            return ROUGH if good else LEFT_OUT
-        sweeps = min(2 * sweeps, _MOST_SWEEPS)
-        left = sweeps
-
-
-@kernel
-def _whole(W, w, n, p_start, p_end, lane):
-    """Length of the path."""
-    length, u = 0.0, p_start
-    k = next_active(W, w, 0, n, lane)
-    while k < n:
-        o = w + OBSTACLE_ROWS * k
-        piece = subtract(load3(W, o + ENDS, lane), u)
-        length += math.sqrt(dot(piece, piece)) + W[o + LENGTH, lane]
-        u = load3(W, o + ENDS + 12, lane)
-        k = next_active(W, w, k + 1, n, lane)
-    piece = subtract(p_end, u)
-    return length + math.sqrt(dot(piece, piece))
-
-
-@kernel
-def _next_open(W, w, k, n, lane):
-    """The first cylinder from k on that is in contact and whose side is open, or n."""
-    while k < n:
-        o = w + OBSTACLE_ROWS * k
-        open_side = W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0
-        if W[o + SHAPE, lane] == CYLINDER and open_side and W[o + HOLD, lane] != HELD and W[o + ACTIVE, lane] != 0.0:
-            break
-        k += 1
-    return k
-
-
-@kernel
-def _best_of_ways(W, w, n, guessed, p_start, p_end, lane):
-    """The taut path, with every choice that is not the model's made by the length. Returns a status.
-
-    After a first solution the path is sent the other way round every cylinder whose side is open, and the shorter is
-    kept: sweeps choose such sides one after the other; so they can switch only where both are equally long. Then
-    obstacles are left out, one after the other, that their neighbours cover where the path touches them.
-    """
-    # one loop with one call of the solver: every call is compiled where it stands
-    status, whole, k, covered, first = CONVERGED, 0.0, -1, 0, True
-    while True:
-        outcome = _solve(W, w, n, p_start, p_end, lane)
-        if n == 1:
-            return outcome
-        length = _whole(W, w, n, p_start, p_end, lane)
-        if covered > 0:
-            status = max(outcome, OVERLAPPED)
-        elif first or (outcome <= status and length < whole):
-            whole, status = length, outcome
-        else:
-            _copy(W, w, n, KEPT, START, lane)
-            _lay_all(W, w, n, lane)
-        first = False
-        k = n if guessed or covered > 0 else _next_open(W, w, k + 1, n, lane)
-        if k < n:
-            _copy(W, w, n, START, KEPT, lane)
-            W[w + OBSTACLE_ROWS * k + WAY, lane] = -W[w + OBSTACLE_ROWS * k + WAY, lane]
-            continue
-        hidden = _covered(W, w, n, lane)
-        if hidden < 0 or covered == n:
-            return status
-        covered += 1
-        W[w + OBSTACLE_ROWS * hidden + SHRINK, lane] = 0.0
-        W[w + OBSTACLE_ROWS * hidden + ACTIVE, lane] = 0.0
-
-
-@kernel
-def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
+def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_row, G, g_row, W, w_row, lane):
     """The taut path from p_start to p_end over n obstacles in order.
 
         length = sum of straight pieces + sum of geodesics;   d(length) = sum over straight pieces of e . (dv - du)
@@ -400,6 +149,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         surfaces: `Surfaces`, the model's wrap surfaces.
         obstacles: (rows, lanes) int64; rows first .. first + n - 1 are indices into `surfaces`, in the path's order.
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
+        begin: how the path is sought, SWEEPS, BACK or APART (`seek_path`).
         X: (rows, lanes) poses; from x_row on, 12 rows an obstacle of the stretch: R (row-major, 9) and p (3), the
             surface's frame in the common frame.
         G: (rows, lanes) in and out; from g_row on, RESULT_ROWS an obstacle. On entry the row CONTACT must be -1 (no
@@ -414,8 +164,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         CONVERGED   kinks below 1e-12 rad (1e-8 where rounding allows no better); length good to 1e-12 of the size.
         INSIDE      as CONVERGED, but an end lies inside a surface, which is shrunk (SHRUNK < 1).
         OTHER_SIDE  as CONVERGED, but the quadrant's side had no geodesic (ellipsoid) and the other is taken.
-        OVERLAPPED  as CONVERGED, but two surfaces overlap where the path goes: it touches the one that covers the other
-                    (the other's CONTACT is 0).
+        OVERLAPPED  no such path was found: one surface covers another's contact, or a geodesic is not shortest.
         ROUGH       contacts still move by more than 1e-12 m a sweep: a feasible path, not quite taut.
         LEFT_OUT    a surface found no geodesic and is left out (its CONTACT is 0).
 
@@ -437,6 +186,10 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
                     neighbours it first meets, and may switch where the whole paths differ.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.
+        Overlap     a straight piece between two obstacles may run backwards (not with SWEEPS): on the line that touches
+                    both, the contact on the second lies behind that on the first. Its length counts negative. So the
+                    length is continuous where a piece shrinks to nothing, and it is stationary as before. LAST of the
+                    first obstacle is then FIRST of the second, and ARC is shorter by the piece.
         Cylinders   are infinite, as in [Scholz2015]: a path that slides off an end would jump.
         Inside      where an end of the stretch lies inside, the surface shrinks about its centre (a torus: its tube)
                     until the end is on it; length stays continuous down to the centre, where the obstacle vanishes.
@@ -450,8 +203,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     guessed = False
     for k in range(n):
         guessed = guessed or W[w_row + OBSTACLE_ROWS * k + WAY, lane] != 0.0
-    status = _best_of_ways(W, w_row, n, guessed, p_start, p_end, lane)
-    length, u = 0.0, p_start
+    status = seek_path(W, w_row, n, guessed, begin, p_start, p_end, lane)
+    length, u, before = 0.0, p_start, -1
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k
         touches = W[o + ACTIVE, lane] != 0.0
@@ -465,8 +218,15 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
             continue
         v = load3(W, o + ENDS, lane)
         piece = subtract(v, u)
-        length += math.sqrt(dot(piece, piece)) + W[o + LENGTH, lane]
-        u = load3(W, o + ENDS + 12, lane)
+        straight = math.sqrt(dot(piece, piece))
+        if before >= 0:
+            straight = bridge_length(W, w_row + OBSTACLE_ROWS * before, o, lane)
+        if straight < 0.0:
+            # where the piece runs backwards, the path changes over at its end: the same line, so the same forces
+            store3(G, g_row + RESULT_ROWS * before + LAST, lane, v)
+            G[g_row + RESULT_ROWS * before + ARC, lane] += straight
+        length += straight + W[o + LENGTH, lane]
+        u, before = load3(W, o + ENDS + 12, lane), k
         store3(G, g + FIRST, lane, v)
         store3(G, g + LAST, lane, u)
         store3(G, g + FIRST_TANGENT, lane, load3(W, o + ENDS + 3, lane))
@@ -475,6 +235,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         store3(G, g + OWN_DIRECTION, lane, load3(W, o + DIRECTION, lane))
         if W[o + SHRINK, lane] < 1.0:
             _gain(W, o, p_start, p_end, G, g, lane)
+    for k in range(n):
+        W[w_row + OBSTACLE_ROWS * k + BACKWARD, lane] = 0.0
     piece = subtract(p_end, u)
     length += math.sqrt(dot(piece, piece))
     return length, (INSIDE if status == CONVERGED and shrunk else status)

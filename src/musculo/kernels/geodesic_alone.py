@@ -16,7 +16,10 @@ from musculo.kernels.geodesic_guess import (
     tube_start,
 )
 from musculo.kernels.geodesic_march import COARSE, FINE
-from musculo.kernels.geodesic_newton import (
+from musculo.kernels.geodesic_newton import TIGHT, straighten
+from musculo.kernels.geodesic_round import principal, taut_cylinder, taut_sphere
+from musculo.kernels.geodesic_surface import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
+from musculo.kernels.geodesic_work import (
     ACTIVE,
     AXIS,
     AZIMUTHS,
@@ -29,15 +32,11 @@ from musculo.kernels.geodesic_newton import (
     POSE,
     SIGN,
     START,
-    TIGHT,
     TURN,
     WAY,
     lay,
     load_shape,
-    straighten,
 )
-from musculo.kernels.geodesic_round import principal, taut_cylinder, taut_sphere
-from musculo.kernels.geodesic_surface import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
 from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, dot, load3, rotate, rotate_back, store3, subtract

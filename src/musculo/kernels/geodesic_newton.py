@@ -8,31 +8,26 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_march import COARSE, FINE, GEODESIC_STATE, geodesic_end
-from musculo.kernels.geodesic_surface import along_surface, bending, frame_at, onto, slope, unit
+from musculo.kernels.geodesic_march import COARSE, FINE, GEODESIC_STATE
+from musculo.kernels.geodesic_surface import along_surface, frame_at, onto, slope, unit
+from musculo.kernels.geodesic_work import (
+    BACKWARD,
+    BENDING,
+    DIRECTION,
+    ENDS,
+    JACOBI,
+    LENGTH,
+    OBSTACLE_ROWS,
+    PINNED,
+    SAVED,
+    SHAPE,
+    START,
+    lay,
+    load_shape,
+    next_active,
+)
 from musculo.kernels.jit import kernel
-from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import add, add_scaled, dot, load3, rotate, scale, store3, subtract
-
-# Rows of an obstacle in the workspace. The geodesic in the obstacle's frame, and where the path touches:
-START, DIRECTION, LENGTH = 0, 3, 6
-ACTIVE, WAY = 7, 8
-# 1 where the path's fixed end lies on the surface, so that the geodesic starts (ends) in it.
-PINNED = 9
-SHRINK = 11
-SHAPE, POSE = 12, 18
-# In the common frame, for both ends: x, t, n, b (12 rows each), then II(t,t), II(t,b), II(b,b) (3 rows each).
-ENDS, BENDING = 30, 54
-JACOBI, PRESS = 60, 64
-SAVED = 65
-AXIS, SIGN = 72, 73
-# Copies of the first nine rows, while another way round or Newton's method is tried.
-KEPT, BEFORE = 74, 85
-# 1 where the stretch's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.
-ON_END = 83
-# How the side is held, and for a cylinder the turn from one end of the stretch to the other, and their azimuths.
-HOLD, TURN, AZIMUTHS = 94, 95, 96
-OBSTACLE_ROWS = 98
+from musculo.kernels.vector import add_scaled, dot, load3, scale, store3, subtract
 
 # A kink below this (radians) is no kink: the length is then off by its square.
 TIGHT = 1e-12
@@ -45,52 +40,6 @@ _LARGEST_TURN = 0.6
 _MOST_HALVINGS = 8
 # Added to the squared misfit of an end whose straight piece runs against the geodesic.
 _TINY = 1e-300
-
-
-@kernel
-def work_rows(n):
-    """Rows of workspace for n obstacles: the obstacles, a geodesic's steps, the linear system, eight to spare."""
-    return OBSTACLE_ROWS * n + GEODESIC_STATE + 4 * n * (4 * n + 1) + 24
-
-
-@kernel
-def load_shape(W, o, lane):
-    """The shape of the obstacle whose rows start at o."""
-    s = o + SHAPE
-    kind = int(W[s, lane])
-    return kind, W[s + 1, lane], W[s + 2, lane], W[s + 3, lane], W[s + 4, lane], W[s + 5, lane]
-
-
-@kernel
-def lay(W, w, n, k, error_a_step, lane):
-    """Compute obstacle k's geodesic from its start, direction and length, and both ends in the common frame."""
-    o = w + OBSTACLE_ROWS * k
-    steps = w + OBSTACLE_ROWS * n
-    shape = load_shape(W, o, lane)
-    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
-    x, t = load3(W, o + START, lane), load3(W, o + DIRECTION, lane)
-    geodesic_end(shape, x, t, W[o + LENGTH, lane], error_a_step, W, steps, lane)
-    for i in range(4):
-        W[o + JACOBI + i, lane] = W[steps + 6 + i, lane]
-    W[o + PRESS, lane] = W[steps + 10, lane]
-    for end in range(2):
-        if end == 1:
-            x, t = load3(W, steps, lane), load3(W, steps + 3, lane)
-        n_, b = frame_at(shape, x, t)
-        store3(W, o + BENDING + 3 * end, lane, bending(shape, x, t, b))
-        e = o + ENDS + 12 * end
-        store3(W, e, lane, add(p, rotate(R, x)))
-        store3(W, e + 3, lane, rotate(R, t))
-        store3(W, e + 6, lane, rotate(R, n_))
-        store3(W, e + 9, lane, rotate(R, b))
-
-
-@kernel
-def next_active(W, w, k, hi, lane):
-    """The first obstacle in contact from k on, or hi."""
-    while k < hi and W[w + OBSTACLE_ROWS * k + ACTIVE, lane] == 0.0:
-        k += 1
-    return k
 
 
 @kernel
@@ -113,6 +62,24 @@ def _misfit_at(W, o, end, e, fixed, lane):
 
 
 @kernel
+def bridge_length(W, a, b, lane):
+    """Length of the straight piece from obstacle a (its rows) to b along the path; negative where it runs backwards."""
+    d = subtract(load3(W, b + ENDS, lane), load3(W, a + ENDS + 12, lane))
+    l = math.sqrt(dot(d, d))
+    return -l if W[b + BACKWARD, lane] != 0.0 and dot(d, load3(W, a + ENDS + 15, lane)) < 0.0 else l
+
+
+@kernel
+def _bridge_misfit(W, a, b, lane):
+    """Squared misfit of a piece that may run backwards: its end off the tangent at its start, tangents that differ."""
+    t = load3(W, a + ENDS + 15, lane)
+    d = subtract(load3(W, b + ENDS, lane), load3(W, a + ENDS + 12, lane))
+    off = scale(1.0 / W[a + SHAPE + 4, lane], add_scaled(d, -dot(d, t), t))
+    turn = subtract(t, load3(W, b + ENDS + 3, lane))
+    return dot(off, off) + dot(turn, turn)
+
+
+@kernel
 def misfit(W, w, lo, hi, P, Q, lane):
     """Sum over all ends of the squared kink [rad^2] of the path P, obstacles lo..hi - 1 in contact, Q."""
     total = 0.0
@@ -123,13 +90,17 @@ def misfit(W, w, lo, hi, P, Q, lane):
         if k < hi:
             v = load3(W, w + OBSTACLE_ROWS * k + ENDS, lane)
         e, _ = _piece(u, v)
-        if before >= 0:
-            total += _misfit_at(W, w + OBSTACLE_ROWS * before, 1, e, v, lane)
-        if k >= hi:
+        o = w + OBSTACLE_ROWS * k if k < hi else -1
+        if before >= 0 and o >= 0 and W[o + BACKWARD, lane] != 0.0:
+            total += _bridge_misfit(W, before, o, lane)
+        else:
+            if before >= 0:
+                total += _misfit_at(W, before, 1, e, v, lane)
+            if o >= 0:
+                total += _misfit_at(W, o, 0, e, u, lane)
+        if o < 0:
             return total
-        o = w + OBSTACLE_ROWS * k
-        total += _misfit_at(W, o, 0, e, u, lane)
-        before, u = k, load3(W, o + ENDS + 12, lane)
+        before, u = o, load3(W, o + ENDS + 12, lane)
         k = next_active(W, w, k + 1, hi, lane)
 
 
@@ -186,6 +157,47 @@ def _end_rows(W, M, row, col, width, o, end, e, l, own, other, other_end, fixed,
 
 
 @kernel
+def _frame_slopes(W, o, end, j, lane):
+    """What variation j does at an end: s, y along t and b; the slope of n along t and b, the turn of t towards b."""
+    g = o + BENDING + 3 * end
+    s, y, turn = _variation(W, o, end, j, lane)
+    return s, y, -(W[g, lane] * s + W[g + 1, lane] * y), -(W[g + 1, lane] * s + W[g + 2, lane] * y), turn
+
+
+@kernel
+def _bridge_rows(W, M, row, col, width, a, b, lane):
+    """Four rows for a piece that may run backwards, from obstacle a (columns col ...) to b (col + 4 ...).
+
+    With d from the end of a's geodesic to the start of b's: d . n_a, d . b_a (over the size), t_a . n_b, t_a . b_b.
+    Unlike kinks these are smooth where the piece has no length.
+    """
+    x, y = a + ENDS + 12, b + ENDS
+    t, n, c = load3(W, x + 3, lane), load3(W, x + 6, lane), load3(W, x + 9, lane)
+    t_b, n_b, c_b = load3(W, y + 3, lane), load3(W, y + 6, lane), load3(W, y + 9, lane)
+    f = 1.0 / W[a + SHAPE + 4, lane]
+    d = scale(f, subtract(load3(W, y, lane), load3(W, x, lane)))
+    d_t, d_n, d_c = dot(d, t), dot(d, n), dot(d, c)
+    tt, tn, tc = dot(t, t_b), dot(t, n_b), dot(t, c_b)
+    first = M + row * width
+    last = first + width - 1
+    W[last, lane], W[last + width, lane] = -d_n, -d_c
+    W[last + 2 * width, lane], W[last + 3 * width, lane] = -tn, -tc
+    for j in range(4):
+        along, across, n_t, n_c, turn = _frame_slopes(W, a, 1, j, lane)
+        at = first + col + j
+        W[at, lane] = n_t * d_t + n_c * d_c
+        W[at + width, lane] = -f * across - turn * d_t - n_c * d_n
+        dt = add_scaled(scale(turn, c), -n_t, n)
+        W[at + 2 * width, lane], W[at + 3 * width, lane] = dot(dt, n_b), dot(dt, c_b)
+        along, across, n_t, n_c, turn = _frame_slopes(W, b, 0, j, lane)
+        dx = scale(f, add_scaled(scale(along, t_b), across, c_b))
+        at += 4
+        W[at, lane], W[at + width, lane] = dot(dx, n), dot(dx, c)
+        W[at + 2 * width, lane] = n_t * tt + n_c * tc
+        W[at + 3 * width, lane] = -turn * tt - n_c * tn
+
+
+@kernel
 def assemble(W, w, M, lo, hi, size, P, Q, lane):
     """Fill the linear system of all obstacles in contact: rows of kinks, columns of variations, minus the kinks."""
     width = size + 1
@@ -200,11 +212,15 @@ def assemble(W, w, M, lo, hi, size, P, Q, lane):
             v = load3(W, o + ENDS, lane)
         e, l = _piece(u, v)
         l = max(l, _TINY)
-        if before >= 0:
-            _end_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, 1, e, l, -1.0, o, 0, v, lane)
+        if before >= 0 and o >= 0 and W[o + BACKWARD, lane] != 0.0:
+            _bridge_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, o, lane)
+        else:
+            if before >= 0:
+                _end_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, 1, e, l, -1.0, o, 0, v, lane)
+            if o >= 0:
+                _end_rows(W, M, 4 * a, 4 * a, width, o, 0, e, l, 1.0, before, 1, u, lane)
         if o < 0:
             return
-        _end_rows(W, M, 4 * a, 4 * a, width, o, 0, e, l, 1.0, before, 1, u, lane)
         before, u, a = o, load3(W, o + ENDS + 12, lane), a + 1
         k = next_active(W, w, k + 1, hi, lane)
 

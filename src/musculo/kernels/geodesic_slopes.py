@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_newton import (
+from musculo.kernels.geodesic_work import (
     BENDING,
     ENDS,
     JACOBI,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -103,20 +104,41 @@ class _KernelCache(FunctionCache):
     _impl_class = _KernelCacheImpl
 
 
-def _cached(function: Callable[..., Any], **options: Any) -> Any:
+class _DriverCache(_KernelCache):
+    """Says that somebody has to wait, where a driver is not compiled yet."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            announce_compiling()
+        return found
+
+
+_told = False
+
+
+def announce_compiling(text: str = "musculo compiles for this machine, once: it may take two minutes ...") -> None:
+    """Say once in a process, on stderr, that kernels are compiled: to a person at a terminal or in a notebook only."""
+    global _told
+    if text and not _told and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(text, file=sys.stderr, flush=True)
+    _told = True
+
+
+def _cached(function: Callable[..., Any], cache: type[_KernelCache], **options: Any) -> Any:
     dispatcher = numba.njit(**_OPTIONS, **options)(function)
-    dispatcher._cache = _KernelCache(dispatcher.py_func)
+    dispatcher._cache = cache(dispatcher.py_func)
     return dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel for the CPU on first use; the result is kept for the next process. It may not allocate."""
-    return _cached(function, **_NO_COUNTS)
+    return _cached(function, _KernelCache, **_NO_COUNTS)
 
 
 def driver(function: Callable[..., Any]) -> Any:
     """As `kernel`, for the loops over frames that allocate the workspaces kernels run in."""
-    return _cached(function)
+    return _cached(function, _DriverCache)
 
 
 def inline(function: Callable[..., Any]) -> Any:

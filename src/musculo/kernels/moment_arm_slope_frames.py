@@ -10,7 +10,8 @@ from musculo.kernels.jit import driver
 from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry, moment_arms
 from musculo.kernels.pose_slopes import pose_slopes
-from musculo.kernels.wrap_geodesic import OBSTACLE_TAGS, geodesic_rows, most_wraps
+from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps
+from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 
 
 @driver

@@ -14,21 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.function_table import evaluate
-from musculo.kernels.geodesic import pin_neighbours
+from musculo.kernels.geodesic import RESULT_ROWS
 from musculo.kernels.geodesic_march import GEODESIC_STATE
-from musculo.kernels.geodesic_newton import (
-    ACTIVE,
-    ENDS,
-    OBSTACLE_ROWS,
-    PINNED,
-    POSE,
-    SHAPE,
-    SHRINK,
-    TIGHT,
-    assemble,
-    load_shape,
-    straighten,
-)
+from musculo.kernels.geodesic_newton import TIGHT, assemble, straighten
 from musculo.kernels.geodesic_slopes import (
     END_FORCE,
     END_FORCE_SLOPE,
@@ -49,6 +37,8 @@ from musculo.kernels.geodesic_slopes import (
     surface_row,
 )
 from musculo.kernels.geodesic_surface import depth, depth_gradient
+from musculo.kernels.geodesic_taut import pin_neighbours
+from musculo.kernels.geodesic_work import ACTIVE, ENDS, OBSTACLE_ROWS, PINNED, POSE, SHAPE, SHRINK, load_shape
 from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.path import (
@@ -67,20 +57,8 @@ from musculo.kernels.path import (
 from musculo.kernels.price_slopes import end_slopes, toll_slopes, turn_slopes
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
-from musculo.kernels.wrap_geodesic import (
-    BEST,
-    POSE_ROWS,
-    PRICE,
-    PRICE_ROWS,
-    PRICES,
-    RESULT_ROWS,
-    TO_P,
-    TO_Q,
-    WRAP,
-    insert_contacts,
-    most_wraps,
-    solve_stretch,
-)
+from musculo.kernels.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
+from musculo.kernels.wrap_obstacles import BEST, POSE_ROWS, PRICE, PRICE_ROWS, PRICES, TO_P, TO_Q, WRAP
 
 IntArray = NDArray[np.int64]
 
@@ -148,7 +126,8 @@ def _slide_slopes(paths, table, point, row, q, motion, w, f, df, out, first, n_q
 def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane):
     """Fill V: slopes of both ends by all coordinates, and how ends inside shrink surfaces.
 
-    Returns how many obstacles are in contact, and whether all of this is exact (no torus that is shrunk).
+    Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk, no straight
+    piece that runs backwards.
     """
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     ends = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
@@ -164,13 +143,17 @@ def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, 
             if paths.point_kind[point] == MOVING:
                 dx = add(dx, _own_slope(paths, table, point, row, q, motion, lane))
             store3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane, dx)
-    touching, exact = 0, True
+    touching, exact, before = 0, True, -1
     for j in range(n):
         s, o = surface_row(j), w + OBSTACLE_ROWS * j
         V[s + OWN_SLOT, lane] = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
         shrinker, g = 0.0, (0.0, 0.0, 0.0)
         if C[o + ACTIVE, lane] != 0.0:
             touching += 1
+            if before >= 0:
+                d = subtract(load3(C, o + ENDS, lane), load3(C, before + ENDS + 12, lane))
+                exact = exact and dot(d, load3(C, before + ENDS + 15, lane)) >= 0.0
+            before = o
             if C[o + SHRINK, lane] < 1.0:
                 shape = load_shape(C, o, lane)
                 exact = exact and shape[0] != TORUS
@@ -278,7 +261,7 @@ def _stretch_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D
     w = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     touching, exact = _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane)
-    if touching > 0:
+    if touching > 0 and exact:
         exact = _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane) and exact
     if not exact:
         return 0

@@ -16,7 +16,8 @@ from musculo.kernels.path import (
     path_lengths,
     path_speeds,
 )
-from musculo.kernels.wrap_geodesic import OBSTACLE_TAGS, geodesic_rows, most_wraps, wrap_geodesic
+from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
+from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
 
 

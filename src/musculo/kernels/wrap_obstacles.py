@@ -1,0 +1,171 @@
+"""Which surfaces stand in the way of a stretch of a path, where they are, and what their rules cost to break."""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic import (
+    ABSENT,
+    AS_QUADRANT,
+    FREE,
+    HELD,
+    RESULT_ROWS,
+    SIDE,
+    SIDE_TURN,
+)
+from musculo.kernels.geodesic_price import NEVER, price_of_end, price_of_hole, price_of_turn, toll_of_side, turn_near
+from musculo.kernels.geodesic_round import principal
+from musculo.kernels.jit import kernel
+from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
+from musculo.kernels.path import (
+    CYLINDER,
+    ELLIPSOID,
+    ENTRY_ROWS,
+    PLACE,
+    POINT,
+    TAG_ROWS,
+    TORUS,
+    fixed_rotation_of,
+)
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import (
+    add,
+    dot,
+    load3,
+    matmul,
+    rotate,
+    rotate_back,
+    store3,
+    subtract,
+)
+
+POSE_ROWS = 12
+# What it costs, d/dP and d/dQ in ground: to pass at all, to break the rule about the side, to leave a cylinder out.
+PRICE, TO_P, TO_Q = 0, 1, 4
+PRICE_ROWS = 7
+PRICES = 3
+# Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
+SURFACE, WRAP, OPTION, BEST = range(4)
+OBSTACLE_TAGS = 4
+
+
+@kernel
+def _surface_pose(paths, surface, motion, lane):
+    """(R, p) of a surface in ground."""
+    node = paths.surface_node[surface] * MOTION_ROWS
+    R_N = load_rotation(motion, node + ROTATION, lane)
+    R = matmul(R_N, fixed_rotation_of(paths.surface_R, surface))
+    p = (paths.surface_p[surface, 0], paths.surface_p[surface, 1], paths.surface_p[surface, 2])
+    return R, add(load3(motion, node + POSITION, lane), rotate(R_N, p))
+
+
+@kernel
+def _acts(paths, wrap, k, a, b):
+    """Whether a wrap of path k acts between its points a and b: both in range, neither fixed inside the surface."""
+    if paths.surface_active[paths.wrap_surface[wrap]] == 0:
+        return False
+    if a < paths.wrap_range[wrap, 0] or b > paths.wrap_range[wrap, 1]:
+        return False
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    return paths.seen_inside[row + a] == 0 and paths.seen_inside[row + b] == 0
+
+
+@kernel
+def _reference(paths, wrap, k, a, b):
+    """The turn about a cylinder's axis from point a to point b in the default pose, as OpenSim's path takes it."""
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
+    if paths.wrap_stretch[wrap, 0] == a and paths.wrap_stretch[wrap, 1] == b:
+        turn += 2.0 * math.pi * paths.wrap_turns[wrap]
+    return turn
+
+
+@kernel
+def _store_price(C, row, R, price, to_P, to_Q, lane):
+    """Keep a price and its slopes, turned from the surface's frame into ground."""
+    C[row + PRICE, lane] = price
+    store3(C, row + TO_P, lane, rotate(R, to_P))
+    store3(C, row + TO_Q, lane, rotate(R, to_Q))
+
+
+@kernel
+def _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane):
+    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs."""
+    kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
+    none = (0.0, 0.0, 0.0)
+    _store_price(C, prices, R, 0.0, none, none, lane)
+    _store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
+    _store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
+    side, turn = FREE, 0.0
+    if kind == CYLINDER:
+        r = paths.surface_size[surface, 0]
+        if sign != 0.0 and axis < 2:
+            side = HELD
+            turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q)
+            _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        price, to_P, to_Q = price_of_end(0.5 * paths.surface_size[surface, 1], P, Q)
+        _store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
+        if price <= 0.0:
+            side = ABSENT
+    elif kind == TORUS:
+        side = AS_QUADRANT
+        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 1], P, Q)
+        _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+    elif sign != 0.0:
+        x = paths.surface_size[surface, 0]
+        size = (x, x, x)
+        if kind == ELLIPSOID:
+            size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
+        price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+        _store_price(C, prices, R, price, to_P, to_Q, lane)
+    C[g + SIDE, lane] = side
+    C[g + SIDE_TURN, lane] = turn
+
+
+@kernel
+def _misses(kind, size, P, Q):
+    """Whether the chord P Q (the surface's frame) passes a cylinder, sphere or ellipsoid by without touching it."""
+    if kind == TORUS:
+        return False
+    a = size[0]
+    b, c = (size[1], size[2]) if kind == ELLIPSOID else (a, a)
+    p = (P[0] / a, P[1] / b, 0.0 if kind == CYLINDER else P[2] / c)
+    d = (Q[0] / a - p[0], Q[1] / b - p[1], 0.0 if kind == CYLINDER else Q[2] / c - p[2])
+    along = dot(d, d)
+    t = -dot(p, d) / along if along > 0.0 else 0.0
+    t = min(1.0, max(0.0, t))
+    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
+    return dot(m, m) > 1.0
+
+
+@kernel
+def gather(paths, k, e, motion, C, I, base, tags, most, lane):
+    """List the obstacles between entries e and e + 1 with their poses and rules; returns how many."""
+    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
+    P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    n = 0
+    alone = paths.first_wrap[k + 1] == paths.first_wrap[k] + 1
+    for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
+        wrap = paths.wrap_order[i]
+        if _acts(paths, wrap, k, a, b):
+            surface = paths.wrap_surface[wrap]
+            R, p = _surface_pose(paths, surface, motion, lane)
+            x = base + POSE_ROWS * n
+            for j in range(9):
+                C[x + j, lane] = R[j]
+            store3(C, x + 9, lane, p)
+            g = base + POSE_ROWS * most + RESULT_ROWS * n
+            prices = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * n
+            P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
+            if alone and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
+                # the straight line is the path, unless the side is held against it
+                if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
+                    continue
+                if math.fabs(turn_near(_reference(paths, wrap, k, a, b), P, Q)) <= math.pi:
+                    continue
+            _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane)
+            t = tags + n
+            I[t + SURFACE * most, lane] = surface
+            I[t + WRAP * most, lane] = wrap
+            n += 1
+    return n
