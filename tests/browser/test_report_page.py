@@ -81,6 +81,8 @@ def test_per_cent_of_the_cycle(report):
     assert x.max() == 100.0
     assert len(x) == 202  # two cycles that share a frame
     np.testing.assert_allclose(y[:101], np.sin(np.pi * TIME[:101]), atol=1e-6)
+    left = report.page.evaluate("() => document.querySelectorAll('.panel .plot')[0].data[1].x.length")
+    assert left == 0  # no cycle of the left side is known
 
 
 def test_for_each_kilogram(report):

@@ -109,6 +109,21 @@ def test_troubles_are_red(folder):
     assert lights(report_of_folder(folder))["Not everything was solved"] is Light.BAD
 
 
+def test_a_second_trial_is_named(folder):
+    (folder / "other_ik.mot").write_text((folder / "ik.mot").read_text())
+    found = [check.found for check in report_of_folder(folder).checks if check.title == "Several trials"]
+    assert "other_ik.mot" in found[0]
+
+
+def test_the_largest_reserve_is_named_without_moments(folder):
+    (folder / "id.sto").unlink()
+    acting = ("m_r", "reserve_hip_flexion_r", "reserve2_hip_flexion_r")
+    forces = np.tile([500.0, 8.0, 90.0], (51, 1))
+    write_storage(Table(TIME, acting, forces), folder / "walk_StaticOptimization_force.sto")
+    (found,) = [check.found for check in report_of_folder(folder).checks if check.title == "Reserves"]
+    assert found.startswith("reserve2_hip_flexion_r gives 90 N m")
+
+
 def test_what_cannot_be_read_is_named(folder):
     (folder / "broken.sto").write_text("nonsense")
     (folder / "broken.musculo.json").write_text("[1")

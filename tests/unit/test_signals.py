@@ -162,6 +162,17 @@ def test_rates_of_rounded_times():
 
 
 # --- residual analysis -----------------------------------------------------------------------------------------------
+def test_filtered_motion_of_rounded_times_can_be_differentiated():
+    """Times rounded to milliseconds, as recordings state them, do not bury the acceleration of a slow sine in noise."""
+    even = np.arange(150) / 60.0
+    stated, motion = np.round(even, 3), 0.5 * np.sin(2.0 * np.pi * even)
+    inner = slice(10, -10)
+    expected = time_derivative(even, lowpass(even, motion, 6.0).values, 2)[inner]
+    found = time_derivative(stated, lowpass(stated, motion, 6.0).values, 2)[inner]
+    assert np.abs(expected).max() == pytest.approx(0.5 * (2.0 * np.pi) ** 2, rel=0.01)
+    np.testing.assert_allclose(found, expected, atol=0.1)
+
+
 def test_residual_analysis_finds_noise_and_a_cutoff_above_the_movement():
     rng = np.random.default_rng(0)
     t = np.arange(2000) / 200.0

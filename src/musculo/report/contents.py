@@ -51,6 +51,7 @@ class Panel:
     title: str
     unit: str
     curves: tuple[Curve, ...]
+    range: tuple[float, float] | None = None  # of the y axis, where all panels should share one
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,9 @@ def _powers(found: Results) -> Section | None:
     if found.angles is None or found.moments is None or found.model is None or len(found.angles) < 4:
         return None
     angles = found.angles.in_radians(found.model)
+    cutoff = _cutoff(found)
+    if cutoff is not None:  # moments of filtered angles go with rates of filtered angles
+        angles = angles.lowpass(cutoff)
     names, powers = [], []
     time = found.moments.time
     inside = (time >= angles.time[0] - 1e-9) & (time <= angles.time[-1] + 1e-9)
@@ -134,13 +138,30 @@ def _powers(found: Results) -> Section | None:
     return Section("Joint powers", panels_by_name(time[inside], names, np.stack(powers, axis=1), "W"), text, True)
 
 
+def _cutoff(found: Results) -> float | None:
+    """The frequency at which the moments' angles were filtered, if that is stated and can be repeated."""
+    stated = [record.get("stated", {}) for record in found.records if record.get("tool") == "InverseDynamicsTool"]
+    made = found.moments.provenance if found.moments is not None else None
+    texts = [str(s.get("lowpass_cutoff_frequency_for_coordinates", "")) for s in stated if isinstance(s, dict)]
+    texts += [made.options.get("cutoff", "")] if made is not None else []
+    for text in texts:
+        try:
+            cutoff = float(text)
+        except ValueError:
+            continue
+        if found.angles is not None and 0.0 < cutoff < 0.5 / float(np.diff(found.angles.time).max()):
+            return cutoff
+    return None
+
+
 def _activations(found: Results) -> Section | None:
     if found.activations is None:
         return None
     columns = _picked(found.activations, found.model, muscles=True)
     table = found.activations
     panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "")
-    return Section("Muscle activations", panels)
+    # one scale for all: a muscle at rest should look at rest
+    return Section("Muscle activations", tuple(replace(panel, range=(0.0, 1.0)) for panel in panels))
 
 
 def _forces(found: Results) -> Section | None:
@@ -211,6 +232,9 @@ def _provenance(found: Results) -> tuple[tuple[str, str], ...]:
         options = record.get("options", {})
         how = "exact methods" if isinstance(options, dict) and options.get("exact") else "OpenSim's methods"
         rows.append((tool, f"{record.get('name', '')}: {how}, {record.get('seconds', '?')} s"))
+        stated = record.get("stated", {})
+        if isinstance(stated, dict):
+            rows += [(f"{tool}: option", f"{name} = {value}") for name, value in stated.items()]
         for what in ("inputs", "results"):
             files = record.get(what, {})
             if isinstance(files, dict):

@@ -23,6 +23,7 @@ MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]
 RESIDUAL_FORCE, RESIDUAL_MOMENT = 0.05, 0.01
 RESERVE = 0.05
 FULL = 0.99  # an activation that has nothing left
+_OFTEN = 0.1  # the part of the frames in which a muscle may be at its limit before it is bad
 _HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 
 
@@ -44,6 +45,9 @@ def checks_of(found: Results) -> tuple[Check, ...]:
         checks += _reserves(found.forces, found)
     if found.reactions:
         checks += _reactions(found.reactions, found.model)
+    if found.more:
+        text = f"{len(found.more)} more tables of the same kinds are not shown: {_some(found.more)}"
+        checks.append(Check("Several trials", text, Light.LOOK, "Keep one trial a folder, and make a page of each"))
     if found.unread:
         checks.append(
             Check("Files", f"{len(found.unread)} could not be read: {'; '.join(found.unread[:3])}", Light.LOOK)
@@ -103,6 +107,7 @@ def _residuals(moments: Table, found: Results) -> list[Check]:
         ("Residual forces", "_force", RESIDUAL_FORCE, force, "N"),
         ("Residual moments", "_moment", RESIDUAL_MOMENT, force * _HEIGHT, "N m"),
     ):
+        of = "the largest external force" + (f" times {_HEIGHT:g} m" if ending == "_moment" else "")
         names = [f"{name}{ending}" for name in base if (name in angles) == (ending == "_moment")]
         values = [np.abs(moments.column(name)).max() for name in names if moments.find(name) is not None]
         if not values:
@@ -111,7 +116,7 @@ def _residuals(moments: Table, found: Results) -> list[Check]:
         light = graded(peak / scale, limit)
         advice = "Filter motion and loads alike, check plates and mass; is a foot off the plates in some frames?"
         part = 100.0 * peak / scale
-        text = f"{peak:.4g} {unit} at most, {part:.1f} % of the largest external load (limit {100 * limit:.0f} %)"
+        text = f"{peak:.4g} {unit} at most, {part:.1f} % of {of} (limit {100 * limit:.0f} %)"
         checks.append(Check(title, text, light, "" if light is Light.GOOD else advice))
     return checks
 
@@ -130,11 +135,10 @@ def _activations(activations: Table, found: Results) -> list[Check]:
     if not busy:
         peak = float(activations.values[:, columns].max())
         return [Check("Muscles at their limit", f"none; the largest activation is {peak:.2f}", Light.GOOD)]
-    share = float(full.max())
-    light = graded(share, 0.05)
+    light = Light.LOOK if float(full.max()) <= _OFTEN else Light.BAD
     text = f"{len(busy)} of {len(columns)} are fully active at some time: {_some(busy)}"
     advice = "Check strength, the filter of the motion, and loads; a reserve may be too weak"
-    return [Check("Muscles at their limit", text, light, "" if light is Light.GOOD else advice)]
+    return [Check("Muscles at their limit", text, light, advice)]
 
 
 def _reserves(forces: Table, found: Results) -> list[Check]:
@@ -154,10 +158,14 @@ def _reserves(forces: Table, found: Results) -> list[Check]:
         used.append((peak / _largest_moment(owner, found), name, peak))
     if not used:
         return []
-    share, name, peak = max(used)
+    # the largest share of a moment, or the largest of all where moments are not known
+    share, name, peak = max(used, key=lambda one: (one[0], one[2]) if np.isfinite(one[0]) else (-1.0, one[2]))
     light = graded(share, RESERVE) if np.isfinite(share) else Light.INFO
     part = f", {100 * share:.1f} % of the largest moment there" if np.isfinite(share) else ""
-    advice = "Muscles cannot give this moment: check their strength, moment arms and the joint's range"
+    advice = (
+        "Muscles cannot give this moment: check their strength, moment arms and the joint's range; "
+        "a joint without muscles needs its motor in the model"
+    )
     text = f"{name} gives {peak:.4g} N m at most{part} (limit {100 * RESERVE:.0f} %)"
     return [Check("Reserves", text, light, "" if light in (Light.GOOD, Light.INFO) else advice)]
 

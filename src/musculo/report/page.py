@@ -163,7 +163,8 @@ def _data(report: Report) -> dict[str, Any]:
             "title": section.title,
             "per_mass": section.per_mass,
             "panels": [
-                {"title": p.title, "unit": p.unit, "curves": [curve(c) for c in p.curves]} for p in section.panels
+                {"title": p.title, "unit": p.unit, "range": p.range, "curves": [curve(c) for c in p.curves]}
+                for p in section.panels
             ],
         }
         for section in report.sections

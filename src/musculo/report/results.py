@@ -40,6 +40,7 @@ class Results:
     markers: Markers | None = None
     records: list[dict[str, Any]] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
+    more: list[str] = field(default_factory=list)  # tables of kinds that another one holds already
 
 
 def read_results(folder: PathLike, model: Model | None = None) -> Results:
@@ -106,19 +107,30 @@ def _sort_in(table: Table, path: Path, found: Results) -> None:
     names, stem = table.names, path.stem
     if any(part in stem for part in _OTHER_FILES):
         return
-    if "marker_error_RMS" in names:
-        found.marker_errors = found.marker_errors or table
-    elif names and all("_on_" in name and "_in_" in name for name in names):
+    kind = _kind(names, stem, table, found.model)
+    if not kind:
+        return
+    if kind == "reactions":
         if all(table.source != other.source for other in found.reactions):
             found.reactions.append(table)
-    elif names and all(name.endswith(("_moment", "_force")) for name in names):
-        found.moments = found.moments or table
-    elif stem.endswith("_activation"):
-        found.activations = found.activations or table
-    elif stem.endswith("_force"):
-        found.forces = found.forces or table
-    elif _is_motion(table, found.model):
-        found.angles = found.angles or table
+    elif getattr(found, kind) is None:
+        setattr(found, kind, table)
+    elif getattr(found, kind).source != table.source:
+        found.more.append(path.name)
+
+
+def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) -> str:
+    """Which field of `Results` a table belongs to; empty for none."""
+    if "marker_error_RMS" in names:
+        return "marker_errors"
+    if names and all("_on_" in name and "_in_" in name for name in names):
+        return "reactions"
+    if names and all(name.endswith(("_moment", "_force")) for name in names):
+        return "moments"
+    for ending, kind in (("_activation", "activations"), ("_force", "forces")):
+        if stem.endswith(ending):
+            return kind
+    return "angles" if _is_motion(table, model) else ""
 
 
 def _is_motion(table: Table, model: Model | None) -> bool:

@@ -34,7 +34,8 @@
     document.head.append(code);
     return window.Plotly;
   }));
-  const cyclesOf = (side) => data.cycles[side] || data.cycles.r || data.cycles.l || [];
+  // a side is shown over its own cycles only; what has no side, over those of the right
+  const cyclesOf = (side) => data.cycles[side] || (side ? [] : data.cycles.r || data.cycles.l || []);
 
   // One trace a curve; in per cent of the cycle, the cycles of its side one after the other with gaps between.
   const trace = (curve, section) => {
@@ -62,7 +63,7 @@
       hovertemplate: "%{y:.4g}",
     };
   };
-  const layout = () => {
+  const layout = (panel) => {
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, automargin: true, color: css("--soft") };
     return {
       margin: { l: 40, r: 8, t: 8, b: 34 }, showlegend: false, hovermode: "x unified",
@@ -70,7 +71,7 @@
       font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
       xaxis: { ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 } },
-      yaxis: axis,
+      yaxis: panel.range ? { ...axis, range: panel.range } : axis,
     };
   };
   const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "");
@@ -78,7 +79,7 @@
     const { panel, section } = drawn.get(box);
     box.querySelector("h3 span").textContent = unitOf(panel, section);
     const library = await plotly();
-    library.react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(),
+    library.react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(panel),
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
   };
@@ -93,7 +94,8 @@
     if (section.panels.some((p) => p.curves.some((c) => c.side))) {
       const key = document.createElement("p");
       key.className = "key";
-      for (const side of ["r", "l"]) {
+      const sides = new Set(section.panels.flatMap((p) => p.curves.map((c) => c.side)));
+      for (const side of ["r", "l"].filter((one) => sides.has(one))) {
         const one = document.createElement("span"), line = document.createElement("i");
         line.style.borderTopColor = `var(--${said[side]})`;
         if (side === "l") line.style.borderTopStyle = "dashed";
