@@ -101,6 +101,9 @@ _HOME = {
     "musculo.dynamics.constraints": ("ConstrainedMotion", "constrained_acceleration", "constraint_residuals"),
     "musculo.dynamics.forward": ("forward_dynamics",),
     "musculo.simulation.constrained": ("constraint_drift", "project_position", "project_velocity"),
+    "musculo.simulation.events": ("SimulationEvent",),
+    "musculo.simulation.simulate": ("simulate",),
+    "musculo.simulation.simulation": ("Simulation",),
     "musculo.muscle.activation": ("activation_rate",),
     "musculo.muscle.capacity": ("active_force_capacity",),
     "musculo.muscle.curves": ("muscle_curves",),
@@ -212,6 +215,8 @@ __all__ = [
     "ScapulothoracicJoint",
     "Scene",
     "ScrewJoint",
+    "Simulation",
+    "SimulationEvent",
     "SingularSystem",
     "SliderJoint",
     "StaticOptimum",
@@ -288,6 +293,7 @@ __all__ = [
     "run_setup",
     "scale_factors",
     "scale_model",
+    "simulate",
     "smoothing_spline",
     "speeds_from_rates",
     "static_optimisation",
@@ -415,6 +421,9 @@ if TYPE_CHECKING:
     from musculo.signals.natural import NaturalSpline, resample, smoothing_spline, time_derivative
     from musculo.signals.residual import residual_cutoff
     from musculo.simulation.constrained import constraint_drift, project_position, project_velocity
+    from musculo.simulation.events import SimulationEvent
+    from musculo.simulation.simulate import simulate
+    from musculo.simulation.simulation import Simulation
     from musculo.tools.result import ToolResult
     from musculo.tools.run import run_setup
     from musculo.viewer import Scene, view

@@ -1,0 +1,253 @@
+"""Simulate: from a state, forces and a span of time to a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray, frames_of
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput, MusculoError
+from musculo.model.model import Model
+from musculo.simulation.dense import Course, chebyshev_points
+from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.simulation import Simulation, Status
+from musculo.simulation.steppers import RKF45, TRBDF2, Control, OneStep, StepFailed, Stepper
+from musculo.simulation.systems import (
+    Acting,
+    ConstrainedSystem,
+    EmbeddedSystem,
+    Forces,
+    Loads,
+    MultiplierSystem,
+    System,
+)
+
+Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
+Formulation = Literal["embedded", "constrained"]
+METHODS: tuple[Method, ...] = ("cvode", "adams", "rkf45", "tr-bdf2", "ida")
+FORMULATIONS: tuple[Formulation, ...] = ("embedded", "constrained")
+ONE_STEP = ("rkf45", "tr-bdf2")
+# Baumgarte's rate where a multistep method keeps constraints as equations and none is given [1/s].
+BAUMGARTE = 10.0
+
+
+def simulate(
+    model: Model,
+    q0: ArrayLike | None,
+    u0: ArrayLike | None,
+    times: ArrayLike,
+    *,
+    forces: Forces | ArrayLike | None = None,
+    external: Loads | None = None,
+    method: Method = "cvode",
+    formulation: Formulation = "embedded",
+    stabilisation: float | Literal["project"] | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    events: Mapping[str, StateFunction] | Sequence[SimulationEvent] | SimulationEvent | None = None,
+    max_step: float = np.inf,
+    max_steps: int = 1_000_000,
+    dense: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Simulation:
+    """The motion of a model from a state, under gravity, forces and loads, with the error of every step controlled.
+
+    Embedded, the equations are ordinary ones in the independent coordinates, and couplers, locks, prescribed motions
+    and closed loops hold exactly. Constrained, all coordinates are integrated and multipliers keep the constraints.
+
+    Args:
+        model: the model.
+        q0: (n,) coordinates of all the file at the start; None for the default pose.
+        u0: (n_u,) speeds at the start; None for rest of all that is independent.
+        times: (start, end), and the result is at the integrator's steps; or three and more times [s].
+        forces: generalised forces of the tree, (n_u,) constant or a function (t, q, u) -> (n_u,); gravity acts anyway.
+        external: a function (t, q, u) -> list of `ExternalLoad`.
+        method: "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are
+            not stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff);
+            "ida" (SUNDIALS' IDA, with multipliers as unknowns where constrained).
+        formulation: "embedded" or "constrained".
+        stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings every step of
+            "rkf45" and "tr-bdf2" back onto the constraints. By default these two project, and others take 10 /s.
+        rtol, atol: error of a step, relative and absolute [rad, m, rad/s, m/s].
+        events: functions (t, q, u) by name, or `SimulationEvent`s, which can also end the simulation.
+        max_step: longest step [s]; two zeros of an event within one step are not seen.
+        max_steps: so many steps end the simulation as failed.
+        dense: whether `at` knows every time between.
+        progress: called with the time after each step.
+
+    Raises:
+        InvalidInput: what is handed in does not fit, or the start contradicts what is enforced; names it.
+        SingularSystem: the start is a singular position.
+    What happens later is an outcome: `Simulation.status` and `reason`.
+    """
+    wanted, control = _times(times), _control(rtol, atol, max_step)
+    for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
+        if value not in known:
+            raise InvalidInput(f"{what}={value!r}; known: {', '.join(known)}")
+    watched = events_of(events)
+    start = float(wanted[0])
+    q, u = _start(model, q0, u0, start)
+    system, project = _system(model, Acting(model, forces, external), method, formulation, stabilisation)
+    stepper = _stepper(method, system, start, system.state(start, q, u), control)
+    run = _Run(system, stepper, Watch(watched, system.one, stepper), project)
+    status, reason = run.to(float(wanted[-1]), max_steps, progress)
+
+    course, poses = run.course(), np.array(run.poses)
+
+    def states(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return system.whole(t, course(t), poses[course.step_of(t)])
+
+    def accelerations(t: FloatArray, Q: FloatArray, U: FloatArray) -> FloatArray:
+        tau = np.array([system.acting(*state) for state in zip(t.tolist(), Q, U, strict=True)])
+        return system.accelerations(t, Q, U, tau)
+
+    end = course.t[-1]
+    kept = course.t if wanted.size == 2 else np.unique(np.append(wanted[wanted <= end], end))
+    Q, U = states(kept)
+    found = tuple(run.events)
+    counts = (len(course.t) - 1, stepper.n_evaluations)
+    known_states = states if dense else None
+    return Simulation(
+        model, kept, Q, U, status, reason, found, *counts, method, formulation, known_states, accelerations
+    )
+
+
+class _Run:
+    """Steps taken one by one, and what is kept of them."""
+
+    def __init__(self, system: System, stepper: Stepper, watch: Watch, project: bool) -> None:
+        self._system, self._stepper, self._watch, self._project = system, stepper, watch, project
+        self._t, self._y, self._f = [stepper.t], [stepper.y], [stepper.f]
+        self._polynomials: list[FloatArray] = []
+        self.poses = [system.guess]  # at the steps
+        self.events: list[EventTime] = []
+
+    def to(self, end: float, max_steps: int, progress: Callable[[float], None] | None) -> tuple[Status, str]:
+        s = self._stepper
+        while s.t < end:
+            if len(self._t) > max_steps:
+                return (
+                    "failed",
+                    f"{max_steps} steps led from {self._t[0]:g} to {s.t:.9g} s; allow more, or larger errors",
+                )
+            try:
+                s.advance(end)
+                found, stops = self._watch.of_step(s)
+                for event, t, y in found:
+                    self.events.append(EventTime(event.name, t, *self._system.one(t, y)))
+                if stops:
+                    self._cut(*found[-1][1:])
+                    return "event", f"event {found[-1][0].name!r} at t = {found[-1][1]:.9g} s"
+                self._keep()
+            except (StepFailed, MusculoError) as error:
+                return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
+            if progress is not None:
+                progress(s.t)
+        return "finished", ""
+
+    def _keep(self) -> None:
+        s = self._stepper
+        polynomial = s.polynomial()
+        pose = self._system.accept(s.t, s.y)
+        if self._project and isinstance(self._system, ConstrainedSystem):
+            s.put(self._system.projected(s.t, s.y))
+        if polynomial is not None:
+            self._polynomials.append(polynomial)
+        self._t.append(s.t)
+        self._y.append(s.y)
+        self._f.append(s.f)
+        self.poses.append(pose)
+
+    def _cut(self, t: float, y: FloatArray) -> None:
+        """End the course inside the last step."""
+        s = self._stepper
+        if not t > self._t[-1]:
+            return
+        polynomial = s.polynomial()
+        if polynomial is not None:
+            whole = Course(np.array([s.t0, s.t]), np.stack([s.y0, s.y]), None, polynomial[None])
+            self._polynomials.append(whole(chebyshev_points(s.t0, t, len(polynomial) - 1)))
+        self._t.append(t)
+        self._y.append(y)
+        self._f.append(s.rates(t, y))
+        self.poses.append(self._system.accept(t, y))
+
+    def course(self) -> Course:
+        polynomials = np.array(self._polynomials) if self._polynomials else None
+        return Course(np.array(self._t), np.array(self._y), np.array(self._f), polynomials)
+
+
+def _times(times: ArrayLike) -> FloatArray:
+    try:
+        wanted = np.asarray(times, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"times is not an array of numbers: {error}") from None
+    if wanted.ndim != 1 or wanted.size < 2 or not np.isfinite(wanted).all() or not np.all(np.diff(wanted) > 0.0):
+        raise InvalidInput(f"times is {times!r:.60}; give (start, end) or more times, finite and increasing [s]")
+    return wanted
+
+
+def _control(rtol: float, atol: float, max_step: float) -> Control:
+    for what, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
+        if not isinstance(value, int | float | np.floating) or not value > 0.0:
+            raise InvalidInput(f"{what} is {value!r}; give a number above zero")
+    if not (1e-15 <= rtol < 1.0) or not np.isfinite(atol):
+        raise InvalidInput(f"rtol is {rtol!r} and atol {atol!r}; give rtol from 1e-15 to below 1, and a finite atol")
+    return Control(float(rtol), float(atol), float(max_step))
+
+
+def _start(model: Model, q0: ArrayLike | None, u0: ArrayLike | None, time: float) -> tuple[FloatArray, FloatArray]:
+    e = embedding_of(model)
+    q = e.default_pose(time) if q0 is None else _one("q0", q0, model.coordinate_names)
+    compiled(model).check_coordinates(q[None])
+    if u0 is not None:
+        return q, _one("u0", u0, model.speed_names)
+    return q, e.motion(e.independent(q), np.zeros(len(e.speed_names)), time=time, guess=q).u
+
+
+def _one(name: str, value: ArrayLike, columns: Sequence[str]) -> FloatArray:
+    array, single = frames_of(name, value, columns)
+    if not single:
+        raise InvalidInput(f"{name} has shape {np.shape(value)}; a simulation starts from one state, ({len(columns)},)")
+    return array[0].copy()
+
+
+def _system(
+    model: Model, acting: Acting, method: Method, formulation: Formulation, stabilisation: float | str | None
+) -> tuple[System, bool]:
+    """The equations, and whether steps are projected."""
+    if formulation == "embedded":
+        if stabilisation is not None:
+            raise InvalidInput("stabilisation is for formulation='constrained': embedded constraints do not drift")
+        return EmbeddedSystem(model, acting), False
+    if stabilisation is None:
+        stabilisation = "project" if method in ONE_STEP else BAUMGARTE
+    if stabilisation == "project":
+        if method not in ONE_STEP:
+            raise InvalidInput(
+                f"method={method!r} cannot be projected, since it goes on from many states; give Baumgarte's rate, or "
+                f"use method={' or '.join(map(repr, ONE_STEP))}"
+            )
+        return ConstrainedSystem(model, acting, 0.0), True
+    if isinstance(stabilisation, str) or not (np.isfinite(stabilisation) and stabilisation >= 0.0):
+        raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s], or 'project'")
+    kind = MultiplierSystem if method == "ida" else ConstrainedSystem
+    return kind(model, acting, float(stabilisation)), False
+
+
+def _stepper(method: Method, system: System, t: float, y: FloatArray, control: Control) -> Stepper:
+    if method in ONE_STEP:
+        chosen: type[OneStep] = RKF45 if method == "rkf45" else TRBDF2
+        return chosen(system.rates, t, y, control)
+    from musculo.simulation.sundials import Cvode, Ida
+
+    if method != "ida":
+        return Cvode(system.rates, t, y, control, "BDF" if method == "cvode" else "Adams")
+    if isinstance(system, MultiplierSystem):
+        return Ida(system.rates, t, y, control, system.residual)
+    return Ida(system.rates, t, y, control)

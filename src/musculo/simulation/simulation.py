@@ -1,0 +1,129 @@
+"""What a simulation gives: a motion with labels, its energy and its drift, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraints import constraint_equations
+from musculo.dynamics.energy import kinetic_energy, potential_energy
+from musculo.errors import InvalidInput
+from musculo.model.model import Model
+from musculo.results.labelled import labelled
+from musculo.results.table import Table
+from musculo.simulation.constrained import Drift, constraint_drift
+from musculo.simulation.events import EventTime
+
+if TYPE_CHECKING:
+    import xarray
+
+Status = Literal["finished", "event", "failed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """The motion that `simulate` found, at the times asked for or at the integrator's steps.
+
+    `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
+    on: then `reason` says why and where, and the motion goes up to there.
+    """
+
+    model: Model = field(repr=False)
+    time: FloatArray = field(repr=False)  # (frames,) [s]
+    q: FloatArray = field(repr=False)  # (frames, n) [rad, m]
+    u: FloatArray = field(repr=False)  # (frames, n_u) [rad/s, m/s]
+    status: Status
+    reason: str
+    events: tuple[EventTime, ...]  # in order of time
+    n_steps: int
+    n_evaluations: int
+    method: str
+    formulation: str
+    _states: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = field(repr=False)
+    _accelerations: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def end(self) -> float:
+        """The time it came to [s]."""
+        return float(self.time[-1])
+
+    @cached_property
+    def udot(self) -> FloatArray:
+        """(frames, n_u) accelerations [rad/s^2, m/s^2]."""
+        return self._accelerations(self.time, self.q, self.u)
+
+    @cached_property
+    def kinetic(self) -> FloatArray:
+        """(frames,) kinetic energy [J]."""
+        return np.asarray(kinetic_energy(self.model, self.q, self.u))
+
+    @cached_property
+    def potential(self) -> FloatArray:
+        """(frames,) potential energy of gravity [J]."""
+        return np.asarray(potential_energy(self.model, self.q))
+
+    @property
+    def energy(self) -> FloatArray:
+        """(frames,) kinetic and potential energy [J]; constant where nothing but gravity does work."""
+        return self.kinetic + self.potential
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """How far each frame is from all that is enforced, or None where nothing is."""
+        if not constraint_equations(self.model).count:
+            return None
+        return constraint_drift(self.model, self.q, self.u, self.time)
+
+    def at(self, time: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """q and u at any time of the simulation, a number or (times,), from the integrator's interpolant."""
+        if self._states is None:
+            raise InvalidInput("the simulation was made with dense=False and knows only its own times; use dense=True")
+        try:
+            times = np.asarray(time, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"time is not a number or an array of numbers: {error}") from None
+        if times.ndim > 1 or not np.all((times >= self.time[0]) & (times <= self.time[-1])):
+            raise InvalidInput(
+                f"time is {time!r:.60}; give a number or a list of numbers from {self.time[0]:g} to {self.time[-1]:g} s"
+            )
+        q, u = self._states(np.atleast_1d(times))
+        return (q[0], u[0]) if times.ndim == 0 else (q, u)
+
+    def to_table(self) -> Table:
+        """Coordinates and speeds as OpenSim names states: `/jointset/<joint>/<coordinate>/value` and `/speed`.
+
+        Speeds of quaternion joints, which have no coordinate of their own, are named `/jointset/<joint>/<speed>/speed`.
+        """
+        joints = {name: joint.name for joint in self.model.joints for name in joint.speed_names}
+        joints.update({c.name: joint.name for joint in self.model.joints for c in joint.coordinates})
+        values = [f"/jointset/{joints[name]}/{name}/value" for name in self.model.coordinate_names]
+        speeds = [f"/jointset/{joints[name]}/{name}/speed" for name in self.model.speed_names]
+        return Table(self.time, (*values, *speeds), np.hstack([self.q, self.u]), name=f"{self.model.name} simulated")
+
+    def to_xarray(self) -> xarray.Dataset:
+        """q, u, udot and energies with labelled axes; the drift where something is enforced."""
+        import xarray
+
+        at = {"time": self.time}
+        coordinates, speeds = self.model.coordinate_names, self.model.speed_names
+        parts = [
+            labelled("q", self.q, {**at, "coordinate": coordinates}, "rad or m"),
+            labelled("u", self.u, {**at, "speed": speeds}, "rad/s or m/s"),
+            labelled("udot", self.udot, {**at, "speed": speeds}, "rad/s^2 or m/s^2"),
+            labelled("kinetic_energy", self.kinetic, at, "J"),
+            labelled("potential_energy", self.potential, at, "J"),
+        ]
+        if self.drift is not None:
+            parts.append(labelled("position_drift", self.drift.position, at, "rad or m"))
+            parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s"))
+        facts = {"status": self.status, "reason": self.reason, "method": self.method, "formulation": self.formulation}
+        return xarray.Dataset({str(part.name): part for part in parts}, attrs=facts)

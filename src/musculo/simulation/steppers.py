@@ -1,0 +1,160 @@
+"""One step after the other along dy/dt = f(t, y), the error of each kept: Runge-Kutta-Fehlberg and TR-BDF2.
+
+A stepper is what `simulate` asks of a method; `musculo.simulation.sundials` has those of SUNDIALS.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.errors import MusculoError
+from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
+
+Rates = Callable[[float, FloatArray], FloatArray]
+
+_SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0
+# A step below this part of the time at hand leads nowhere.
+_SMALLEST = 1e-12
+
+
+class StepFailed(Exception):
+    """No step leads on from here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """What bounds a step: err_i <= rtol |y_i| + atol, in the root mean square over i; and its length [s]."""
+
+    rtol: float
+    atol: float
+    max_step: float = np.inf
+
+    def size(self, error: FloatArray, *states: FloatArray) -> float:
+        """Error as a part of what is allowed."""
+        largest = np.max(np.abs(states), axis=0)
+        return float(np.sqrt(np.mean((error / (self.atol + self.rtol * largest)) ** 2))) if error.size else 0.0
+
+
+class Stepper(ABC):
+    """The last step of a method: from (t0, y0, f0) to (t, y, f)."""
+
+    def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control) -> None:
+        self.n_evaluations = 0
+        self._of = rates
+        self.t = self.t0 = t
+        self.y = self.y0 = y
+        self.f = self.f0 = self.rates(t, y)
+        self.control = control
+
+    def rates(self, t: float, y: FloatArray) -> FloatArray:
+        self.n_evaluations += 1
+        return self._of(t, y)
+
+    @abstractmethod
+    def advance(self, end: float) -> None:
+        """One step, not beyond `end`.
+
+        Raises:
+            StepFailed: none is possible.
+        """
+
+    @abstractmethod
+    def inside(self, t: float) -> FloatArray:
+        """y at a time within the last step, as exact as the step itself."""
+
+    def polynomial(self) -> FloatArray | None:
+        """(points, n) the method's own interpolant over the last step, at Chebyshev's points; None if it has none."""
+        return None
+
+    def put(self, y: FloatArray) -> None:
+        """Go on from another state at the same time (projected, for instance)."""
+        self.y, self.f = y, self.rates(self.t, y)
+
+
+class Trial(NamedTuple):
+    """One step as a method proposes it."""
+
+    y: FloatArray
+    error: FloatArray
+
+
+class OneStep(Stepper):
+    """Methods that know nothing but the last state; a refused step is tried again, shorter."""
+
+    order: int  # of the error estimate
+
+    def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control) -> None:
+        super().__init__(rates, t, y, control)
+        size, fast = control.size(y, y), control.size(self.f, y)
+        # a hundredth of the time in which y changes by itself [Hairer1993, II.4]
+        self._h = min(0.01 * size / fast if min(size, fast) > 1e-5 else 1e-6, control.max_step)
+
+    @abstractmethod
+    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial | None:
+        """A step of length h, or None where its equations could not be solved."""
+
+    def advance(self, end: float) -> None:
+        h = min(self._h, self.control.max_step)
+        reason = "the error stays above the tolerance however short the step"
+        while True:
+            left = end - self.t
+            # two halves rather than a step and a splinter
+            step = left if h >= left else (0.5 * left if 2.0 * h > left else h)
+            if step <= _SMALLEST * max(abs(self.t), abs(end)) and step < left:
+                raise StepFailed(reason)
+            try:
+                tried = self.trial(self.t, self.y, self.f, step)
+                size = np.inf if tried is None else self.control.size(tried.error, self.y, tried.y)
+                if tried is not None and size <= 1.0:
+                    t = end if step == left else self.t + step
+                    f = self.rates(t, tried.y)
+                    self.t0, self.y0, self.f0 = self.t, self.y, self.f
+                    self.t, self.y, self.f = t, tried.y, f
+                    # a step cut short by the end says nothing against the length before it
+                    self._h = max(step * self._factor(size), h if step < h else 0.0)
+                    return
+                if tried is None:
+                    reason = "the implicit equations of a step cannot be solved"
+            except MusculoError as error:
+                # beyond reach, or singular: perhaps only this trial was
+                reason, size = str(error), np.inf
+            h = step * (self._factor(size) if np.isfinite(size) else _LEAST)
+
+    def _factor(self, size: float) -> float:
+        return float(np.clip(_SAFETY * max(size, 1e-10) ** (-1.0 / (self.order + 1)), _LEAST, _MOST))
+
+    def inside(self, t: float) -> FloatArray:
+        if t <= self.t0:
+            return self.y0
+        if t >= self.t:
+            return self.y
+        tried = self.trial(self.t0, self.y0, self.f0, t - self.t0)
+        if tried is None:
+            raise StepFailed("the implicit equations of a step cannot be solved")
+        return tried.y
+
+
+class RKF45(OneStep):
+    """Runge-Kutta-Fehlberg, for motions that are not stiff: the fifth order is kept, the fourth tells the error."""
+
+    order = 4
+
+    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial:
+        return Trial(*rkf45_step(self.rates, t, y, f, h))
+
+
+class TRBDF2(OneStep):
+    """TR-BDF2, of second order, for stiff forces."""
+
+    order = 2
+
+    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial | None:
+        matrix = newton_matrix(self.rates, t, y, f, h)
+        found = tr_bdf2_step(self.rates, t, y, f, h, matrix, lambda change: self.control.size(change, y) < 1e-3)
+        return None if found is None else Trial(*found)

@@ -1,0 +1,118 @@
+"""Single steps of Runge-Kutta-Fehlberg and of TR-BDF2, with an estimate of their error; no step is chosen here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+
+from musculo.compile.frames import FloatArray
+
+Rates = Callable[[float, FloatArray], FloatArray]
+
+_NODES = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
+_STAGES = (
+    np.array([1 / 4]),
+    np.array([3 / 32, 9 / 32]),
+    np.array([1932 / 2197, -7200 / 2197, 7296 / 2197]),
+    np.array([439 / 216, -8.0, 3680 / 513, -845 / 4104]),
+    np.array([-8 / 27, 2.0, -3544 / 2565, 1859 / 4104, -11 / 40]),
+)
+_FOURTH = np.array([25 / 216, 0.0, 1408 / 2565, 2197 / 4104, -1 / 5, 0.0])
+_FIFTH = np.array([16 / 135, 0.0, 6656 / 12825, 28561 / 56430, -9 / 50, 2 / 55])
+
+# TR-BDF2: the part of the step that the trapezoidal rule takes; with it both stages have one matrix.
+_GAMMA = 2.0 - np.sqrt(2.0)
+DIAGONAL = 0.5 * _GAMMA
+_W = np.sqrt(2.0) / 4.0
+_SECOND = np.array([_W, _W, DIAGONAL])
+_THIRD = np.array([(1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, DIAGONAL / 3.0])
+_ROUNDS = 12
+
+
+def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
+    """y at t + h of fifth order, and its difference from that of fourth order.
+
+        k_i = f(t + c_i h, y + h sum_j a_ij k_j),   y+ = y + h sum_i b_i k_i
+
+    Source:  Fehlberg 1969, NASA TR R-315, table III; as Ehsani2023 uses it.
+    Departs: the result of higher order is kept (local extrapolation).
+
+    Args: f: the rates at (t, y).
+    """
+    k = np.empty((6, y.size))
+    k[0] = f
+    for i, row in enumerate(_STAGES, start=1):
+        k[i] = rates(t + _NODES[i] * h, y + h * (row @ k[:i]))
+    return y + h * (_FIFTH @ k), h * ((_FIFTH - _FOURTH) @ k)
+
+
+def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
+    """LU factors of I - d h df/dy, d = 1 - 1/sqrt(2); the derivative by forward differences."""
+    n = y.size
+    J = np.empty((n, n))
+    for j in range(n):
+        step = np.sqrt(np.finfo(float).eps) * max(1.0, abs(y[j]))
+        shifted = y.copy()
+        shifted[j] += step
+        J[:, j] = (rates(t, shifted) - f) / (shifted[j] - y[j])
+    lu, pivots = lu_factor(np.eye(n) - DIAGONAL * h * J)
+    return lu, pivots
+
+
+def tr_bdf2_step(
+    rates: Rates,
+    t: float,
+    y: FloatArray,
+    f: FloatArray,
+    h: float,
+    matrix: tuple[FloatArray, FloatArray],
+    small: Callable[[FloatArray], bool],
+) -> tuple[FloatArray, FloatArray] | None:
+    """y at t + h of second order and an estimate of its error; None where Newton's iteration does not converge.
+
+        y_g = y + g h/2 (f + f_g),   y+ = (y_g - (1 - g)^2 y) / (g (2 - g)) + (1 - g) / (2 - g) h f+,   g = 2 - sqrt(2)
+
+    L-stable. The error is the difference from an embedded result of third order, put through the matrix so that it
+    stays small where the motion is stiff.
+
+    Source: Bank1985; Hosea1996 for the error.
+
+    Args:
+        rates, t, y, f, h: as in `rkf45_step`.
+        matrix: from `newton_matrix`.
+        small: whether a change of y is small enough to end Newton's iteration.
+    """
+    d = DIAGONAL * h
+    middle = _solved(rates, t + _GAMMA * h, y + d * f, d, y + _GAMMA * h * f, matrix, small)
+    if middle is None:
+        return None
+    y_g, f_g = middle
+    known = (y_g - (1.0 - _GAMMA) ** 2 * y) / (_GAMMA * (2.0 - _GAMMA))
+    last = _solved(rates, t + h, known, d, y_g + (1.0 - _GAMMA) * h * f_g, matrix, small)
+    if last is None:
+        return None
+    y_1, f_1 = last
+    error = h * ((_SECOND - _THIRD) @ np.stack([f, f_g, f_1]))
+    return y_1, lu_solve(matrix, error)
+
+
+def _solved(
+    rates: Rates,
+    t: float,
+    known: FloatArray,
+    d: float,
+    guess: FloatArray,
+    matrix: tuple[FloatArray, FloatArray],
+    small: Callable[[FloatArray], bool],
+) -> tuple[FloatArray, FloatArray] | None:
+    """x = known + d f(t, x) and its f."""
+    x = guess
+    for _ in range(_ROUNDS):
+        change = lu_solve(matrix, known + d * rates(t, x) - x)
+        x = x + change
+        if small(change):
+            # f as the equation has it: differences of large stiff rates would lose digits
+            return x, (x - known) / d
+    return None
