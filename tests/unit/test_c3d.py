@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from musculo import ExternalLoads, InvalidFile, InvalidInput, plates_to_table, read_c3d
+from musculo.io.markers import read_markers
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
 
 # Values pass through float32.
@@ -86,6 +87,14 @@ def test_the_file_may_say_which_axis_is_up(tmp_path):
     for options in ({"up": "w"}, {"up": "z", "forward": "-z"}, {"up": 2}):
         with pytest.raises(InvalidInput):
             read_c3d(path, **options)
+
+
+def test_markers_of_a_c3d_file_take_the_stated_axis_or_say_what_was_taken(tmp_path):
+    path = write(tmp_path)
+    assert "z was taken" in read_markers(path).notes[0]
+    stated = read_markers(path, up="y")
+    assert not any("axis is up" in note for note in stated.notes)
+    assert_array_equal(stated.position, read_c3d(path, up="y").markers.position)
 
 
 def test_odd_names_and_units(tmp_path):

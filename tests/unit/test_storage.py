@@ -187,7 +187,7 @@ def test_a_repeated_time_replaces_the_row_before(read):
         (HEAD + "time\ta\tb\n0\t1\t1_000\n", "'1_000' is not a number"),
         (HEAD + "time\ta\tb\n0\t1\t٣\n", "is not a number"),
         (HEAD + "time\ta\tb\n0\t1,5\t2\n", "decimal commas must become points"),
-        (HEAD + "time\ta\tb\n1\t1\t2\n0\t1\t2\n", r"t\.sto:9: time goes back from .*1\.0.* to .*0\.0.* s; sort"),
+        (HEAD + "time\ta\tb\n1\t1\t2\n0\t1\t2\n", r"t\.sto:9: time goes back from 1\.0 to 0\.0 s; sort"),
         (HEAD + "time\ta\tb\nnan\t1\t2\n", r"t\.sto:8: the time is nan"),
         (HEAD.replace("inDegrees=no", "inDegrees=true") + ROWS, "write inDegrees=yes or inDegrees=no"),
         ("DataType=Matrix\nendheader\n" + ROWS, "DataType='Matrix' is unknown; known: double, Vec3"),

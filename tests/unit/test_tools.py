@@ -18,6 +18,7 @@ from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker
 from musculo.io.tool_results import write_controls, write_result
 from musculo.model.joints import Axis
 from musculo.tools.inverse_dynamics import moment_columns, tree_order
+from musculo.tools.order import waits_of
 from musculo.tools.result import Status
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.static_optimisation import LeastEffort
@@ -358,3 +359,21 @@ def test_bad_input_is_one_clear_sentence(tmp_path, text, wrong):
     folder = arm_folder(tmp_path, setup=text)
     with pytest.raises(musculo.MusculoError, match=wrong):
         run_setup(folder / "setup.xml", compare=False)
+
+
+def test_setups_wait_only_where_they_share_files(tmp_path):
+    folder = arm_folder(
+        tmp_path,
+        so=tool_setups.analyze('<StaticOptimization name="SO"/>'),
+        k=tool_setups.analyze('<Kinematics name="K"/>'),
+        jr=tool_setups.analyze(
+            '<JointReaction name="JR"><forces_file>results/arm_SO_force.sto</forces_file></JointReaction>'
+        ),
+        same=tool_setups.analyze('<Kinematics name="K"/>'),
+    )
+    so, k, jr, same = (folder / f"{name}.xml" for name in ("so", "k", "jr", "same"))
+    assert [set(w.after) for w in waits_of([so, k, jr, same])] == [set(), set(), {0}, {1}]
+    assert [set(w.needs) for w in waits_of([so, k, jr, same])] == [set(), set(), {0}, set()]
+    # given first, it reads the file of an earlier call, which must not change meanwhile
+    assert waits_of([jr, so]) == [(set(), set()), ({0}, set())]
+    assert waits_of([folder / "none.xml", so, jr], tmp_path / "elsewhere")[2].after == set()

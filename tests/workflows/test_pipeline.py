@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import musculo
+from musculo import InvalidInput
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 
@@ -138,14 +141,145 @@ def test_json_and_a_report(trial, tmp_path):
 
 def test_frames_that_cannot_be_served_end_in_three(tmp_path):
     """The arm cannot hold its elbow under a strong load without a reserve."""
+    loads = weight_in_the_hand(tmp_path, force=-4000.0)
+    printed = shell("so", MODEL, MOTION, "--loads", loads, "-o", tmp_path / "out", code=3)
+    assert "cannot be served" in printed
+
+
+def weight_in_the_hand(folder, force=-10.0, end=2.0):
+    """A set-up of a weight that the hand carries from the beginning to a time."""
     loads = musculo.ExternalLoads(
         "weight",
         (musculo.ExternalForce("hand", arm().body_names[-1], "f_v", "", ""),),
-        musculo.Table([0.0, 2.0], ("f_vx", "f_vy", "f_vz"), [[0.0, -4000.0, 0.0]] * 2),
+        musculo.Table([0.0, end], ("f_vx", "f_vy", "f_vz"), [[0.0, force, 0.0]] * 2),
     )
-    musculo.write_external_loads(loads, tmp_path / "weight.xml")
-    printed = shell("so", MODEL, MOTION, "--loads", tmp_path / "weight.xml", "-o", tmp_path / "out", code=3)
-    assert "cannot be served" in printed
+    musculo.write_external_loads(loads, folder / "weight.xml")
+    return folder / "weight.xml"
+
+
+def reactions(folder):
+    return musculo.read_storage(folder / f"{ARM_FLEXION_FILE.stem}_JointReaction_ReactionLoads.sto")
+
+
+def test_without_a_file_of_forces_no_muscle_pulls(motion, tmp_path):
+    shell("jr", MODEL, MOTION, "-o", tmp_path)
+    expected = musculo.joint_loads(arm(), motion.q, motion.u, motion.udot, muscle_forces=None)
+    np.testing.assert_allclose(reactions(tmp_path).values[:, :3], expected.force[:, 0], atol=1e-6)
+    shell("jr", MODEL, MOTION, "-o", tmp_path / "theirs", "--like-opensim")
+    assert np.abs(reactions(tmp_path / "theirs").values - reactions(tmp_path).values).max() > 10.0
+
+
+def test_forces_found_with_loads_or_another_filter_are_not_taken_in_silence(tmp_path):
+    loads = weight_in_the_hand(tmp_path)
+    shell("so", MODEL, MOTION, "--loads", loads, "--lowpass", 6, "--reserve", 10, "-o", tmp_path)
+    forces = tmp_path / f"{ARM_FLEXION_FILE.stem}_StaticOptimization_force.sto"
+    printed = shell("jr", MODEL, MOTION, "-m", forces, "--lowpass", 6, "-o", tmp_path, code=3)
+    assert "no loads are given here" in printed
+    assert "the same filter" not in printed
+    printed = shell("jr", MODEL, MOTION, "-m", forces, "-l", loads, "-o", tmp_path)
+    assert "filtered at 6 Hz where" in printed
+    assert "note" not in shell("jr", MODEL, MOTION, "-m", forces, "-l", loads, "--lowpass", 6, "-o", tmp_path)
+
+
+def test_frames_beyond_the_forces_end_in_three(tmp_path):
+    shell("so", MODEL, MOTION, "--reserve", 10, "--time", "0:0.5", "-o", tmp_path)
+    forces = tmp_path / f"{ARM_FLEXION_FILE.stem}_StaticOptimization_force.sto"
+    assert "which lasts from 0 to 0.5 s" in shell("jr", MODEL, MOTION, "-m", forces, "-o", tmp_path, code=3)
+    shell("jr", MODEL, MOTION, "-m", forces, "--time", "0:0.5", "-o", tmp_path)
+
+
+def test_frames_beyond_the_loads_end_in_three(tmp_path):
+    loads = weight_in_the_hand(tmp_path, end=0.5)
+    outside = int((arm_flexion().time > 0.51).sum())
+    for command in ("id", "jr"):
+        printed = shell(command, MODEL, MOTION, "--loads", loads, "-o", tmp_path, code=3)
+        assert f"{outside} of {len(arm_flexion())} frames lie outside" in printed
+        assert "from 0 to 0.5 s" in printed
+        assert "--time 0:0.5" in printed
+        shell(command, MODEL, MOTION, "--loads", loads, "--time", "0:0.5", "-o", tmp_path)
+    assert "lie outside" in shell("id", MODEL, MOTION, "--loads", loads, "--like-opensim", "-o", tmp_path / "theirs")
+
+
+def test_fibres_that_are_stretched_too_far_are_told_of(tmp_path):
+    """Tendons at half their length leave the rest of the path to the fibres."""
+    model = arm()
+    short = {m.name: replace(m, tendon_slack_length=0.5 * m.tendon_slack_length) for m in model.muscles}
+    musculo.write_osim(model.replace(forces=tuple(short.get(f.name, f) for f in model.forces)), tmp_path / "short.osim")
+    words = ("so", tmp_path / "short.osim", MOTION, "--reserve", 1, "-o", tmp_path)
+    printed = shell(*words)
+    assert "stretched too far" in printed
+    assert "optimal lengths" in printed
+    assert "--tendon elastic or --no-passive" in printed
+    assert "reserves give more than muscles do" not in printed
+    assert "stretched too far" not in shell(*words, "--no-passive")
+    assert "stretched too far" not in shell("so", MODEL, MOTION, "--reserve", 1, "-o", tmp_path)
+
+
+def test_reserves_that_do_the_work_of_muscles_are_told_of(tmp_path):
+    loads = weight_in_the_hand(tmp_path, force=-2000.0)
+    printed = shell("so", MODEL, MOTION, "--loads", loads, "--reserve", 1000, "-o", tmp_path)
+    assert "reserves give more than muscles do" in printed
+    assert "elbow_flexion (" in printed
+
+
+def test_how_well_markers_fit_is_told(trial, tmp_path):
+    recorded = musculo.read_trc(trial)
+    position = np.array(recorded.position)
+    position[20, 1] += (0.0, 0.0, 0.1)  # out of the plane of the arm: no pose follows it
+    position[30, 0] = np.nan
+    musculo.write_trc(replace(recorded, position=position), tmp_path / "off.trc")
+    lines = (tmp_path / "off.trc").read_text().splitlines()
+    (tmp_path / "off.trc").write_text("\n".join(lines[:-5]) + "\n")
+    printed = shell("ik", MODEL, tmp_path / "off.trc", "-o", tmp_path)
+    assert f"({recorded.names[1]} at {recorded.time[20]:g} s)" in printed
+    assert "1 gaps in 1 markers" in printed
+    assert f"only {len(recorded) - 5} rows" in printed
+    distances = musculo.read_storage(tmp_path / "off_ik_marker_distances.sto")
+    assert distances.names == recorded.names
+    assert distances.column(recorded.names[1]).max() == pytest.approx(0.1, abs=0.01)
+    assert np.isnan(distances.column(recorded.names[0])[30])
+
+
+def test_weights_are_those_of_the_function(motion, tmp_path):
+    model = arm()
+    heavy = "biceps_long"
+    shell("so", MODEL, MOTION, "-o", tmp_path, "--reserve", 1, "--weight", f"{heavy}=9")
+    found = musculo.read_storage(tmp_path / f"{ARM_FLEXION_FILE.stem}_StaticOptimization_activation.sto")
+    effort = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0, weights={heavy: 9.0})
+    plain = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0)
+    np.testing.assert_allclose(found.column(heavy), effort.activation[:, effort.muscles.index(heavy)], atol=1e-6)
+    assert np.abs(plain.activation - effort.activation).max() > 1e-3
+
+
+def test_fibres_at_activations_of_a_file(motion, tmp_path):
+    model = arm()
+    activation = np.linspace(0.1, 0.9, len(motion))[:, None] * np.ones(len(model.muscles))
+    table = musculo.Table(motion.time, model.muscle_names, activation)
+    musculo.write_storage(table, tmp_path / "activation.sto")
+    shell("muscles", MODEL, MOTION, "--activation", tmp_path / "activation.sto", "-o", tmp_path)
+    found = musculo.read_storage(tmp_path / f"{ARM_FLEXION_FILE.stem}_MuscleAnalysis_TendonForce.sto")
+    expected = musculo.muscle_analysis(model, motion.q, motion.u, activation)
+    np.testing.assert_allclose(found.values, expected.tendon_force, atol=1e-6)
+
+
+def test_a_model_without_muscles_has_none_to_analyse(tmp_path):
+    musculo.write_osim(arm().replace(forces=()), tmp_path / "bones.osim")
+    assert "no muscles" in shell("muscles", tmp_path / "bones.osim", MOTION, "-o", tmp_path / "out", code=1)
+    assert not list((tmp_path / "out").glob("*.sto"))
+
+
+def test_misspelt_columns_and_degrees_as_radians_are_told_of(tmp_path):
+    table = arm_flexion()
+    odd = replace(table, names=tuple("elbow_flx" if n == "elbow_flexion" else n for n in table.names))
+    musculo.write_storage(odd, tmp_path / "typo.mot")
+    assert "did you mean the column 'elbow_flx' for 'elbow_flexion'?" in shell(
+        "id", MODEL, tmp_path / "typo.mot", "-o", tmp_path
+    )
+    musculo.write_storage(replace(table.in_degrees(arm()), degrees=False), tmp_path / "degrees.mot")
+    printed = shell("id", MODEL, tmp_path / "degrees.mot", "-o", tmp_path)
+    assert "are they degrees?" in printed
+    assert "degrees.mot says" in printed
+    assert "degrees?" not in shell("id", MODEL, MOTION, "-o", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +290,13 @@ def test_frames_that_cannot_be_served_end_in_three(tmp_path):
         (("id", MODEL, MOTION, "--lowpass", "-3"), "above zero"),
         (("so", MODEL, MOTION, "--tendon", "soft"), "rigid or elastic"),
         (("so", MODEL, MOTION, "--like-opensim", "--reserve", "1"), "--like-opensim"),
+        (("so", MODEL, MOTION, "--weight", "bicep=2"), "bicep"),
         (("jr", MODEL, MOTION, "--joint", "elbo"), "elbo"),
         (("jr", MODEL, MOTION, "--on", "both"), "both"),
+        (("ik", MODEL, "missing.trc", "-w", f"{arm().marker_names[0]}=-3"), "above zero"),
+        (("ik", MODEL, "missing.trc", "-w", "nose=3"), "nose"),
+        (("ik", MODEL, "missing.trc", "--up", "y"), "C3D"),
+        (("scale", MODEL, "-o", "out.osim"), "--factors"),
         (("scale", MODEL, "-o", "out.osim", "--factors", "hand"), "NAME=VALUE"),
         (("scale", MODEL, "-o", "out.osim", "--factors", "hand=0"), "above zero"),
         (("muscles", MODEL, MOTION, "--muscle", "biceps"), "biceps"),
@@ -177,3 +316,86 @@ def test_bad_flags_are_one_sentence(words, said, tmp_path, monkeypatch, capsys):
     assert said in error
     assert error.startswith("error: ")
     assert "Traceback" not in error
+
+
+def test_two_trials_in_one_folder_keep_their_records(trial, tmp_path):
+    other = tmp_path / "walk.2.trc"
+    other.write_bytes(trial.read_bytes())
+    for recording in (trial, other):
+        shell("ik", MODEL, recording, "-o", tmp_path / "two", "--time", "0:0.05")
+    assert sorted(path.name for path in (tmp_path / "two").glob("*.json")) == [
+        "ik_flexion.musculo.json",
+        "ik_walk.2.musculo.json",
+    ]
+    assert "nothing changed" in shell("ik", MODEL, trial, "-o", tmp_path / "two", "--time", "0:0.05")
+
+
+def test_a_record_states_the_options(trial, tmp_path):
+    words = ("--power", 3, "--reserve", 10, "--lowpass", 6, "--time", "0.1:0.2", "--no-passive")
+    shell("so", MODEL, MOTION, "-o", tmp_path, *words)
+    record = json.loads((tmp_path / f"so_{ARM_FLEXION_FILE.stem}.musculo.json").read_text())
+    assert record["analyses"] == ["StaticOptimization"]
+    stated = record["stated"]
+    assert stated["lowpass_cutoff_frequency_for_coordinates"] == "6"
+    assert stated["StaticOptimization.activation_exponent"] == "3"
+    assert stated["StaticOptimization.reserve"] == "10"
+    assert stated["StaticOptimization.passive"] == "no"
+    assert (stated["initial_time"], stated["final_time"]) == ("0.1 s", "0.2 s")
+    assert "StaticOptimization.tendon" not in stated
+    first, *others = arm().marker_names
+    shell("ik", MODEL, trial, "-o", tmp_path, "-w", f"{first}=3", "--time", "0.1:")
+    stated = json.loads((tmp_path / "ik_flexion.musculo.json").read_text())["stated"]
+    assert stated["tasks"] == ", ".join([f"{first}=3", *(f"{name}=1" for name in others)])
+    assert stated["time_range"] == "0.1 to end s"
+
+
+def test_a_failed_command_leaves_no_folder(trial, tmp_path):
+    for words in (
+        ("ik", MODEL, trial, "-w", "nose=3"),
+        ("ik", MODEL, trial, "--time", "50:90"),
+        ("id", MODEL, tmp_path / "missing.mot"),
+    ):
+        shell(*words, "-o", tmp_path / "out", code=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_span_outside_the_recording_is_refused(trial, tmp_path, capsys):
+    for words in (("ik", MODEL, trial), ("id", MODEL, MOTION), ("so", MODEL, MOTION)):
+        printed = shell(*words, "--time", "50:90", "-o", tmp_path, code=1)
+        assert "50 to 90 s lies outside" in printed + capsys.readouterr().err
+    printed = shell("scale", MODEL, "-o", tmp_path / "x.osim", "--static", trial, "--time", "50:90", code=1)
+    assert "50 to 90 s lies outside" in printed + capsys.readouterr().err
+
+
+def test_what_is_said_of_scaling(tmp_path):
+    body = arm().body_names[-1]
+    out = tmp_path / "scaled.osim"
+    printed = shell("scale", MODEL, "-o", out, "--factors", f"{body}=9")
+    assert "markers are not placed: no static trial was given" in printed
+    assert f"beyond 0.2 to 5, as of a wrong unit or marker: {body} (9, 9, 9)" in printed
+    before = out.read_bytes()
+    with pytest.raises(InvalidInput, match="is the model itself"):
+        shell("scale", out, "-o", out, "--factors", f"{body}=2")
+    assert out.read_bytes() == before
+    shell("scale", out, "-o", out, "--factors", f"{body}=2", "--force")
+    assert out.read_bytes() != before
+
+
+@pytest.mark.parametrize("up", ["", "y"])
+def test_the_upward_axis_of_a_c3d_file_can_be_stated(up, tmp_path, monkeypatch):
+    """A file that does not say which axis is up gets a note with what was taken, or the flag."""
+    asked = []
+
+    def read(path, up=None):
+        asked.append(up)
+        notes = () if up else ("the file does not say which axis is up; z was taken",)
+        model, table = arm(), arm_flexion()
+        at = musculo.kinematics(model, table.coordinates(model)).markers(model.marker_names)
+        return SimpleNamespace(markers=musculo.Markers(table.time, model.marker_names, at, notes=notes))
+
+    monkeypatch.setattr("musculo.io.markers.read_c3d", read)
+    (tmp_path / "walk.c3d").write_bytes(b"")
+    more = ("--up", up) if up else ()
+    printed = shell("ik", MODEL, tmp_path / "walk.c3d", "-o", tmp_path, "--time", "0:0.05", *more)
+    assert asked == [up or None]
+    assert ("z was taken" in printed) == (not up)

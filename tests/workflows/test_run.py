@@ -90,3 +90,49 @@ def test_what_is_not_solved_ends_in_three(shell, tmp_path):
     assert "<Probe> is not known" in told.err
     assert (folder / "results" / "arm_K_q.sto").exists()
     assert shell("run", folder / "odd.xml", "--no-compare").status == 3  # remembered, too
+
+
+REACTION = '<JointReaction name="JR"><forces_file>results/arm_SO_force.sto</forces_file></JointReaction>'
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_setup_waits_for_the_one_that_writes_what_it_reads(shell, tmp_path, jobs):
+    folder = arm_folder(
+        tmp_path, so=tool_setups.analyze('<StaticOptimization name="SO"/>'), jr=tool_setups.analyze(REACTION)
+    )
+    told = shell("run", folder / "so.xml", folder / "jr.xml", "--jobs", jobs, "--no-compare")
+    assert (told.status, told.err) == (0, "")
+    assert (folder / "results" / "arm_JR_ReactionLoads.sto").exists()
+    # an old file does not stand in for one that could not be made
+    (folder / "so.xml").write_text((folder / "so.xml").read_text().replace("motion.mot", "lost.mot"))
+    told = shell("run", folder / "so.xml", folder / "jr.xml", "--jobs", jobs, "--no-compare")
+    assert told.status == 1
+    assert "jr.xml: not run, since it reads what" in told.err
+
+
+def test_a_span_outside_the_recording_is_a_trouble(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics("<time_range>30 80</time_range>"))
+    told = shell("run", folder / "id.xml", "--no-compare")
+    assert told.status == 3
+    assert "30 to 80 s lies outside" in told.err
+    assert (folder / "results" / "id.sto").exists()
+
+
+def test_a_missing_file_is_named_with_setup_and_property(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    (folder / "arm.osim").unlink()
+    told = shell("run", folder / "id.xml")
+    assert told.status == 1
+    assert f"{folder / 'id.xml'}: there is no file {folder / 'arm.osim'}, which <model_file> names" in told.err
+    assert not (folder / "results").exists()
+
+
+def test_a_value_that_is_missing_is_named_with_file_and_coordinate(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    lines = (folder / "motion.mot").read_text().splitlines()
+    lines[-1] = "\t".join([*lines[-1].split()[:-1], "nan"])
+    (folder / "motion.mot").write_text("\n".join(lines) + "\n")
+    told = shell("run", folder / "id.xml")
+    assert told.status == 1
+    assert f"{folder / 'motion.mot'}: column 'elbow_flexion' has 1 rows without" in told.err
+    assert "np.float64" not in told.err

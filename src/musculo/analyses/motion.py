@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,6 +14,7 @@ from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
+from musculo.results.angles import rotational_coordinates
 from musculo.results.table import Table
 from musculo.signals.natural import NaturalSpline
 
@@ -96,6 +98,7 @@ def motion_of(
         raise InvalidInput(
             f"{table.source or 'the table of coordinates'} has {len(table)} frames; rates need {_FEWEST} or more"
         )
+    table.check_finite(k for c in model.coordinates if (k := table.find(c.name)) is not None)
     values = table.coordinates(model, missing="zero" if like == "opensim analyze" else "default")
     spline = NaturalSpline(table.time, values)
     q, qdot, qddot = (spline(table.time, order) for order in range(3))
@@ -136,10 +139,38 @@ def motion_of_states(model: Model, table: Table) -> Motion:
 def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     free = set(model.independent_coordinate_names)
     absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
+    notes = _degrees_in_radians(model, table)
     if not absent:
-        return ()
+        return notes
     how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
-    return (f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}",)
+    # columns of muscles and other states are no misspelt coordinates: only near ones are named
+    used = {table.find(name) for name in model.coordinate_names}
+    unused = {name.lower(): name for k, name in enumerate(table.names) if k not in used}
+    near = {name: difflib.get_close_matches(name.lower(), unused, n=1, cutoff=0.75) for name in absent}
+    guesses = [f"{unused[found[0]]!r} for {name!r}" for name, found in near.items() if found]
+    hint = f"; did you mean the column {', '.join(guesses)}?" if guesses else ""
+    return (*notes, f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}{hint}")
+
+
+def _degrees_in_radians(model: Model, table: Table) -> tuple[str, ...]:
+    """Angles in radians that are beyond two turns where the coordinate has less than one are likely degrees."""
+    if table.degrees:
+        return ()
+    turning = rotational_coordinates(model)
+    odd = []
+    for c in model.coordinates:
+        column = table.find(c.name)
+        if column is None or c.name not in turning or max(map(abs, c.range)) > 2.0 * np.pi + 1e-6:
+            continue
+        most = float(np.nan_to_num(np.abs(table.values[:, column])).max(initial=0.0))
+        if most > 4.0 * np.pi:
+            odd.append(f"{c.name} reaches {most:.4g} rad")
+    if not odd:
+        return ()
+    return (
+        f"{table.source or 'the table'} says that its angles are in radians, but {', '.join(odd)}: are they degrees? "
+        "Then write inDegrees=yes into its header",
+    )
 
 
 def _speed_columns(model: Model) -> list[int]:

@@ -58,8 +58,10 @@ class StaticOptimum:
     coordinates: tuple[str, ...]  # the independent speeds: one equation each
     activation: FloatArray = field(repr=False)  # (frames, muscles)
     force: FloatArray = field(repr=False)  # (frames, muscles) along the tendon, passive part included [N]
+    passive_force: FloatArray = field(repr=False)  # (frames, muscles) the part of `force` at no activation [N]
     control: FloatArray = field(repr=False)  # (frames, actuators), 1 is the optimal force
     reserve: FloatArray = field(repr=False)  # (frames, coordinates) what all actuators give together [N m, N]
+    muscle_moment: FloatArray = field(repr=False)  # (frames, coordinates) what all muscles give together [N m, N]
     balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
     objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
     status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
@@ -112,8 +114,10 @@ class StaticOptimum:
         parts = {
             "activation": labelled("activation", self.activation, muscles, "1"),
             "force": labelled("force", self.force, muscles, "N"),
+            "passive_force": labelled("passive_force", self.passive_force, muscles, "N"),
             "control": labelled("control", self.control, actuators, "1"),
             "reserve": labelled("reserve", self.reserve, speeds),
+            "muscle_moment": labelled("muscle_moment", self.muscle_moment, speeds),
             "balance_residual": labelled("balance_residual", self.balance_residual, speeds),
             "objective": labelled("objective", self.objective, rows, "1"),
             "status": labelled("status", self.status, rows),
@@ -211,7 +215,8 @@ def static_optimisation(
     control = x[:, used.sum() :]
     force = muscles.force(activation)
     reserve = np.einsum("fza,fa->fz", columns, control)
-    residual = need - np.einsum("fmz,fm->fz", muscles.arms, force) - reserve
+    pulled = np.einsum("fmz,fm->fz", muscles.arms, force)
+    residual = need - pulled - reserve
     objective = np.abs(x) ** p @ w[take]
     options = {
         "power": p,
@@ -232,8 +237,10 @@ def static_optimisation(
         coordinates=e.speed_names,
         activation=cut(activation),
         force=cut(force),
+        passive_force=cut(muscles.force(np.zeros_like(activation))),
         control=cut(control),
         reserve=cut(reserve),
+        muscle_moment=cut(pulled),
         balance_residual=cut(residual),
         objective=cut(objective),
         status=cut(status),

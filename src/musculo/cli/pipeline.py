@@ -55,6 +55,9 @@ def ik(
         Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="Of a marker; 0 leaves it out.")
     ] = None,
     time: Time = "",
+    up: Annotated[
+        str, typer.Option("--up", metavar="x|y|z", help="The laboratory's upward axis, where a C3D file does not say.")
+    ] = "",
     places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
     output: Folder = RESULTS,
     opensim: Opensim = False,
@@ -67,7 +70,7 @@ def ik(
     """Inverse kinematics: the motion that is nearest to recorded markers."""
     from musculo.cli.setups import inverse_kinematics_setup
 
-    setup = inverse_kinematics_setup(model, markers, tasks, weight or [], time, places)
+    setup = inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, up)
     _run(setup, output, opensim, report, force, jobs, quiet, as_json)
 
 
@@ -109,6 +112,10 @@ def so(
         typer.Option("--reserve", metavar="N", help="A reserve of this strength at every coordinate [N m, N]."),
     ] = None,
     power: Annotated[float, typer.Option("--power", metavar="P", help="Of the activations in the sum.")] = 2.0,
+    weight: Annotated[
+        Names | None,
+        typer.Option("--weight", "-w", metavar="NAME=W", help="Of a muscle, actuator or reserve in the sum; else 1."),
+    ] = None,
     strength: Annotated[
         bool, typer.Option("--physiology/--no-physiology", help="Force depends on length and speed, or does not.")
     ] = True,
@@ -129,7 +136,7 @@ def so(
     """Static optimisation: the muscles that do a motion with the least effort."""
     from musculo.cli.setups import analyze_setup, least_effort
 
-    analysis = least_effort(power, strength, passive, tendon, reserve, opensim)
+    analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
     setup = analyze_setup("so", analysis, model, motion, loads, lowpass, time, forces or [], replace)
     _run(setup, output, opensim, report, force, jobs, quiet, as_json)
 
@@ -177,6 +184,10 @@ def muscles(
         Names | None,
         typer.Option("--coordinate", metavar="COORDINATE", help="Of moment arms. Repeat it; all coordinates."),
     ] = None,
+    activation: Annotated[
+        Path | None,
+        typer.Option("--activation", "-a", metavar="FILE.sto", help="Of `musculo so`; else the model's defaults."),
+    ] = None,
     time: Time = "",
     output: Folder = RESULTS,
     opensim: Opensim = False,
@@ -188,7 +199,7 @@ def muscles(
     """Muscle analysis: lengths, speeds, moment arms, fibre states and powers along a motion."""
     from musculo.cli.setups import analyze_setup, muscle_files
 
-    analysis = muscle_files(muscle or [], coordinate or [])
+    analysis = muscle_files(muscle or [], coordinate or [], activation)
     setup = analyze_setup("muscles", analysis, model, motion, None, lowpass, time)
     _run(setup, output, opensim, False, force, jobs, quiet, as_json)
 
@@ -226,7 +237,7 @@ def scale(
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
     from musculo.cli.setups import scale_setup
 
-    made = scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass)
+    made = scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force)
     _run(made, output.parent, opensim, False, force, jobs, quiet, as_json)
 
 

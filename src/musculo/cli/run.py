@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from musculo.cli.report import make_report
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup
+from musculo.tools.order import Waits, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
@@ -72,17 +73,51 @@ def _called(setup: Path | Setup) -> str:
 
 
 def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool) -> Iterator[Outcome]:
+    """What came of every set-up, in the order of the call; one that reads what another writes comes after it."""
+    waits = waits_of(setups, options.output)
     if jobs == 1:
-        for setup in setups:
+        done: dict[int, Outcome] = {}
+        for k, setup in enumerate(setups):
             with _bar(Path(_name(setup)).name, show) as progress:
-                outcome = _one(setup, options, progress)
-            yield outcome
+                done[k] = _lost(k, waits[k], setups, done) or _one(setup, options, progress)
+            yield done[k]
         return
     share = max((os.cpu_count() or 1) // jobs, 1)
     options = options._replace(threads=options.threads or share)
     # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_one, setups, [options] * len(setups))
+        yield from _scheduled(setups, options, waits, pool)
+
+
+def _scheduled(
+    setups: Sequence[Path | Setup], options: Options, waits: Sequence[Waits], pool: Executor
+) -> Iterator[Outcome]:
+    """Start each set-up when those that it waits for have ended."""
+    done: dict[int, Outcome] = {}
+    running: dict[Future[Outcome], int] = {}
+    left = list(range(len(setups)))
+    told = 0
+    while told < len(setups):
+        # in the order of the call, so that one that is lost is known to those after it
+        for k in [k for k in left if waits[k].after <= done.keys()]:
+            left.remove(k)
+            lost = _lost(k, waits[k], setups, done)
+            if lost:
+                done[k] = lost
+            else:
+                running[pool.submit(_one, setups[k], options)] = k
+        while told in done:
+            yield done[told]
+            told += 1
+        if running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done[running.pop(future)] = future.result()
+
+
+def _lost(k: int, waits: Waits, setups: Sequence[Path | Setup], done: Mapping[int, Outcome]) -> str:
+    """Why a set-up cannot run: files that it reads were to be written by one that failed; else nothing."""
+    failed = [_name(setups[i]) for i in sorted(waits.needs) if isinstance(done[i], str)]
+    return f"{_name(setups[k])}: not run, since it reads what {failed[0]} writes, which failed" if failed else ""
 
 
 def _name(setup: Path | Setup) -> str:

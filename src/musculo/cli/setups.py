@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     AnalyzeSetup,
@@ -25,6 +25,9 @@ from musculo.io.setup import (
 from musculo.io.setup.analyses import Analysis
 from musculo.io.setup.kinematics import Task
 from musculo.io.setup.scale import GenericModel, MarkerPlacer
+from musculo.tools.analyze import MusclesAtActivations
+from musculo.tools.inverse_kinematics import LaboratoryKinematics
+from musculo.tools.joint_reaction import LoadsOfGivenForces
 from musculo.tools.static_optimisation import LeastEffort
 
 Span = tuple[float, float]
@@ -68,18 +71,25 @@ def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
 
 
 def inverse_kinematics_setup(
-    model: Path, markers: Path, tasks: Path | None, weights: Sequence[str], time: str, places: bool
+    model: Path, markers: Path, tasks: Path | None, weights: Sequence[str], time: str, places: bool, up: str = ""
 ) -> InverseKinematicsSetup:
     """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
+    if up and markers.suffix.lower() != ".c3d":
+        raise InvalidInput(f"--up {up} is for C3D files; y is up in {markers.name}, as OpenSim takes it")
     listed: Sequence[Task] = read_tasks(tasks) if tasks is not None else ()
+    known = read_osim(model).marker_names if weights else ()
     if weights and tasks is None:
         # markers that no task names would not be followed
-        listed = [MarkerTask(name, weight=1.0) for name in read_osim(model).marker_names]
+        listed = [MarkerTask(name, weight=1.0) for name in known]
     given = {task.name: task for task in listed}
     for name, text in pairs_of("--weight", weights):
         (weight,) = numbers_of(f"--weight {name}=", text, 1)
+        if weight < 0.0:
+            raise InvalidInput(f"--weight {name}={text}: give a number above zero, or 0 to leave the marker out")
+        if name not in known and name not in given:
+            raise UnknownName("marker", name, known, str(model))
         given[name] = replace(given.get(name, MarkerTask(name)), weight=weight, apply=weight > 0.0)
-    return InverseKinematicsSetup(
+    return LaboratoryKinematics(
         _name(markers),
         model_file=model,
         marker_file=markers,
@@ -87,7 +97,8 @@ def inverse_kinematics_setup(
         tasks=tuple(given.values()),
         output_motion_file=Path(f"{_name(markers)}_ik.mot"),
         report_marker_locations=places,
-        source="ik",
+        source=f"ik_{_name(markers)}",
+        up=up or None,
     )
 
 
@@ -104,7 +115,7 @@ def inverse_dynamics_setup(
         time_range=span_of(time),
         forces_to_exclude=("Muscles",),
         output_gen_force_file=f"{_name(motion)}_id.sto",
-        source="id",
+        source=f"id_{_name(motion)}",
     )
 
 
@@ -133,13 +144,13 @@ def analyze_setup(
         replace_force_set=replace_forces,
         solve_for_equilibrium_for_auxiliary_states=True,
         analyses=(analysis,),
-        source=command,
+        source=f"{command}_{_name(motion)}",
     )
 
 
 def joint_reaction(forces: Path | None, joints: Sequence[str], on: str, frame: str) -> JointReactionAnalysis:
-    """Loads of joints, with the muscle forces of a file."""
-    return JointReactionAnalysis(
+    """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
+    return LoadsOfGivenForces(
         name="JointReaction",
         forces_file=forces,
         joint_names=tuple(joints) or ("ALL",),
@@ -148,25 +159,32 @@ def joint_reaction(forces: Path | None, joints: Sequence[str], on: str, frame: s
     )
 
 
-def muscle_files(muscles: Sequence[str], coordinates: Sequence[str]) -> MuscleAnalysis:
-    """Series of muscles."""
-    return MuscleAnalysis(
+def muscle_files(muscles: Sequence[str], coordinates: Sequence[str], activation: Path | None) -> MuscleAnalysis:
+    """Series of muscles, at the activations of a file."""
+    return MusclesAtActivations(
         name="MuscleAnalysis",
         muscle_list=tuple(muscles) or ("all",),
         moment_arm_coordinate_list=tuple(coordinates) or ("all",),
+        activation_file=activation,
     )
 
 
 def least_effort(
-    power: float, physiology: bool, passive: bool | None, tendon: str, reserve: float | None, opensim: bool
+    power: float,
+    physiology: bool,
+    passive: bool | None,
+    tendon: str,
+    reserve: float | None,
+    weights: Sequence[str],
+    opensim: bool,
 ) -> StaticOptimizationAnalysis:
     """Activations of least effort."""
     if tendon not in ("rigid", "elastic"):
         raise InvalidInput(f"--tendon {tendon}: it is rigid or elastic")
-    if opensim and (passive is not None or tendon != "rigid" or reserve is not None):
+    if opensim and (passive is not None or tendon != "rigid" or reserve is not None or weights):
         raise InvalidInput(
-            "--like-opensim knows no --passive, --tendon or --reserve: OpenSim's tendons are rigid, its fibres resist "
-            "nothing, and its reserves come in force sets (--forces)"
+            "--like-opensim knows no --passive, --tendon, --reserve or --weight: OpenSim's tendons are rigid, its "
+            "fibres resist nothing, its reserves come in force sets (--forces), and all muscles weigh the same"
         )
     if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
         raise InvalidInput(f"--reserve {reserve:g}: give a strength above zero [N m]")
@@ -177,6 +195,7 @@ def least_effort(
         passive=passive,
         tendon=tendon,
         reserve=reserve,
+        weights=tuple((name, numbers_of(f"--weight {name}=", w, 1)[0]) for name, w in pairs_of("--weight", weights)),
     )
 
 
@@ -191,8 +210,16 @@ def scale_setup(
     markers: Path | None,
     time: str,
     keep_mass: bool,
+    overwrite: bool,
 ) -> ScaleSetup:
     """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
+    if not overwrite and output.exists() and model.exists() and output.samefile(model):
+        raise InvalidInput(f"--output {output} is the model itself; give another file, or --force to write over it")
+    if setup is None and static is None and mass is None and markers is None and not factors:
+        raise InvalidInput(
+            "nothing says how to scale; give --factors BODY=X,Y,Z, --setup with measurements, --static with a trial "
+            "that places the markers, or --mass"
+        )
     known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
     if not isinstance(known, ScaleSetup):
         raise InvalidInput(f"{setup} is no set-up of the ScaleTool; give one, or --factors")
@@ -220,7 +247,7 @@ def scale_setup(
         generic_model=GenericModel(model, markers or generic.marker_set_file),
         scaler=replace(scaler, output_model_file=None if placer.apply else output),
         placer=placer,
-        source="scale",
+        source=f"scale_{output.stem}",
     )
 
 

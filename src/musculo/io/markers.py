@@ -16,18 +16,22 @@ from musculo.results.markers import Markers
 _KIND = "a marker file (.trc, .c3d or .sto)"
 
 
-def read_markers(path: PathLike) -> Markers:
+def read_markers(path: PathLike, up: str | None = None) -> Markers:
     """Markers of a .trc, .c3d or .sto file, by its ending.
 
     A .sto holds vectors (`DataType=Vec3`), or three numbers a marker in columns that end in x, y, z; it is in metres
     unless its header states `Units`.
+
+    Args:
+        path: the file.
+        up: the laboratory's upward axis in a .c3d, as in `read_c3d`; other files have y up.
     """
     where = checked_path(path, _KIND)
     suffix = Path(where).suffix.lower()
     if suffix == ".trc":
         return read_trc(path)
     if suffix == ".c3d":
-        return read_c3d(path).markers
+        return read_c3d(path, up).markers
     if suffix in (".sto", ".mot"):
         return _from_table(path, where)
     raise InvalidFile(f"{where}: {suffix or 'no'} ending; give {_KIND}")

@@ -291,7 +291,7 @@ def _in_order(data: np.ndarray, lines: list[int], where: str, notes: list[str]) 
     if (steps < 0.0).any():
         at = int(np.argmax(steps < 0.0)) + 1
         raise InvalidFile(
-            f"{where}:{lines[at]}: time goes back from {time[at - 1]!r} to {time[at]!r} s; sort the rows, or split the "
+            f"{where}:{lines[at]}: time goes back from {time[at - 1]} to {time[at]} s; sort the rows, or split the "
             "trials into files"
         )
     repeated = np.append(steps == 0.0, False)

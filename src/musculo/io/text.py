@@ -29,16 +29,18 @@ def read_bytes(path: PathLike, kind: str) -> bytes:
     """The content of a file; `kind` says what it should be, for instance "a .trc file"."""
     where = checked_path(path, kind)
     file = Path(where)
-    if file.is_dir():
-        raise InvalidFile(f"{where} is a folder, not a file; give the path of {kind} inside it")
     try:
+        if file.is_dir():
+            raise InvalidFile(f"{where} is a folder, not a file; give the path of {kind} inside it")
         content = file.read_bytes()
     except FileNotFoundError:
         near = sorted(p.name for p in file.parent.glob(f"*{file.suffix}"))[:8] if file.parent.is_dir() else []
         known = f"; in that folder: {', '.join(near)}" if near else ""
         raise InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})") from None
     except OSError as error:
-        raise InvalidFile(f"{where} cannot be read ({error.strerror}); check its permissions") from None
+        raise InvalidFile(
+            f"{where:.300} cannot be read ({error.strerror}); check the path and its permissions"
+        ) from None
     if not content.strip():
         raise InvalidFile(f"{where}:1: the file is empty; it should be {kind}")
     return content

@@ -72,6 +72,9 @@ def read_trc(path: PathLike) -> Markers:
     if count is not None and count != len(head.names):
         notes.append(f"NumMarkers is {count:g}, but {len(head.names)} markers are named; all named ones were read")
     time, values, lines_of_rows = _rows(lines, head, where, notes)
+    frames = _number_of(head, "NumFrames")
+    if frames is not None and len(time) < frames:
+        notes.append(f"NumFrames is {frames:g}, but there are only {len(time)} rows; is the file cut off?")
     _check_time(time, lines_of_rows, where)
     names = _once(head.names, notes)
     position = values.reshape(len(time), len(names), 3) * scale
@@ -196,7 +199,7 @@ def _check_time(time: np.ndarray, lines: list[int], where: str) -> None:
     if (np.diff(time) <= 0.0).any():
         at = int(np.argmax(np.diff(time) <= 0.0)) + 1
         raise InvalidFile(
-            f"{where}:{lines[at]}: time does not increase from {time[at - 1]!r} to {time[at]!r} s; sort the rows, drop "
+            f"{where}:{lines[at]}: time does not increase from {time[at - 1]} to {time[at]} s; sort the rows, drop "
             "repeated ones, or split the trials"
         )
 

@@ -196,6 +196,16 @@ class Table:
         """Where values are missing or not finite, column by column."""
         return find_gaps(self.time, ~np.isfinite(self.values), self.names)
 
+    def check_finite(self, columns: Iterable[int]) -> None:
+        """Refuse the first of some columns that has missing values, by its name."""
+        for k in columns:
+            bad = ~np.isfinite(self.values[:, k])
+            if bad.any():
+                raise InvalidInput(
+                    f"{self._where}: column {self.names[k]!r} has {int(bad.sum())} rows without a finite number, the "
+                    f"first at {self.time[bad.argmax()]:g} s; fill the gaps (table.fill), or leave those rows out"
+                )
+
     def fill(self, longest: int) -> Table:
         """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
         values = fill_gaps(self.time, self.values, longest)
@@ -205,6 +215,7 @@ class Table:
 
     def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth") -> Table:
         """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""
+        self.check_finite(range(len(self.names)))
         filtered = lowpass(self.time, self.values, cutoff, order, method)
         how = "as OpenSim does" if method == "opensim" else f"butterworth, order {order}"
         at = f"{float(np.asarray(cutoff)):g} Hz" if np.ndim(cutoff) == 0 else "a cutoff for each column"

@@ -56,7 +56,7 @@ def check_increasing(time: FloatArray) -> None:
     if len(time) > 1 and not (np.diff(time) > 0.0).all():
         at = int(np.argmax(np.diff(time) <= 0.0))
         raise InvalidInput(
-            f"time does not increase from frame {at} ({time[at]!r} s) to {at + 1} ({time[at + 1]!r} s); "
+            f"time does not increase from frame {at} ({time[at]} s) to {at + 1} ({time[at + 1]} s); "
             "sort the frames, drop repeated ones, or split the trials"
         )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.compile.frames import FloatArray
-from musculo.errors import UnknownName, Unsupported
+from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.io.setup import (
     ActuationAnalysis,
     Analysis,
@@ -24,13 +26,25 @@ from musculo.io.setup import (
     StaticOptimizationAnalysis,
 )
 from musculo.results.angles import angle_columns
+from musculo.results.table import Table
 from musculo.tools.body_motion import body_files, point_files
 from musculo.tools.descriptions import MUSCLES, UNITS
 from musculo.tools.forces import actuation, force_reporter
 from musculo.tools.joint_reaction import joint_reaction
+from musculo.tools.state import default_activation
 from musculo.tools.static_optimisation import static_optimization
 from musculo.tools.study import Study, study_of
 from musculo.tools.work import Work, largest
+
+
+@dataclass(frozen=True)
+class MusclesAtActivations(MuscleAnalysis):
+    """Muscle analysis at the activations of a file, by names of muscles, which no set-up file of OpenSim can name.
+
+    Without a file it is at the model's default activations.
+    """
+
+    activation_file: Path | None = None
 
 
 def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
@@ -89,6 +103,12 @@ def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
 def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     """Lengths, states, forces, powers, moment arms and moments of muscles."""
     model, work = study.model, study.work
+    if isinstance(analysis, MusclesAtActivations):
+        if not model.muscles:
+            raise InvalidInput(f"the model {model.name!r} has no muscles, so there is nothing to analyse")
+        if analysis.activation_file is not None:
+            table = work.table(analysis.activation_file, "activation_file")
+            study = replace(study, activation=_activations(study, table))
     muscles = _chosen("muscle", analysis.muscle_list, model.muscle_names)
     coordinates: tuple[str, ...] = ()
     if analysis.compute_moments:
@@ -109,6 +129,31 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     )
     for what, table in found.tables(study.time, muscles).items():
         work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
+
+
+def _activations(study: Study, table: Table) -> FloatArray:
+    """(frames, muscles): columns by name or by state, between rows by lines; the default where there is none."""
+    names = study.model.muscle_names
+    found = [
+        table.find(name) if table.find(name) is not None else table.find(f"/forceset/{name}/activation")
+        for name in names
+    ]
+    missing = [name for name, k in zip(names, found, strict=True) if k is None]
+    if len(missing) == len(names):
+        raise InvalidInput(f"{table.source} has no column of a muscle; its columns: {', '.join(table.names[:12])}")
+    if missing:
+        study.work.trouble(f"{table.source} has no activation of {', '.join(missing)}: taken at default")
+    if study.time[0] < table.time[0] - 1e-6 or study.time[-1] > table.time[-1] + 1e-6:
+        study.work.trouble(
+            f"{table.source} lasts from {table.time[0]:g} to {table.time[-1]:g} s; frames outside have the activations "
+            "of its ends (--time)"
+        )
+    default = default_activation(study.model)
+    columns = [
+        np.full(len(study.time), default[m]) if k is None else np.interp(study.time, table.time, table.values[:, k])
+        for m, k in enumerate(found)
+    ]
+    return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
 
 
 def _chosen(kind: str, wanted: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, spring_forces
-from musculo.tools.work import Work, largest, loads_at
+from musculo.tools.work import Work, largest, loads_at, say_span
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
@@ -34,8 +34,10 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes
+    work.check_span(setup.time_range, table.time, table.source)
     rows = opensim_rows(whole.time, *setup.time_range)
     motion = whole.rows(rows)
+    say_span(loads, motion.time, work)
     external = loads_at(loads, model, motion.time)
     work.report("inverse dynamics", 0.4)
     tau = _forces(model, motion, external, work)

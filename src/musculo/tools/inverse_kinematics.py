@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,21 @@ from musculo.tools.descriptions import UNITS
 from musculo.tools.work import Work, listed_frames
 
 
+@dataclass(frozen=True)
+class LaboratoryKinematics(InverseKinematicsSetup):
+    """Inverse kinematics of a C3D file whose upward axis is stated, which no set-up file of OpenSim does."""
+
+    up: str | None = None
+
+
 def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     """Solve every frame and write OpenSim's files.
 
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
-    model, markers = work.model(setup.model_file), work.markers(setup.marker_file)
+    up = setup.up if isinstance(setup, LaboratoryKinematics) else None
+    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, up=up)
+    work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
     markers = _between(markers, setup.time_range)
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
@@ -33,11 +43,15 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
     say_status(found, work)
+    _say_fit(found, weights, work)
     work.report("writing", 0.9)
     if setup.output_motion_file is not None:
         write_motion(work, setup.output_motion_file, model, found.time, found.q)
     if setup.report_errors:
         _errors(setup, work, found, weights)
+        if work.exact:
+            name, title = f"{setup.name}_ik_marker_distances.sto", "Distances of Markers from IK"
+            work.write(name, title, found.time, found.marker_names, found.marker_errors)
     if setup.report_marker_locations:
         names = [name for name in markers.names if name in weights]
         columns = [f"{name}_{axis}" for name in names for axis in ("tx", "ty", "tz")]
@@ -74,6 +88,20 @@ def say_status(found: InverseKinematics, work: Work) -> None:
         frames = np.flatnonzero(found.status == status).tolist()
         if frames:
             work.trouble(f"inverse kinematics: {len(frames)} frames {what}, at {listed_frames(frames, found.time)}")
+
+
+def _say_fit(found: InverseKinematics, weights: Mapping[str, float], work: Work) -> None:
+    """How far the markers that were followed are from where they were recorded."""
+    columns = [k for k, name in enumerate(found.marker_names) if name in weights]
+    distance = found.marker_errors[:, columns]
+    seen = np.isfinite(distance)
+    if not seen.any():
+        return
+    frame, k = np.unravel_index(int(np.nanargmax(distance)), distance.shape)
+    work.note(
+        f"markers: RMS error {1e3 * np.sqrt(np.mean(distance[seen] ** 2)):.3g} mm over {len(found)} frames, the "
+        f"largest {1e3 * distance[frame, k]:.3g} mm ({found.marker_names[columns[int(k)]]} at {found.time[frame]:g} s)"
+    )
 
 
 def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics, weights: Mapping[str, float]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 
 from musculo.analyses.actuators import actuators_of
@@ -12,9 +15,19 @@ from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
+from musculo.tools.record import lowpass_of
 from musculo.tools.state import accelerations
 from musculo.tools.study import Study
 from musculo.tools.work import largest
+
+
+@dataclass(frozen=True)
+class LoadsOfGivenForces(JointReactionAnalysis):
+    """Joint reactions in which nothing pulls but what the file of forces gives, which no set-up of OpenSim can ask for.
+
+    It counts where the exact method is used. Without a file the loads are those of a model that is driven by moments
+    at its joints.
+    """
 
 
 def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
@@ -71,26 +84,66 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
     """Forces of all muscles and actuators, from the file by name, or from the states of muscles."""
     model, work = study.model, study.work
     actuators = [*model.muscle_names, *(motor.name for motor in actuators_of(model))]
+    only_given = work.exact and isinstance(analysis, LoadsOfGivenForces)
+    idle = {name: np.zeros(len(study.time)) for name in actuators}
     if analysis.forces_file is None:
+        if only_given:
+            return idle
         work.note(
             f"{analysis.name}: no forces_file: muscles at their states and idle actuators, which may not fit the motion"
         )
         return _states(study)
     table = work.table(analysis.forces_file, "forces_file")
+    _say_origin(study, analysis.name, analysis.forces_file, table)
     missing = [name for name in actuators if name not in table.names]
-    if missing:
+    if missing and only_given:
+        work.trouble(
+            f"{analysis.name}: {analysis.forces_file} has no column for {', '.join(missing[:6])}"
+            f"{' and more' if len(missing) > 6 else ''}; they give nothing here"
+        )
+        actuators = [name for name in actuators if name in table.names]
+    elif missing:
         work.trouble(
             f"{analysis.name}: {analysis.forces_file} has no column for {', '.join(missing[:6])}; OpenSim then ignores "
             "the file, and so does this: loads are those of muscles at their states"
         )
         return _states(study)
     places = [table.names.index(name) for name in actuators]
-    if max(places, default=0) >= len(actuators):
+    if max(places, default=0) >= len(actuators) and not only_given:
         work.note(
             f"{analysis.name}: forces are looked up by name; OpenSim looks only at the first {len(actuators)} columns "
             f"of {analysis.forces_file} and reads other memory for the rest"
         )
-    return {name: _linear(table, place, study.time) for name, place in zip(actuators, places, strict=True)}
+    return idle | {name: _linear(table, place, study.time) for name, place in zip(actuators, places, strict=True)}
+
+
+def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
+    """Whether the forces were found with loads, or with a filter, that are not those of this run."""
+    ends = ("_Fx", "_Fy", "_Fz", "_Tx", "_Ty", "_Tz")  # as `force_columns` writes external forces
+    bodies = tuple(f"{body}_" for body in study.model.body_names)
+    external = [
+        n for k, n in enumerate(table.names) if n.endswith(ends) and n.startswith(bodies) and table.values[:, k].any()
+    ]
+    if external and study.external is None:
+        which = ", ".join(dict.fromkeys(column[:-3] for column in external))
+        study.work.trouble(
+            f"{name}: {file} holds forces that were found with external loads ({which}), and no loads are given here: "
+            "the loads of joints lack them; give the same loads (--loads, or external_loads_file)"
+        )
+    first, last = float(table.time[0]), float(table.time[-1])
+    outside = int(((study.time < first - 1e-6) | (study.time > last + 1e-6)).sum())
+    if outside and study.work.exact:
+        study.work.trouble(
+            f"{name}: {outside} of {len(study.time)} frames lie outside {file}, which lasts from {first:g} to "
+            f"{last:g} s and whose ends they get: choose a span within it (--time {first:g}:{last:g})"
+        )
+    then = lowpass_of(file)
+    if then is not None and max(then, -1.0) != max(study.cutoff, -1.0):
+        told = ["not filtered" if c < 0.0 else f"filtered at {c:g} Hz" for c in (then, study.cutoff)]
+        study.work.note(
+            f"{name}: the coordinates were {told[0]} where {file} was made, and are {told[1]} here; forces and motion "
+            "fit each other only with the same filter"
+        )
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:

@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from musculo import __version__
+from musculo.io.setup import Setup
 from musculo.io.text import write_text
 from musculo.tools.result import Status, ToolResult
-from musculo.tools.work import Work
+from musculo.tools.stated import analyses_of, stated_options
+from musculo.tools.work import Work, make_folder
 
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 def record_path(folder: Path, source: str) -> Path:
     """The record of a set-up file, in its folder of results."""
-    return folder / f"{Path(source).stem}.musculo.json"
+    path = Path(source)
+    # what is called after a command and a recording may have dots that begin no ending
+    return folder / f"{path.stem if path.suffix.lower() == '.xml' else path.name}.musculo.json"
 
 
 def fingerprint(path: Path) -> str:
@@ -44,21 +48,41 @@ def _inputs(work: Work) -> list[Path]:
     return [*own, *work.read]
 
 
-def write_record(folder: Path, setup: Any, work: Work, result: ToolResult) -> None:
+def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> None:
     """Remember a run."""
     record = {
         "layout": _LAYOUT,
         "musculo": __version__,
         "tool": result.tool,
         "name": result.name,
+        "analyses": analyses_of(setup),
         "options": options_of(setup, work),
+        "stated": stated_options(setup),
+        "lowpass": getattr(setup, "lowpass_cutoff_frequency_for_coordinates", None),
         "inputs": {str(path.absolute()): fingerprint(path) for path in _inputs(work)},
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
         "troubles": list(result.troubles),
         "seconds": round(result.seconds, 3),
     }
+    make_folder(folder)
     write_text(record_path(folder, work.source), [json.dumps(record, indent=1, ensure_ascii=False)])
+
+
+def lowpass_of(file: Path) -> float | None:
+    """The frequency at which coordinates were filtered for a result [Hz], negative for none; None if no record says.
+
+    The record must lie beside the result, which must be as the run left it.
+    """
+    for path in sorted(file.parent.glob("*.musculo.json")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            made = record["results"].get(str(file.absolute()))
+            if made is not None and made == fingerprint(file):
+                return float(record["lowpass"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue  # not a record, or one that does not say
+    return None
 
 
 def unchanged(folder: Path, setup: Any, work: Work, tool: str) -> ToolResult | None:

@@ -23,7 +23,7 @@ from musculo.tools.inverse_kinematics import run_inverse_kinematics
 from musculo.tools.record import unchanged, write_record
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.scale import run_scale
-from musculo.tools.work import Progress, Work, make_folder
+from musculo.tools.work import Progress, Work, check_folder
 
 _TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
     ScaleSetup: ("ScaleTool", run_scale),
@@ -61,9 +61,9 @@ def run_setup(
         MusculoError: files that are missing or cannot be read, names that do not fit the model.
     """
     known = setup if isinstance(setup, Setup) else read_setup(setup)
-    tool, run = _TOOLS[type(known)]
+    tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
     source = known.source or "set-up"
-    work = Work(source, _folder(known, output), exact, output is not None, compare, threads)
+    work = Work(source, results_folder(known, output), exact, output is not None, compare, threads)
     if progress is not None:
         work.report = progress
     if not force:
@@ -71,7 +71,7 @@ def run_setup(
         if earlier is not None:
             return earlier
     work.notes += known.notes
-    make_folder(work.folder)
+    check_folder(work.folder)
     began = time.perf_counter()
     run(known, work)
     work.report("done", 1.0)
@@ -83,7 +83,8 @@ def run_setup(
     return result
 
 
-def _folder(setup: Setup, output: PathLike | None) -> Path:
+def results_folder(setup: Setup, output: PathLike | None) -> Path:
+    """Where results go: `output`, else what the set-up says, else beside its file."""
     if output is not None:
         if not str(output):
             raise InvalidInput("the output folder has no name; give the path of one")

@@ -21,6 +21,8 @@ from musculo.tools.work import Work
 
 # Digits of scale factors in OpenSim's files.
 _PRINTED = 6
+# No two people differ by more.
+_LIKELY = (0.2, 5.0)
 _UNSCALED: Vec3 = (1.0, 1.0, 1.0)
 
 
@@ -29,7 +31,7 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
     generic = setup.generic_model
     model = work.model(generic.model_file)
     if generic.marker_set_file is not None:
-        work.used(generic.marker_set_file)
+        work.needed(generic.marker_set_file, "marker_set_file")
         model = with_marker_set(model, read_marker_set(generic.marker_set_file, model))
     model = model.replace(name=setup.name)
     if setup.scaler.apply:
@@ -37,7 +39,8 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
     if setup.placer.apply:
         _placed(setup, model, work)
     else:
-        work.note("markers are not placed: MarkerPlacer has apply=false")
+        why = "MarkerPlacer has apply=false" if work.of_file else "no static trial was given"
+        work.note(f"markers are not placed: {why}")
 
 
 def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
@@ -47,6 +50,11 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
     found = factors_of_setup(setup, model, trial)
     for name, why in found.skipped.items():
         work.note(f"measurement {name!r} is not used: {why}")
+    low, high = _LIKELY
+    odd = [name for name, factors in found.factors.items() if not low <= min(factors) <= max(factors) <= high]
+    if odd:
+        shown = ", ".join(f"{name} ({', '.join(f'{f:g}' for f in found.factors[name])})" for name in odd[:6])
+        work.note(f"scale factors beyond {low:g} to {high:g}, as of a wrong unit or marker: {shown}")
     scaled = scale_model(
         model,
         found.factors,
@@ -73,6 +81,7 @@ def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
     work.report("marker placement", 0.6)
     trial = work.markers(placer.marker_file)
     file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
+    work.check_span(placer.time_range, trial.time, trial.source or str(placer.marker_file))
     start, end = placer.time_range
     span = (max(start, float(trial.time[0])), min(end, float(trial.time[-1])))
     found = place_markers(model, trial, placer.tasks, coordinates=file, time_range=span)

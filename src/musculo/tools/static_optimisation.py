@@ -17,6 +17,8 @@ from musculo.io.setup import StaticOptimizationAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.force import Force
 from musculo.model.model import Model
+from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.muscle.geometry import muscle_geometry
 from musculo.tools.descriptions import FORCES, STATIC_OPTIMIZATION
 from musculo.tools.forces import force_columns
 from musculo.tools.study import Study
@@ -33,6 +35,7 @@ class LeastEffort(StaticOptimizationAnalysis):
     passive: bool | None = None
     tendon: str = "rigid"  # or elastic
     reserve: float | None = None
+    weights: tuple[tuple[str, float], ...] = ()  # of muscles, actuators and reserves (`<speed>_reserve`) by name
 
 
 def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> None:
@@ -49,6 +52,8 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
         study = replace(study, model=_driven(study.model))
     optimum = _solve(study, analysis, exact=work.exact)
     _say(optimum, study, work)
+    _say_stretched(optimum, study, work)
+    _say_reserves(optimum, work)
     names, values = _in_order(study.model, optimum)
     time = study.time
     work.write(study.file(analysis, "activation"), "Static Optimization", time, names, values, STATIC_OPTIMIZATION)
@@ -99,6 +104,7 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
         power=analysis.activation_exponent,
         force_length_velocity=analysis.use_muscle_physiology,
         passive=chosen.passive,
+        weights=dict(chosen.weights),
         tendon=chosen.tendon,  # type: ignore[arg-type]
         method=method,  # type: ignore[arg-type]
         wrapping=wrapping,
@@ -125,6 +131,57 @@ def _say(optimum: StaticOptimum, study: Study, work: Work) -> None:
                 f"static optimisation: {len(frames)} of {len(study.time)} frames {what}, at "
                 f"{listed_frames(frames, study.time)}; {first}"
             )
+
+
+def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int = 3) -> None:
+    """Muscles whose fibres are stretched so far that they pull harder than they ever could by activation."""
+    model, motion = study.model, study.exact_motion if work.exact else study.motion
+    strength = np.array([m.max_isometric_force for m in model.muscles])
+    ratio = optimum.passive_force / np.where(strength > 0.0, strength, np.inf)
+    peak = ratio.max(axis=0, initial=0.0)
+    worst = np.argsort(-peak)[: int((peak > 1.0).sum())]
+    if not worst.size:
+        return
+    elastic = optimum.options["tendon"] == "elastic"
+    frames = ratio[:, worst[:most]].argmax(axis=0)
+    wrapping = str(optimum.options["wrapping"])
+    g = muscle_geometry(model, motion.q[frames], motion.u[frames], wrapping, work.threads)
+    assert g.speed is not None
+    still = muscle_equilibrium(
+        model,
+        g.length,
+        g.speed,
+        0.0,
+        tendon="as stated" if elastic else "rigid",
+        method=optimum.options["method"],
+        threads=work.threads,
+    )
+    optimal = np.array([m.optimal_fiber_length for m in model.muscles])
+    told = [
+        f"{model.muscle_names[m]} (fibre {still.fiber_length[row, m] / optimal[m]:.2f} optimal lengths, passive force "
+        f"{peak[m]:.1f} times its maximal isometric force, at {study.time[frame]:g} s)"
+        for row, (m, frame) in enumerate(zip(worst[:most].tolist(), frames.tolist(), strict=True))
+    ]
+    count = int((ratio > 1.0).any(axis=1).sum())
+    remedy = "--no-passive" if elastic else "--tendon elastic or --no-passive"
+    work.note(
+        f"{len(worst)} muscles are stretched too far in {count} of {len(study.time)} frames: {', '.join(told)}. "
+        f"Look at the motion and the lengths of tendons, or try {remedy}"
+    )
+
+
+def _say_reserves(optimum: StaticOptimum, work: Work) -> None:
+    """Coordinates that muscles cross, and that actuators serve more than muscles do."""
+    actuators, muscles = (np.abs(x).max(axis=0, initial=0.0) for x in (optimum.reserve, optimum.muscle_moment))
+    # what no muscle crosses, for instance the pelvis, is meant for actuators; a toe's small moments tell nothing
+    small = 0.01 * muscles.max(initial=0.0)
+    odd = np.flatnonzero((actuators > muscles) & (muscles > 1e-6 * actuators) & (actuators > small))
+    if odd.size:
+        told = [f"{optimum.coordinates[k]} ({actuators[k]:.3g}, muscles {muscles[k]:.3g})" for k in odd.tolist()]
+        work.note(
+            f"actuators and reserves give more than muscles do, at most [N m, N], at {', '.join(told)}: the motion, "
+            "its loads or the strength of muscles may not fit"
+        )
 
 
 def _compare(study: Study, analysis: StaticOptimizationAnalysis, theirs: StaticOptimum, work: Work) -> None:

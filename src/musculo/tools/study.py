@@ -20,7 +20,7 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import MuscleState, accelerations, muscle_forces, spring_forces
-from musculo.tools.work import Work, loads_at
+from musculo.tools.work import Work, loads_at, say_span
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class Study:
     fiber_length: FloatArray | None
     work: Work
     first: int = 0  # which frame of the whole recording the first one is
+    cutoff: float = -1.0  # of the filter of coordinates [Hz]; negative for none
 
     def recorded(self, analysis: Analysis) -> Study:
         """The frames that an analysis keeps: every so many of the whole recording, the first and the last always.
@@ -113,7 +114,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     """Read what the set-up names and make the motion ready."""
     model = work.model(setup.model_file)
     for file in setup.force_set_files:
-        work.used(file)
+        work.needed(file, "force_set_files")
     if setup.force_set_files or setup.replace_force_set:
         model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
     work.report("filter and splines", 0.1)
@@ -126,8 +127,10 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         table = work.table(setup.coordinates_file, "coordinates_file")
         motion, twin = _motions(setup, model, table, work)
     work.notes += motion.notes
+    work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
     loads = work.loads(setup.external_loads_file)
+    say_span(loads, motion.time[rows], work)
     return Study(
         setup.name,
         model,
@@ -139,6 +142,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         None if fiber_length is None else fiber_length[rows],
         work,
         rows.start,
+        setup.lowpass_cutoff_frequency_for_coordinates if setup.states_file is None else -1.0,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
 from musculo.io.osim import read_osim
@@ -27,6 +27,8 @@ from musculo.results.table import Table
 # What is being done, and which part of the whole work is done by then.
 Progress = Callable[[str, float], None]
 T = TypeVar("T")
+# Seconds by which times that are rounded in files may be apart.
+_SAME_TIME = 1e-6
 
 
 @dataclass
@@ -46,6 +48,11 @@ class Work:
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
+    @property
+    def of_file(self) -> bool:
+        """Whether a file asks for it, whose meaning is OpenSim's, rather than flags or a call."""
+        return Path(self.source).is_file()
+
     # --- reading ----------------------------------------------------------------------------------------------------
     def model(self, path: Path | None) -> Model:
         # OpenSim rounds joint frames and inertias of old files when it brings them up to date.
@@ -56,8 +63,10 @@ class Work:
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
-    def markers(self, path: Path | None, what: str = "marker_file") -> Markers:
-        return self._input(path, what, read_markers)
+    def markers(self, path: Path | None, what: str = "marker_file", up: str | None = None) -> Markers:
+        markers = self._input(path, what, partial(read_markers, up=up))
+        self.notes += [f"{path}: {note}" for note in markers.notes]
+        return markers
 
     def loads(self, path: Path | None) -> ExternalLoads | None:
         if path is None:
@@ -72,14 +81,34 @@ class Work:
         if path not in self.read:
             self.read.append(path)
 
+    def needed(self, path: Path, what: str) -> None:
+        """Remember an input; one that is missing is named with the set-up file and the property that name it."""
+        if self.of_file and not path.exists():
+            raise InvalidFile(
+                f"{self.source}: there is no file {path}, which <{what}> names; paths count from the folder of the "
+                "set-up file"
+            )
+        self.used(path)
+
     def _input(self, path: Path | None, what: str, reader: Callable[[Path], T]) -> T:
         if path is None:
             raise InvalidInput(f"{self.source}: the set-up names no <{what}>; add it")
         # OpenSim opens some of them from the working directory.
         here = Path(os.path.relpath(path, Path(self.source).parent)) if not path.exists() else path
         found = here if here.exists() else path
-        self.used(found)
+        self.needed(found, what)
         return reader(found)
+
+    def check_span(self, span: tuple[float, float], time: FloatArray, recording: str) -> None:
+        """Refuse a range of time that a recording has nothing of; OpenSim then takes the frame at the nearer end."""
+        start, end = span
+        if len(time) == 0 or not (start > time[-1] + _SAME_TIME or end < time[0] - _SAME_TIME):
+            return
+        said = f"the time range {start:g} to {end:g} s lies outside {recording}, {time[0]:g} to {time[-1]:g} s"
+        if not self.of_file:
+            raise InvalidInput(f"{said}; give a range inside it")
+        # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
+        self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
 
     # --- writing ----------------------------------------------------------------------------------------------------
     def target(self, path: Path | str) -> Path:
@@ -119,6 +148,14 @@ class Work:
             self.troubles.append(text)
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be made before any work; it is made when the first file is written."""
+    nearest = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        why = "no permission to write there" if nearest.is_dir() else f"{nearest} is a file"
+        raise InvalidInput(f"the folder {folder} cannot be written into ({why}); choose another one")
+
+
 def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,6 +168,23 @@ def loads_at(loads: ExternalLoads | None, model: Model, time: FloatArray) -> lis
     if loads is None:
         return []
     return [ExternalLoad(*series) for series in loads.at(time)]
+
+
+def say_span(loads: ExternalLoads | None, time: FloatArray, work: Work) -> None:
+    """Frames at which external loads are not known: their splines go on as lines, which may be far off."""
+    if loads is None or len(loads.table) < 2:
+        return  # one row is a constant load
+    known = loads.table.time
+    # a frame that the plates end just short of is no harm
+    slack = min(float(np.median(np.diff(known))), 0.01) + 1e-9
+    outside = int(((time < known[0] - slack) | (time > known[-1] + slack)).sum())
+    if outside:
+        say = work.trouble if work.exact else work.note
+        say(
+            f"{outside} of {len(time)} frames lie outside the external loads of {loads.table.source or loads.source}, "
+            f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
+            f"nothing; choose a span within them (--time {max(known[0], time[0]):g}:{min(known[-1], time[-1]):g})"
+        )
 
 
 def listed_frames(frames: Sequence[int], time: FloatArray, most: int = 5) -> str:

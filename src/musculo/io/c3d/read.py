@@ -49,7 +49,7 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     start = (file.first_frame - 1) / file.point_rate
     time = start + np.arange(frames) / file.point_rate
     # Products with a signed permutation are exact.
-    markers = Markers(time, names, position @ R.T, file.point_rate, (), None, file.where)
+    markers = Markers(time, names, position @ R.T, file.point_rate, tuple(notes), None, file.where)
     notes += markers.report()
     analog_time = start + np.arange(len(file.analog)) / file.analog_rate
     analog = None
@@ -72,7 +72,7 @@ def _rotation(file: C3DFile, up: str | None, forward: str | None, notes: list[st
             up = screen[0]
         else:
             up = "z"
-            notes.append("the file does not say which axis is up; z was taken (pass up= to say otherwise)")
+            notes.append("the file does not say which axis is up; z was taken (up= or --up says otherwise)")
     vertical = up.lower()
     ahead = forward.lower() if forward is not None else _FORWARD[vertical[-1]]
     if ahead[-1] == vertical[-1]:

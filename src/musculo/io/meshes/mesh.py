@@ -78,6 +78,7 @@ def _windows(
 
 def merged(corners: NDArray[np.float32], where: str) -> TriangleMesh:
     """The mesh of loose triangles (m, 3, 3): equal corners become one point, so that shading is smooth."""
-    flat = np.ascontiguousarray(corners, dtype=np.float32).reshape(-1, 3) + np.float32(0.0)  # -0 becomes 0
+    flat = np.ascontiguousarray(corners, dtype=np.float32).reshape(-1, 3)
+    flat = np.where(flat == 0.0, np.float32(0.0), flat)  # -0 becomes 0
     points, index = np.unique(flat, axis=0, return_inverse=True)
     return mesh_of(points, index.reshape(-1, 3), where)

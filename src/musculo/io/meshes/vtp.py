@@ -51,12 +51,19 @@ def parse_vtp(content: bytes, where: str) -> TriangleMesh:
 
 def _faces(holder: Any, cells: int, arrays: _Arrays, split: Callable[..., NDArray], where: str) -> NDArray:
     named = {} if holder is None else {array.get("Name"): array for array in holder.iterfind("DataArray")}
-    ends = arrays.read(named.get("offsets"), cells).astype(np.int64)
+    ends = _whole(arrays.read(named.get("offsets"), cells), where)
     corners = int(ends[-1])
     if not 0 <= corners <= 3 * MOST_TRIANGLES:
         raise InvalidFile(f"{where}: its polygons have {corners} corners; the offsets are damaged")
-    connectivity = arrays.read(named.get("connectivity"), corners).astype(np.int64)
+    connectivity = _whole(arrays.read(named.get("connectivity"), corners), where)
     return split(connectivity, ends, where)
+
+
+def _whole(values: NDArray, where: str) -> NDArray:
+    """Numbers of points, also where the file has them as floating-point numbers."""
+    if values.dtype.kind == "f" and not (np.abs(values) <= 2**53).all():
+        raise InvalidFile(f"{where}: the number of a point is no whole number; the polygons are damaged")
+    return values.astype(np.int64)
 
 
 def _count(piece: Any, name: str, most: int, where: str) -> int:

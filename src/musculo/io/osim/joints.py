@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -218,7 +219,15 @@ def _axis_function(element: Element, context: Context) -> Function | None:
 
 
 def _refuse_parallel(element: Element, kind: str, axes: tuple[Axis, ...]) -> None:
-    units = [np.array(axis.direction) / np.linalg.norm(axis.direction) for axis in axes]
+    units = []
+    for axis in axes:
+        direction = np.array(axis.direction)
+        largest = float(np.abs(direction).max())
+        if not (math.isfinite(largest) and largest > 0.0):
+            raise invalid(element, f"a {kind} axis is {tuple(axis.direction)}; give three finite numbers, not all zero")
+        # sums of squares of huge or tiny numbers leave float64
+        scaled = direction / largest
+        units.append(scaled / np.linalg.norm(scaled))
     for i, j in ((0, 1), (0, 2), (1, 2)):
         if np.linalg.norm(np.cross(units[i], units[j])) < _PARALLEL:
             raise invalid(element, f"{kind} axes {i + 1} and {j + 1} are parallel; choose axes that span space")
