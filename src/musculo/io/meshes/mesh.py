@@ -65,8 +65,9 @@ def _windows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each triangle, where its polygon begins and the how-manieth it is there: a polygon of n corners has n - 2."""
     starts = np.concatenate([[0], ends])[:-1].astype(np.int64)
-    sizes = ends - starts
-    if len(ends) and (sizes.min() < 0 or ends[-1] > len(connectivity)):
+    within_corners = not len(ends) or (ends.min() >= 0 and ends.max() <= len(connectivity))
+    sizes = ends - starts if within_corners else ends
+    if not within_corners or (len(ends) and sizes.min() < 0):
         raise InvalidFile(f"{where}: the ends of its polygons do not rise, or pass the {len(connectivity)} corners")
     counts = np.maximum(sizes - 2, 0)
     total = int(counts.sum())

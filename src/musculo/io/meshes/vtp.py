@@ -38,7 +38,8 @@ def parse_vtp(content: bytes, where: str) -> TriangleMesh:
     points, triangles, offset = [], [], 0
     for piece in root.iterfind("PolyData/Piece"):
         xyz = arrays.read(piece.find("Points/DataArray"), 3 * _count(piece, "NumberOfPoints", MOST_POINTS, where))
-        points.append(xyz.reshape(-1, 3).astype(float))
+        with np.errstate(invalid="ignore"):  # what is not a number stays so, and is refused with the whole mesh
+            points.append(xyz.reshape(-1, 3).astype(float))
         for tag, number, split in (("Polys", "NumberOfPolys", fans), ("Strips", "NumberOfStrips", strips)):
             cells = _count(piece, number, MOST_TRIANGLES, where)
             if cells:
