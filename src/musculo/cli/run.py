@@ -68,10 +68,6 @@ def run_setups(
     return GOOD if all(result.complete for result in results) else INCOMPLETE
 
 
-def _called(setup: Path | Setup) -> str:
-    return str(setup) if isinstance(setup, Path) else setup.source
-
-
 def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool) -> Iterator[Outcome]:
     """What came of every set-up, in the order of the call; one that reads what another writes comes after it."""
     waits = waits_of(setups, options.output)
