@@ -11,7 +11,7 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions import Function, Linear, Scaled
 from musculo.io.osim.xml import exact_all, from_text, put, to_text
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
@@ -221,7 +221,9 @@ def _drawing(xml: str, factors: Vec3) -> str:
         try:
             x, y, z = (float(word) for word in (stated.text or "1 1 1").split())
         except ValueError:
-            continue
+            raise InvalidModel(
+                f"the scale_factors of a drawn {shape.tag} are {stated.text!r:.60}; give three numbers"
+            ) from None
         stated.text = exact_all(_times((x, y, z), factors))
     return to_text(element)
 

@@ -148,7 +148,7 @@ def _cutoff(found: Results) -> float | None:
         try:
             cutoff = float(text)
         except ValueError:
-            continue
+            continue  # nothing was stated there
         if found.angles is not None and 0.0 < cutoff < 0.5 / float(np.diff(found.angles.time).max()):
             return cutoff
     return None
@@ -212,7 +212,7 @@ def _cycles(found: Results) -> dict[str, list[float]]:
             try:
                 marks = events_from_force(time, np.asarray(series.force)[:, VERTICAL]).strikes
             except InvalidInput:
-                continue
+                continue  # forces that tell no steps; the page then shows time only
             if len(marks) > 1:
                 strikes[side] = [float(t) for t in marks]
     return strikes

@@ -91,7 +91,7 @@ def _frame_of(element: Any, placement: Placement, model: Model) -> Placement:
         try:
             return model.placement(socket)
         except UnknownName:
-            pass
+            pass  # drawn on the frame that holds it, rather than not at all
     return placement
 
 
@@ -127,7 +127,7 @@ class GeometryFolders:
                     if (folder / candidate).is_file():
                         return folder / candidate
                 except OSError:
-                    continue
+                    continue  # a name that no file can have here
             found = self._listing(folder).get(Path(name).name.lower())
             if found is not None:
                 return found
