@@ -39,7 +39,8 @@ def file(tmp_path_factory):
 @pytest.fixture
 def report(chrome, file):
     page = Page(chrome, file, 1200, 900)
-    page.page.wait_for_selector(".panel[data-drawn]")
+    # The first two are read below; those in view are drawn one after the other.
+    page.page.wait_for_function("[0, 1].every((k) => document.querySelectorAll('.panel')[k]?.dataset.drawn)")
     yield page
     page.close()
 

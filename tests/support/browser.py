@@ -62,6 +62,8 @@ class Page:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "blob:")) else self._asked(r.url))
         self.page.goto(file.absolute().as_uri())
+        # Keys pressed before the viewer is mounted reach nobody.
+        self.page.evaluate("async () => { await window.musculoViewer; }")
 
     def _asked(self, url: str) -> None:
         self.complaints.append(f"asked for {url}")
