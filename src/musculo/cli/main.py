@@ -69,8 +69,10 @@ def demo(
 @app.command()
 def reproduce(
     studies: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME...]", help="Which studies; without one, a list of them.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME...]", help="Which studies, or all; without one, a list of them."),
     ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the studies and do none.")] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers and series to this file, too.")
     ] = None,
@@ -83,13 +85,20 @@ def reproduce(
             help="Recorded results of OpenSim, in place of what takes it long.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where plots go, as pages.")
+    ] = None,
     opensim: Annotated[bool, typer.Option(help="Run OpenSim beside, where it is installed.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Do a paper's experiment again: its quantities beside those of the paper and of OpenSim."""
+    """Do papers' experiments again: quantities beside those of the papers and of OpenSim.
+
+    Exit code 0: all is well; 1: bad input; 3: all is written, but a figure falls short of its goal.
+    """
     from musculo.cli.reproduce import run_studies
 
-    run_studies(studies or [], json_file, data, opensim, quiet)
+    names = [] if listed else studies or []
+    raise typer.Exit(run_studies(names, json_file, data, opensim, quiet, output))
 
 
 @app.command()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from rich.padding import Padding
 from rich.table import Table
@@ -14,15 +16,11 @@ from rich.table import Table
 from musculo.cli.console import printing, table
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.text import write_text
-from musculo.replications.study import Part, Quantity, Study
+from musculo.replications.study import Part, Quantity, Row, Settings, Study
 
-
-class Settings(NamedTuple):
-    """What a study may be told."""
-
-    opensim: bool = True  # whether OpenSim may be run, where it is installed
-    data: Path | None = None  # a folder with recorded results of OpenSim
-    say: Callable[[str], None] = lambda _: None
+ALL = "all"
+# Everything is computed and written, but a figure of ours falls short of its goal (measured times do not count).
+FALLS_SHORT = 3
 
 
 def _arm26(settings: Settings) -> Study:
@@ -35,25 +33,43 @@ def _arm26(settings: Settings) -> Study:
     return arm26_study(arm(), arm_flexion(), opensim=settings.opensim, recorded=recorded, say=settings.say)
 
 
+def _in(module: str) -> Callable[[Settings], Study]:
+    """The function `study` of a file in `replications`, which is imported when the study runs."""
+
+    def run(settings: Settings) -> Study:
+        found: Any = import_module(f"musculo.replications.{module}")
+        done: Study = found.study(settings)
+        return done
+
+    return run
+
+
 # A study joins by a line here: its name, what it is, and a function from settings to what it found.
 STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     "arm26": ("Ruggiero2020: muscles and joint loads of an elbow flexion", _arm26),
+    "four-bar": ("Ehsani2023: a loop of one degree of freedom by splines", _in("four_bar")),
+    "five-bar": ("Ehsani2023: a loop of two degrees of freedom by projection", _in("five_bar")),
+    "andrews": ("Ehsani2023: Andrews' squeezer as ODE and as DAE", _in("andrews")),
 }
 
 
 def run_studies(
-    names: list[str], json_file: Path | None = None, data: Path | None = None, opensim: bool = True, quiet: bool = False
-) -> None:
-    """Run studies, print each as tables, and write all of them to a file where one is named."""
+    names: list[str],
+    json_file: Path | None = None,
+    data: Path | None = None,
+    opensim: bool = True,
+    quiet: bool = False,
+    output: Path | None = None,
+) -> int:
+    """Run studies, print each as tables, and write all of them to a file where one is named; gives the exit code."""
     if not names:
-        with printing() as out:
-            out.print("Studies that can be reproduced:")
-            rows = [(name, what) for name, (what, _) in STUDIES.items()]
-            out.print(Padding(table(("name", "what"), rows), (0, 0, 0, 2), expand=False))
-        return
+        _print_list()
+        return 0
     for name in names:
-        if name not in STUDIES:
-            raise UnknownName("study", name, tuple(STUDIES))
+        if name not in (*STUDIES, ALL):
+            raise UnknownName("study", name, (*STUDIES, ALL))
+    # each once, in the order in which they are named
+    wanted = tuple(STUDIES) if ALL in names else tuple(dict.fromkeys(names))
     if data is not None and not data.is_dir():
         raise InvalidInput(f"the folder {data} with recorded data is not there; leave --data out to do without it")
 
@@ -61,28 +77,91 @@ def run_studies(
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    done = [STUDIES[name][1](Settings(opensim, data, say)) for name in names]
-    if json_file is not None:
-        write_text(json_file, json.dumps([study.to_json() for study in done], indent=1).splitlines())
-    if not quiet:
-        for study in done:
-            _print_study(study)
+    done = []
+    for k, name in enumerate(wanted, 1):
+        say(f"{name} ({k} of {len(wanted)})")
+        start = time.perf_counter()
+        study = STUDIES[name][1](Settings(opensim, data, say))
+        say(f"{name}: {time.perf_counter() - start:.1f} s")
+        done.append(study)
+        if not quiet:
+            _print_study(study, after_another=k > 1)
+        for file in _write_plots(study, output):
+            say(f"wrote {file}")
+        if json_file is not None:
+            # again after each: what is done is kept where a later study fails or is interrupted
+            write_text(json_file, json.dumps([one.to_json() for one in done], indent=1).splitlines())
+    return FALLS_SHORT if any(not row.timed for study in done for row in study.short) else 0
 
 
-def _print_study(study: Study) -> None:
+def _print_list() -> None:
     with printing() as out:
+        out.print("Studies that can be reproduced:")
+        rows = [(name, what) for name, (what, _) in STUDIES.items()]
+        out.print(Padding(table(("name", "what"), [*rows, (ALL, "every one of them")]), (0, 0, 0, 2), expand=False))
+
+
+def _write_plots(study: Study, output: Path | None) -> list[Path]:
+    if output is None or not study.plots:
+        return []
+    from musculo.report.plot import plot_page
+
+    output.mkdir(parents=True, exist_ok=True)
+    files = [output / f"{study.name}_{plot.name}.html" for plot in study.plots]
+    for file, plot in zip(files, study.plots, strict=True):
+        write_text(file, plot_page(plot).splitlines())
+    return files
+
+
+def _print_study(study: Study, after_another: bool = False) -> None:
+    with printing() as out:
+        if after_another:
+            out.print()
         out.print(f"{study.title}")
         out.print(f"{study.source}")
         out.print()
         out.print(study.method)
         if study.missing:
             out.print(study.missing)
+        if study.rows:
+            out.print()
+            out.print(Padding(_rows(study.rows), (0, 0, 0, 2), expand=False))
+        for remark in study.remarks:
+            out.print()
+            out.print(remark)
         for part in study.parts:
             out.print()
             out.print(part.title, style="bold")
             if part.remark:
                 out.print(part.remark)
             out.print(Padding(_grid(part), (0, 0, 0, 2), expand=False))
+
+
+def _rows(rows: tuple[Row, ...]) -> Table:
+    """The table quantity, paper, ours, ratio; what falls short says so in front of its note."""
+    cells = [
+        (
+            f"{row.quantity} [{row.unit}]" if row.unit else row.quantity,
+            _number(row.paper),
+            _number(row.ours),
+            _number(row.ratio, 2),
+            "; ".join(filter(None, (f"SHORT of {row.goal} {_limit(row)}" if row.met is False else "", row.note))),
+        )
+        for row in rows
+    ]
+    columns = ("quantity", "paper", "ours", "ratio", "note")
+    return table(columns, cells, ("paper", "ours", "ratio"))
+
+
+def _limit(row: Row) -> str:
+    return _number(row.paper if row.limit is None else row.limit)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    if value is None:
+        return "-"
+    # 0.00123 and 12345 are easier read with a power of ten
+    return f"{value:.{digits}g}" if value == 0 or 0.01 <= abs(value) < 1e4 else f"{value:.{digits - 1}e}"
 
 
 def _grid(part: Part) -> Table:

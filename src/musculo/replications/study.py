@@ -1,14 +1,100 @@
-"""What a replication tells: quantities beside those of a paper or of another program."""
+"""What a replication is told and what it tells: quantities beside those of a paper or of another program."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+
+
+NOT_INSTALLED = "OpenSim is not installed (pip install opensim)"
+NOT_RUN = "OpenSim was not run"
+
+
+class Settings(NamedTuple):
+    """What a study may be told."""
+
+    opensim: bool = True  # whether OpenSim may be run, where it is installed
+    data: Path | None = None  # a folder with recorded results of OpenSim
+    say: Callable[[str], None] = lambda _: None  # told what takes time
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table that a replication prints: the paper's figure beside ours.
+
+    `paper` is None where the paper states no figure, and `ours` where it could not be computed; `note` then says why.
+    With a goal, ours must be at most or at least `limit`, which is the paper's figure where none is given.
+    """
+
+    quantity: str
+    paper: float | None
+    ours: float | None
+    unit: str = ""
+    note: str = ""
+    goal: Literal["", "at most", "at least"] = ""
+    limit: float | None = None
+    timed: bool = False  # a measured time or a ratio of such: it changes from run to run
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the paper's, where both are there and the paper's is not zero."""
+        return None if self.ours is None or not self.paper else self.ours / self.paper
+
+    @property
+    def met(self) -> bool | None:
+        """Whether ours reaches the goal; None without a goal, or without a figure of ours."""
+        limit = self.paper if self.limit is None else self.limit
+        if not self.goal or self.ours is None or limit is None:
+            return None
+        return bool(self.ours <= limit if self.goal == "at most" else self.ours >= limit)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "paper": _plain(self.paper),
+            "ours": _plain(self.ours),
+            "ratio": _plain(self.ratio),
+            "goal": self.goal,
+            "limit": _plain(self.paper if self.goal and self.limit is None else self.limit),
+            "met": self.met,
+            "timed": self.timed,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Something to look at, as plain data: curves over x or, with y, a surface z(x, y). `musculo reproduce -o` draws it."""
+
+    name: str  # of the file
+    title: str
+    x_label: str
+    y_label: str
+    x: FloatArray = field(repr=False)
+    curves: dict[str, FloatArray] = field(default_factory=dict, repr=False)  # by name, each as long as x
+    y: FloatArray | None = field(default=None, repr=False)
+    z: FloatArray | None = field(default=None, repr=False)  # (len(y), len(x)); NaN where there is nothing
+    z_label: str = ""
+
+
+def significant(figures: int) -> float:
+    """The relative difference of numbers that a paper calls equal to so many significant figures: 10^-figures."""
+    return 10.0**-figures
+
+
+def relative_difference(ours: ArrayLike, theirs: ArrayLike) -> float:
+    """The largest difference at any time, of the largest value of theirs; series (frames,) or vectors (frames, k)."""
+    mine, other = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    return float(np.abs(mine - other).max() / np.abs(other).max())
 
 
 @dataclass(frozen=True)
@@ -46,9 +132,17 @@ class Study:
     title: str
     source: str  # the paper
     method: str  # how it was done, in a sentence or two
-    parts: tuple[Part, ...]
-    time: FloatArray = field(repr=False)
+    parts: tuple[Part, ...] = ()
+    time: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     missing: str = ""  # what could not be computed, and why
+    rows: tuple[Row, ...] = ()  # the paper's figures beside ours; printed before the parts
+    remarks: tuple[str, ...] = ()  # what the rows show, and what explains them; printed after them
+    plots: tuple[Plot, ...] = field(default=(), repr=False)
+
+    @property
+    def short(self) -> tuple[Row, ...]:
+        """The rows that do not reach their goals."""
+        return tuple(row for row in self.rows if row.met is False)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data; numbers that are not finite become None."""
@@ -58,6 +152,8 @@ class Study:
             "source": self.source,
             "method": self.method,
             "missing": self.missing,
+            "rows": [row.to_json() for row in self.rows],
+            "remarks": list(self.remarks),
             "time": _plain(self.time),
             "parts": [
                 {

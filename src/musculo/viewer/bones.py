@@ -45,13 +45,16 @@ def made_bones(model: Model, poses: Kinematics, bodies: set[str]) -> tuple[Shape
         rotation, position = poses.batch_pose(name)
         R[name], p[name] = rotation[0], position[0]
     anchors = _anchors(model, R, p)
+    carried = _carried(model)
     attachments = _attachments(model)
     size = model_size(model, poses)
     shapes: list[Shape] = []
     for body in model.bodies:
         if body.name in bodies:
             origin, ends = anchors[body.name]
-            shapes += _shapes(body, origin, ends, attachments.get(body.name, np.zeros((0, 3))), size)
+            # Heaviest first: of knee and patella, the femur reaches to the knee.
+            places = [place for _, place in sorted(ends, key=lambda end: -carried[end[0]])]
+            shapes += _shapes(body, origin, places, attachments.get(body.name, np.zeros((0, 3))), size)
     return tuple(shapes)
 
 
@@ -67,9 +70,12 @@ def model_size(model: Model, poses: Kinematics) -> float:
     return extent if extent > 0.05 else 1.0
 
 
-def _anchors(model: Model, R: dict, p: dict) -> dict[str, tuple[FloatArray, list[FloatArray]]]:
-    """For each body: where its joint to the parent is, and where its children's joints are, in its own frame."""
-    found: dict[str, tuple[FloatArray, list[FloatArray]]] = {b.name: (np.zeros(3), []) for b in model.bodies}
+_Ends = list[tuple[str, FloatArray]]
+
+
+def _anchors(model: Model, R: dict, p: dict) -> dict[str, tuple[FloatArray, _Ends]]:
+    """For each body: where its joint to the parent is, and each child with the place of its joint, in its own frame."""
+    found: dict[str, tuple[FloatArray, _Ends]] = {b.name: (np.zeros(3), []) for b in model.bodies}
     for joint in model.joints:
         parent, child = joint.parent.body, joint.child.body
         hinge = np.array(joint.child.translation)
@@ -78,8 +84,21 @@ def _anchors(model: Model, R: dict, p: dict) -> dict[str, tuple[FloatArray, list
         if parent in found and child in p:
             # Where the child is, not the parent's frame: old knees carry the femur's length in the joint.
             world = p[child] + R[child] @ hinge
-            found[parent][1].append(R[parent].T @ (world - p[parent]))
+            found[parent][1].append((child, R[parent].T @ (world - p[parent])))
     return found
+
+
+def _carried(model: Model) -> dict[str, float]:
+    """The mass of each body with all that hangs on it [kg]."""
+    total = {body.name: body.mass for body in model.bodies}
+    parent = {joint.child.body: joint.parent.body for joint in model.joints}
+    for body in model.bodies:
+        above, passed = parent.get(body.name), {body.name}
+        while above in total and above not in passed:
+            total[above] += body.mass
+            passed.add(above)
+            above = parent.get(above)
+    return total
 
 
 def _attachments(model: Model) -> dict[str, FloatArray]:
@@ -97,9 +116,9 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
     thin = float(semi.min()) if semi is not None else 0.0
     arm = float(np.linalg.norm(centre - origin)) if body.mass > 0.0 else 0.0
     kept: list[FloatArray] = []
-    for end in sorted(ends, key=lambda e: -float(np.linalg.norm(e - origin))):
+    longest = max((float(np.linalg.norm(end - origin)) for end in ends), default=0.0)
+    for end in ends:
         length = float(np.linalg.norm(end - origin))
-        longest = float(np.linalg.norm(kept[0] - origin)) if kept else length
         near = any(np.linalg.norm(end - other) < _ONE_END * longest for other in kept)
         if length > max(0.02 * size, _ONE_END * longest, 0.4 * arm) and not near:
             kept.append(end)
@@ -107,8 +126,10 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
     if semi is None:
         return shapes or ([_ball(body.name, origin, 0.008 * size)] if len(points) else [])
     if not kept and semi.max() > _SLENDER * semi.min() and arm > 0.5 * semi.max():
-        # The mass centre of a segment lies near its middle.
-        return [_bone(body.name, origin, origin + 1.9 * (centre - origin), thin)]
+        # The mass centre of a segment lies near its middle. What joins close to its head is linked to it: the radius
+        # of a forearm whose ulna ends at the wrist.
+        links = [end for end in ends if np.linalg.norm(end - origin) > 0.004 * size]
+        return [_bone(body.name, origin, origin + 1.9 * (centre - origin), thin), *_links(body.name, origin, links, thin)]
     if len(kept) == 1 and thin < 0.5 * np.linalg.norm(kept[0] - origin):
         return shapes
     if not kept and arm > 0.1 * semi.max():
@@ -158,6 +179,10 @@ def _bone(body: str, a: FloatArray, b: FloatArray, thin: float) -> Shape:
     """A long bone whose shaft follows the thickness of the segment, within what looks like a bone."""
     length = float(np.linalg.norm(b - a))
     return Shape(body, "bone", a, b, np.eye(3), (float(np.clip(0.13 * thin, 0.024 * length, 0.06 * length)),))
+
+
+def _links(body: str, origin: FloatArray, ends: list[FloatArray], thin: float) -> list[Shape]:
+    return [Shape(body, "bone", origin, end, np.eye(3), (0.1 * thin,)) for end in ends]
 
 
 def _ball(body: str, at: FloatArray, radius: float) -> Shape:

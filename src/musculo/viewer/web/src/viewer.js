@@ -181,8 +181,9 @@ export class Viewer {
       }
     }
     if (lowest === Infinity) [low[0], low[1], low[2], high[0], high[1], high[2], lowest] = [0, 0, 0, 0, 0, 0, 0];
-    // Who stands on the ground, or close to it, stands on y = 0; who hangs below it gets a floor further down.
-    this.floor = lowest > -0.12 * size && lowest < 0.3 * size ? 0 : lowest - 0.06 * size;
+    // Who stands on the ground, or close to it, stands on y = 0; who is elsewhere gets a floor that hides no foot.
+    const loaded = this.scene.loads.names.length > 0;
+    this.floor = lowest < 0.3 * size && (loaded || lowest > -0.03 * size) ? 0 : lowest - 0.02 * size;
     if (this.floor === 0) low[up] = Math.min(low[up], 0);
     const box = new THREE.Box3(new THREE.Vector3(...low), new THREE.Vector3(...high));
     const middle = box.getCenter(new THREE.Vector3());
