@@ -15,7 +15,7 @@ from musculo.kernels.mask import any_of, at_most, both, entry_of, less, opposite
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.muscle import hill_defaults
 from musculo.muscle.bezier_sections import Knot, bezier_curve, stepped_rows
-from musculo.muscle.compile_muscles import _spline_rows
+from musculo.muscle.curve_table import spline_rows
 
 # A few units in the last place; the argument of a logarithm near 1 is taken by its own size.
 ULPS = 4.0 * np.finfo(float).eps
@@ -121,7 +121,7 @@ def test_a_spline_is_the_function_it_came_from(rng):
     x = np.concatenate([rng.uniform(-7.0, 12.0, 400), rng.uniform(0.5, 1.5, 400), np.array(function.x[:16])])
     expected = function(x)
     for usual in ((0.45, 1.6), (-10.0, 20.0), (0.9, 1.1)):
-        table = _spline_rows(function, usual)
+        table = spline_rows(function, usual)
         assert_allclose(applied(lambda v, t=table: spline(t, 0, v)[0], x), expected, atol=1e-12)
 
 

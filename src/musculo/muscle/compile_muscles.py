@@ -13,15 +13,13 @@ import numpy as np
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
 from musculo.functions.base import Function
 from musculo.kernels import hill_table as table
-from musculo.kernels.function_table import PIECEWISE_POLYNOMIAL
 from musculo.kernels.hill_activation import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
-from musculo.kernels.hill_curve_table import ROW, SPLINE_HEAD
 from musculo.kernels.hill_curves import EXPONENTIAL_PASSIVE
 from musculo.kernels.hill_table import FloatArray, MuscleTable
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle import hill_defaults, millard_curves
-from musculo.muscle.bezier_sections import BezierCurve, aligned, stepped_rows
+from musculo.muscle.curve_table import CurveTable
 
 # The angle whose cosine is 0.1: where OpenSim stops fibres from turning, for kinds that state no other [rad].
 MAXIMUM_PENNATION = math.acos(0.1)
@@ -51,54 +49,6 @@ class CompiledMuscles:
         return self.muscles, self.curves
 
 
-class _Curves:
-    """Curves of all muscles, each once; a curve is known by where it starts."""
-
-    def __init__(self) -> None:
-        self._blocks: list[FloatArray] = []
-        self._size = 0
-        self._starts: dict[Any, int] = {}
-
-    def _put(self, key: Any, rows: Callable[[], FloatArray]) -> int:
-        if key not in self._starts:
-            block = rows()
-            self._starts[key] = self._size
-            self._blocks += [block, np.zeros(aligned(block.size) - block.size)]
-            self._size += aligned(block.size)
-        return self._starts[key]
-
-    def bezier(self, curve: BezierCurve) -> int:
-        return self._put(curve.key(), lambda: stepped_rows(curve))
-
-    def function(self, function: Function, usual: tuple[float, float]) -> int:
-        """A spline whose argument is mostly within `usual`, where it is found sooner."""
-        return self._put((function, usual), lambda: _spline_rows(function, usual))
-
-    def table(self) -> FloatArray:
-        """All of them in a row; never empty, and at an address where the rows of polynomials are lines of cache."""
-        rows = np.concatenate([*self._blocks, np.zeros(ROW)])
-        space = np.empty(rows.size + ROW)
-        shift = -(space.ctypes.data // 8) % ROW
-        space[shift : shift + rows.size] = rows
-        return space[shift : shift + rows.size]
-
-
-def _spline_rows(function: Function, usual: tuple[float, float]) -> FloatArray:
-    packed = function.packed()
-    if packed.kind != PIECEWISE_POLYNOMIAL:
-        raise InvalidInput(f"a curve of a muscle is a spline or a polynomial, not a {type(function).__name__}")
-    n, degree = packed.entries, packed.degree
-    knots, powers = packed.data[:n], packed.scale * packed.data[n:].reshape(n + 1, degree + 1)
-    # a piece has its origin at its left knot, the first one at its right
-    origins = knots[np.maximum(np.arange(n + 1) - 1, 0)] if n else np.zeros(1)
-    rows = np.column_stack([origins, np.zeros((n + 1, max(ROW - 2 - degree, 0))), powers])
-    first = aligned(SPLINE_HEAD + n)
-    # the last knot is only passed, never met
-    passed = np.searchsorted(knots[:-1], usual, side="right")
-    head = [n, degree, *passed, first, *knots]
-    return np.concatenate([head, np.zeros(first - len(head)), rows.ravel()])
-
-
 def compile_muscles(model: Model) -> CompiledMuscles:
     """Check and compile every muscle of a model.
 
@@ -106,7 +56,7 @@ def compile_muscles(model: Model) -> CompiledMuscles:
         InvalidModel: a parameter that no muscle can have, naming the muscle.
         Unsupported: a kind of muscle whose equations are not known.
     """
-    curves = _Curves()
+    curves = CurveTable()
     rows = []
     for muscle in model.muscles:
         build = _KINDS.get(muscle.kind)
@@ -261,7 +211,7 @@ def _not_negative(muscle: Muscle, key: str, default: float) -> float:
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
-def _millard(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _millard(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     """OpenSim's finalisation: damped muscles and rigid tendons get f_L = 0 and f_V' = 0 at the ends of their curves;
     undamped elastic ones f_L >= 0.1, an invertible f_V and an activation of at least 0.01."""
     damping = _not_negative(muscle, "fiber_damping", 0.1)
@@ -287,7 +237,7 @@ def _millard(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     }
 
 
-def _thelen(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _thelen(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     strain = _positive(muscle, "FmaxTendonStrain", 0.04)
     # exact values; [Thelen2003] prints 0.609 and 1.712
     rate = _positive(muscle, "KshapePassive", 5.0)
@@ -326,7 +276,7 @@ def _hill(muscle: Muscle, shape: float, top: float) -> dict[str, float]:
     return {"hill_rate": hill, "eccentric_force": top, "eccentric_rate": rate, "linear_from": part * top}
 
 
-def _thelen_deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _thelen_deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     """Thelen's muscle as OpenSim had it first: printed roundings of the tendon's constants, damping inside Hill's
     equation, and a tendon and a fibre that always pull a little."""
     strain, rate = _positive(muscle, "FmaxTendonStrain", 0.033), _positive(muscle, "KshapePassive", 4.0)
@@ -352,7 +302,7 @@ def _thelen_deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     }
 
 
-def _de_groote_fregly(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _de_groote_fregly(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     rate = _DGF_PASSIVE_SHAPE / _positive(muscle, "passive_fiber_strain_at_one_norm_force", 0.6)
     # zero passive force at the shortest fibre
     offset = math.exp(rate * (DGF_LEAST_FIBER - 1.0))
@@ -372,7 +322,7 @@ def _de_groote_fregly(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     }
 
 
-def _spline_muscle(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _spline_muscle(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     given = dict(muscle.functions)
 
     def curve(name: str, default: Function, usual: tuple[float, float]) -> int:
@@ -387,7 +337,7 @@ def _spline_muscle(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     }
 
 
-def _deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     """Schutte and Delp measure time in `time_scale`."""
     scale = _positive(muscle, "time_scale", 0.1)
     return {
@@ -400,23 +350,23 @@ def _deprecated(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
     }
 
 
-def _schutte(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _schutte(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     row = {**_deprecated(muscle, curves), "kind": table.SCHUTTE_1993, "damping": _positive(muscle, "damping", 0.1)}
     if "passive_force_length_curve" not in dict(muscle.functions):
         row["passive_curve"] = EXPONENTIAL_PASSIVE
     return row
 
 
-def _delp(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _delp(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     return {**_deprecated(muscle, curves), "kind": table.DELP_1990}
 
 
-def _rigid_tendon(muscle: Muscle, curves: _Curves) -> dict[str, Any]:
+def _rigid_tendon(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     row = _spline_muscle(muscle, curves)
     return {**row, "kind": table.RIGID_TENDON, "rigid": 1, "activation_model": DIRECT, **_speed(muscle)}
 
 
-_KINDS: dict[str, Callable[[Muscle, _Curves], dict[str, Any]]] = {
+_KINDS: dict[str, Callable[[Muscle, CurveTable], dict[str, Any]]] = {
     "Millard2012EquilibriumMuscle": _millard,
     "Thelen2003Muscle": _thelen,
     "DeGrooteFregly2016Muscle": _de_groote_fregly,
