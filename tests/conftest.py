@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from musculo import Model, read_osim
 from musculo.demo import MODEL_FILE
+
+# Examples have no time limit: machines differ, and the first call of a kernel compiles it.
+hypothesis.settings.register_profile("musculo", deadline=None)
+hypothesis.settings.load_profile("musculo")
 
 DATA = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

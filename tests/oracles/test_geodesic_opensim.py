@@ -109,7 +109,7 @@ def test_single_and_double_obstacles():
                 cases.append(case)
                 lengths.append(length)
     run = subprocess.run(
-        [sys.executable, __file__], input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, __file__], input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=600
     )
     theirs = np.array(json.loads(run.stdout.strip().splitlines()[-1]))
     difference = np.abs(theirs - lengths)
