@@ -28,6 +28,7 @@ LAYERS = (
     "embedding",
     "dynamics",
     "muscle",
+    "forces",
     "absolute",
     "simulation",
     "analyses",

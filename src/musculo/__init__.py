@@ -34,6 +34,8 @@ _HOME = {
     "musculo.io.orientations": ("read_orientations", "write_orientations"),
     "musculo.io.setup": (
         "AnalyzeSetup",
+        "IMUInverseKinematicsSetup",
+        "IMUPlacerSetup",
         "InverseDynamicsSetup",
         "InverseKinematicsSetup",
         "ScaleSetup",
@@ -91,13 +93,8 @@ _HOME = {
     "musculo.embedding.rates": ("coordinate_rates", "speeds_from_rates"),
     "musculo.dynamics.poses": ("Kinematics", "kinematics"),
     "musculo.dynamics.external": ("ExternalLoad",),
-    "musculo.dynamics.inverse": (
-        "bias_forces",
-        "gravity_forces",
-        "inverse_dynamics",
-        "joint_reactions",
-        "mass_matrix",
-    ),
+    "musculo.dynamics.inverse": ("bias_forces", "gravity_forces", "inverse_dynamics", "mass_matrix"),
+    "musculo.dynamics.joint_reactions": ("joint_reactions",),
     "musculo.dynamics.constraints": ("ConstrainedMotion", "constrained_acceleration", "constraint_residuals"),
     "musculo.dynamics.forward": ("forward_dynamics",),
     "musculo.simulation.constrained": ("constraint_drift", "project_position", "project_velocity"),
@@ -137,11 +134,15 @@ _HOME = {
         "potential_energy",
         "total_mass",
     ),
-    "musculo.model.force": ("Muscle", "MuscleCurve"),
+    "musculo.model.force": ("Force", "Muscle", "MuscleCurve"),
     "musculo.model.path": ("ConditionalPathPoint", "MovingPathPoint", "Path", "PathPoint", "PathWrap"),
     "musculo.model.wrap": ("WrapCylinder", "WrapEllipsoid", "WrapSphere", "WrapTorus"),
     "musculo.model.path_force": ("Ligament", "PathActuator", "PathSpring"),
     "musculo.viewer": ("Scene", "view"),
+    "musculo.dynamics.body_derivatives": ("BodyDerivatives", "body_derivatives"),
+    "musculo.analyses.equations_of_motion": ("EquationsOfMotion", "equations_of_motion"),
+    "musculo.forces.model_forces": ("ModelForces", "model_forces"),
+    "musculo.model.contact": ("ContactGeometry", "ContactMaterial", "contact_force"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -151,23 +152,30 @@ __all__ = [
     "Axis",
     "BallJoint",
     "Body",
+    "BodyDerivatives",
     "BodyKinematics",
     "ConditionalPathPoint",
     "ConstantDistanceConstraint",
     "ConstrainedMotion",
+    "ContactGeometry",
+    "ContactMaterial",
     "Coordinate",
     "CoordinateCoupler",
     "CustomJoint",
     "CylindricalJoint",
     "EllipsoidJoint",
     "EquationConstraint",
+    "EquationsOfMotion",
     "ExternalForce",
     "ExternalLoad",
     "ExternalLoads",
     "Fitted",
+    "Force",
     "ForcePlate",
     "FreeJoint",
     "GimbalJoint",
+    "IMUInverseKinematicsSetup",
+    "IMUPlacerSetup",
     "InvalidFile",
     "InvalidInput",
     "InvalidModel",
@@ -182,6 +190,7 @@ __all__ = [
     "Markers",
     "Measurement",
     "Model",
+    "ModelForces",
     "Molecule",
     "Motion",
     "MovedMarkers",
@@ -235,14 +244,17 @@ __all__ = [
     "activation_rate",
     "active_force_capacity",
     "bias_forces",
+    "body_derivatives",
     "body_kinematics",
     "center_of_mass",
     "change_coordinates",
     "constrained_acceleration",
     "constraint_drift",
     "constraint_residuals",
+    "contact_force",
     "coordinate_rates",
     "embedding_of",
+    "equations_of_motion",
     "events_from_force",
     "events_from_markers",
     "factors_of_setup",
@@ -257,6 +269,7 @@ __all__ = [
     "labelled",
     "lowpass",
     "mass_matrix",
+    "model_forces",
     "moment_arm_derivatives",
     "momentum",
     "motion_of",
@@ -313,6 +326,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from musculo.analyses.body_kinematics import BodyKinematics, PointKinematics, body_kinematics, point_kinematics
+    from musculo.analyses.equations_of_motion import EquationsOfMotion, equations_of_motion
     from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
     from musculo.analyses.joint_loads import JointLoads, joint_loads
     from musculo.analyses.marker_placement import MovedMarkers, PlacedMarkers, move_markers, place_markers
@@ -323,17 +337,13 @@ if TYPE_CHECKING:
     from musculo.analyses.sensor_placement import PlacedSensors, place_sensors
     from musculo.analyses.setup_tasks import tasks_of_setup
     from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+    from musculo.dynamics.body_derivatives import BodyDerivatives, body_derivatives
     from musculo.dynamics.constraints import ConstrainedMotion, constrained_acceleration, constraint_residuals
     from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass
     from musculo.dynamics.external import ExternalLoad
     from musculo.dynamics.forward import forward_dynamics
-    from musculo.dynamics.inverse import (
-        bias_forces,
-        gravity_forces,
-        inverse_dynamics,
-        joint_reactions,
-        mass_matrix,
-    )
+    from musculo.dynamics.inverse import bias_forces, gravity_forces, inverse_dynamics, mass_matrix
+    from musculo.dynamics.joint_reactions import joint_reactions
     from musculo.dynamics.poses import Kinematics, kinematics
     from musculo.embedding.embedding import embedding_of
     from musculo.embedding.fitted import Fitted
@@ -350,6 +360,7 @@ if TYPE_CHECKING:
         UnknownName,
         Unsupported,
     )
+    from musculo.forces.model_forces import ModelForces, model_forces
     from musculo.io import read_osim, write_osim
     from musculo.io.c3d import read_c3d
     from musculo.io.external_loads import read_external_loads, write_external_loads
@@ -359,6 +370,8 @@ if TYPE_CHECKING:
     from musculo.io.orientations import read_orientations, write_orientations
     from musculo.io.setup import (
         AnalyzeSetup,
+        IMUInverseKinematicsSetup,
+        IMUPlacerSetup,
         InverseDynamicsSetup,
         InverseKinematicsSetup,
         ScaleSetup,
@@ -376,8 +389,9 @@ if TYPE_CHECKING:
         PointOnLineConstraint,
         WeldConstraint,
     )
+    from musculo.model.contact import ContactGeometry, ContactMaterial, contact_force
     from musculo.model.coordinate import Coordinate
-    from musculo.model.force import Muscle, MuscleCurve
+    from musculo.model.force import Force, Muscle, MuscleCurve
     from musculo.model.joints import (
         Axis,
         BallJoint,

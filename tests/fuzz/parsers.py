@@ -48,7 +48,7 @@ from musculo.demo import MODEL_FILE
 from musculo.io.meshes import read_mesh
 from support import mesh_files
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
-from support.setup_files import FORCE_SET, OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
+from support.setup_files import FORCE_SET, IMU_SETUPS, OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
 
 MEMORY = 8 << 30  # [bytes] a reader that wants more has believed a damaged size
 PATIENCE = 20  # [s] a reader that takes longer on a few kilobytes hangs
@@ -190,7 +190,7 @@ def trc_seeds(folder: Path) -> list[bytes]:
 
 def setup_seeds() -> list[bytes]:
     """Set-up files of every tool, new and old."""
-    return [SCALE_SETUP.encode(), *(text.encode() for _, text in OLD_SETUPS.values())]
+    return [text.encode() for text in (SCALE_SETUP, *(text for _, text in OLD_SETUPS.values()), *IMU_SETUPS)]
 
 
 def vtp_seeds() -> list[bytes]:

@@ -37,7 +37,7 @@ def test_joint_moments_are_opensims(data_folder, folder, dataset, file):
     external = [ExternalLoad(*load) for load in loads.at(time)]
     q, u, udot = (spline(time, order) for order in range(3))
     # Rajagopal's knee is one of the joints where Simbody's forces are off by a known amount.
-    ours = inverse_dynamics(model, q, u, udot, external=external) + simbody_excess(model, q, u)
+    ours = inverse_dynamics(model, q, u, udot, loads=external) + simbody_excess(model, q, u)
     named = {name.rsplit("_", 1)[0]: theirs[:, k] for k, name in enumerate(columns) if k}
     assert len(named) > 5
     # Padding reaches half a recording beyond the file, where both extrapolate.

@@ -88,6 +88,8 @@ _MOTORS = """<?xml version="1.0" encoding="UTF-8" ?>
 <torque_is_global>false</torque_is_global><optimal_force>2</optimal_force></TorqueActuator>
 <PointActuator name="push"><body>r_ulna_radius_hand</body><point>0.01 -0.2 0.02</point><direction>3 1 0</direction>
 <optimal_force>5</optimal_force></PointActuator>
+<PointToPointActuator name="cable"><bodyA>r_humerus</bodyA><bodyB>r_ulna_radius_hand</bodyB><pointA>0.05 -0.1 0</pointA>
+<pointB>0.04 -0.1 0.01</pointB><optimal_force>20</optimal_force></PointToPointActuator>
 </objects></ForceSet></OpenSimDocument>
 """
 
@@ -95,9 +97,12 @@ _MOTORS = """<?xml version="1.0" encoding="UTF-8" ?>
 def _motors():
     turn = {"bodyA": "r_humerus", "bodyB": "base", "axis": "0 0 2", "torque_is_global": "false", "optimal_force": "2"}
     push = {"body": "r_ulna_radius_hand", "point": "0.01 -0.2 0.02", "direction": "3 1 0", "optimal_force": "5"}
+    ends = {"bodyA": "r_humerus", "bodyB": "r_ulna_radius_hand", "pointA": "0.05 -0.1 0", "pointB": "0.04 -0.1 0.01"}
+    cable = {**ends, "optimal_force": "20"}
     return (
         Force("turn", "TorqueActuator", properties=tuple(turn.items())),
         Force("push", "PointActuator", properties=tuple(push.items())),
+        Force("cable", "PointToPointActuator", properties=tuple(cable.items())),
     )
 
 

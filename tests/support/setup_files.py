@@ -172,3 +172,42 @@ FORCE_SET = (
     "</objects></PathPointSet></GeometryPath><resting_length>0.1</resting_length><stiffness>5</stiffness>"
     "<dissipation>0</dissipation></PathSpring></objects></ForceSet></OpenSimDocument>"
 )
+
+# What OpenSim 4.6 writes of its tools for IMUs.
+IMU_SETUPS = (
+    """<?xml version="1.0" encoding="UTF-8" ?>
+<OpenSimDocument Version="40600">
+	<IMUPlacer name="placer">
+		<model_file>model.osim</model_file>
+		<base_imu_label>pelvis_imu</base_imu_label>
+		<base_heading_axis>-z</base_heading_axis>
+		<sensor_to_opensim_rotations>-1.5707963267948966 0 0</sensor_to_opensim_rotations>
+		<orientation_file_for_calibration>still.sto</orientation_file_for_calibration>
+		<output_model_file>placed.osim</output_model_file>
+	</IMUPlacer>
+</OpenSimDocument>
+""",
+    """<?xml version="1.0" encoding="UTF-8" ?>
+<OpenSimDocument Version="40600">
+	<IMUInverseKinematicsTool name="imu">
+		<results_directory>results</results_directory>
+		<model_file>placed.osim</model_file>
+		<constraint_weight>Inf</constraint_weight>
+		<accuracy>1.0000000000000001e-05</accuracy>
+		<time_range>-Inf 2</time_range>
+		<output_motion_file>poses.mot</output_motion_file>
+		<report_errors>true</report_errors>
+		<sensor_to_opensim_rotations>0 0 0</sensor_to_opensim_rotations>
+		<orientations_file>trial.sto</orientations_file>
+		<OrientationWeightSet name="orientation_weights">
+			<objects>
+				<OrientationWeight name="pelvis_imu">
+					<weight>2</weight>
+				</OrientationWeight>
+			</objects>
+			<groups />
+		</OrientationWeightSet>
+	</IMUInverseKinematicsTool>
+</OpenSimDocument>
+""",
+)

@@ -210,7 +210,7 @@ def test_locked_coordinates_need_no_muscle(leg):
 
 
 def test_results_have_labels_and_say_what_was_left_out():
-    model = rod(FLEXOR, EXTENSOR, Force("stop", "CoordinateLimitForce"))
+    model = rod(FLEXOR, EXTENSOR, Force("stop", "ExponentialContactForce"))
     found = static_optimisation(model, [[0.1]] * 2, [[0.0]] * 2, tau=[[5.0], [6.0]], reserves=1.0)
     assert found.left_out == ("stop",)
     data = found.to_xarray([0.0, 0.1])

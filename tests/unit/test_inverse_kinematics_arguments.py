@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import InvalidInput, Markers, UnknownName, Unsupported, inverse_kinematics
-from musculo.model.constraint import PointConstraint
+from musculo.model.constraint import UnsupportedConstraint
 from support.ik_models import motion, planar_arm, recorded
 
 
@@ -43,9 +43,8 @@ def test_wrong_input_is_named():
         inverse_kinematics(model, markers, accuracy=0.0)
 
 
-def test_closed_loops_are_refused_by_name():
-    ends = {"first_location": (0.8, 0.9, 0.0), "second_location": (1.0, 0.0, 0.0)}
-    loop = PointConstraint("ring", first_body="ground", second_body="lower", **ends)
+def test_constraints_that_are_not_computed_are_refused_by_name():
+    loop = UnsupportedConstraint("ring", element="RollingOnSurfaceConstraint")
     with pytest.raises(Unsupported, match="ring"):
         inverse_kinematics(planar_arm().replace(constraints=(loop,)), recorded(planar_arm(), [[0.1, 0.2]]))
 

@@ -96,7 +96,7 @@ def test_a_name_stands_for_the_frame_of_a_body():
     [
         (lambda m: musculo.inverse_dynamics("arm26.osim", [0], [0], [0]), "read one with read_osim"),
         (lambda m: musculo.embedding_of("arm26.osim"), "read one with read_osim"),
-        (lambda m: musculo.inverse_dynamics(m, [0], [0], [0], external=[{"force": 1}]), "ExternalLoad"),
+        (lambda m: musculo.inverse_dynamics(m, [0], [0], [0], loads=[{"force": 1}]), "ExternalLoad"),
         (lambda m: musculo.inverse_dynamics(m, [0], [0], [0], threads=0), "threads is 0"),
         (lambda m: musculo.inverse_dynamics(m, [0], [0], [1.7e308]), "beyond the range of floating-point"),
         (lambda m: musculo.inverse_dynamics(m, np.ma.masked_array([9.0], [True]), [0], [0]), "masked"),

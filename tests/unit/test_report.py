@@ -103,6 +103,21 @@ def test_sections_hold_the_numbers(folder):
     assert "a note <b>" in report.notes
 
 
+def test_a_muscle_analysis_is_shown_and_judged(folder):
+    """Fibres beyond the ends of the curve of active force; moment arms that are zero stay away."""
+    for what, value in (("NormalizedFiberLength", 1.2), ("MomentArm_hip_flexion_r", 0.03), ("MomentArm_tx", 0.0)):
+        write_storage(Table(TIME, ("m_r",), np.full((51, 1), value)), folder / f"walk_MuscleAnalysis_{what}.sto")
+    report = report_of_folder(folder)
+    sections = {section.title: section for section in report.sections}
+    assert [panel.title for panel in sections["Moment arms"].panels] == ["hip_flexion_r: m"]
+    np.testing.assert_allclose(sections["Moment arms"].panels[0].curves[0].values, 30.0)
+    assert sections["Fibre lengths"].panels[0].curves[0].values.max() == pytest.approx(1.2)
+    assert lights(report)["Fibre lengths"] is Light.GOOD
+    long = Table(TIME, ("m_r",), np.linspace(1.0, 1.9, 51)[:, None])
+    write_storage(long, folder / "walk_MuscleAnalysis_NormalizedFiberLength.sto")
+    assert lights(report_of_folder(folder))["Fibre lengths"] is Light.LOOK
+
+
 def test_troubles_are_red(folder):
     record = json.loads((folder / "ik.musculo.json").read_text()) | {"troubles": ["3 frames did not converge"]}
     (folder / "ik.musculo.json").write_text(json.dumps(record))

@@ -37,6 +37,8 @@ from musculo.viewer.arcs import arc
 from musculo.viewer.arrays import floats, integers, steps, unpacked
 from musculo.viewer.inputs import sampled
 from musculo.viewer.paths import polylines
+from musculo.viewer.straight import lengths as straight_lengths
+from musculo.viewer.straight import straight_paths
 from support import mesh_files
 
 # Chords are shorter than their arcs by the square of the turn of each, (0.22 rad)^2 / 24.
@@ -178,6 +180,32 @@ def test_drawn_paths_of_a_model_with_many_wraps(data_folder):
     paths = muscle_geometry(model, motion)
     lines = polylines(paths.path_points, kinematics(model, motion))
     np.testing.assert_allclose(lengths_of(lines), paths.length, rtol=CHORDS)
+
+
+def test_straight_paths_are_those_of_a_model_without_surfaces(data_folder):
+    """Points that move and points that count at some angles only, of gait2392."""
+    model = musculo.read_osim(data_folder / "gait2392" / "subject01_simbody.osim")
+    kinds = {type(point).__name__ for muscle in model.muscles for point in muscle.path.points}
+    assert {"ConditionalPathPoint", "MovingPathPoint"} <= kinds
+    bare = model.replace(
+        forces=tuple(replace(f, path=replace(f.path, wraps=())) if f.path else f for f in model.forces)
+    )
+    q = np.random.default_rng(7).uniform(-1.0, 1.0, (40, len(model.coordinates)))
+    points, lost = straight_paths(kinematics(model, q), q)
+    expected = muscle_geometry(bare, q, wrapping="opensim")
+    assert (points.names, lost) == (expected.names, ())
+    np.testing.assert_allclose(straight_lengths(points), expected.length, rtol=1e-12)
+    lines = polylines(points, kinematics(model, q))
+    np.testing.assert_allclose(lengths_of(lines), expected.length, rtol=1e-12)
+
+
+def test_a_straight_scene_says_so(arm, arm_motion):
+    bare = arm.replace(forces=tuple(replace(f, path=replace(f.path, wraps=())) if f.path else f for f in arm.forces))
+    told = {name: view(m, arm_motion, wrapping="straight").notes for name, m in (("arm", arm), ("bare", bare))}
+    assert [any("straight through" in note for note in told[name]) for name in ("arm", "bare")] == [True, False]
+    assert not any("straight through" in note for note in view(arm, arm_motion).notes)
+    with pytest.raises(InvalidInput, match="wrapping 'crooked'"):
+        view(arm, arm_motion, wrapping="crooked")
 
 
 # --- what a scene says ----------------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from support.mechanisms import chain, four_bar, hinge, link
 METHODS = ("cvode", "adams", "rkf45", "tr-bdf2", "ida")
 # A local error of 1e-12 a step, over the thousand steps of a swing.
 PERIOD = 1e-8
-# What steps of second order with errors of 1e-6 leave after half a second.
-LOOSE = 1e-2
+LOOSE = 1e-6
 # When the crank of a four-bar with short bars is stretched out, by the constrained form to 1e-11 [s].
 DEAD = 0.5633
 INERTIA, ARM, GRAVITY = 0.1 + 0.25, 0.5, 9.80665
@@ -85,7 +84,7 @@ def test_forces_and_loads_act():
     held = musculo.simulate(model, [0.0], [0.0], times, forces=[weight])
     assert np.abs(held.q).max() < 1e-12
     lifted = musculo.simulate(
-        model, [0.0], [0.0], times, external=lambda t, q, u: [ExternalLoad("b", force=(0.0, 2.0 * weight, 0.0))]
+        model, [0.0], [0.0], times, loads=lambda t, q, u: [ExternalLoad("b", force=(0.0, 2.0 * weight, 0.0))]
     )
     assert np.abs(lifted.q[:, 0] - 0.5 * GRAVITY * np.square(times)).max() < 1e-8
     assert np.abs(lifted.udot - GRAVITY).max() < 1e-10
@@ -127,16 +126,19 @@ def test_a_singular_position_is_named(method):
 def test_a_dead_point_is_no_place_to_turn_back(method):
     """Where the crank comes to its end the others go on: on the old branch the motion would run backwards."""
     short = four_bar(0.4, 0.3, 0.3, 0.5)
-    done = musculo.simulate(short, None, None, (0.0, 3.0), method=method, rtol=1e-6, atol=1e-8)
+    done = musculo.simulate(short, None, None, (0.0, 3.0), method=method, rtol=LOOSE, atol=1e-2 * LOOSE)
     assert done.status == "failed"
     assert "'closure'" in done.reason
     assert "dead point" in done.reason or "cannot be closed" in done.reason  # before it, or beyond it
     assert abs(done.end - DEAD) < 1e-3
     whole = musculo.simulate(
-        short, None, None, (0.0, 1.0), method="rkf45", rtol=1e-6, atol=1e-8, formulation="constrained"
+        short, None, None, (0.0, 1.0), method="rkf45", rtol=LOOSE, atol=1e-2 * LOOSE, formulation="constrained"
     )
     assert whole.status == "finished"
-    assert np.abs(whole.at(0.5)[0] - done.at(0.5)[0]).max() < LOOSE
+    # Every step may leave LOOSE of the largest angle, and they may all add up: 3e-4 rad for the 99 steps of rkf45 and
+    # 1.3e-3 for the 473 of tr-bdf2. Against 1e-12, rkf45 is 1e-5 off, cvode 4e-5, ida 1e-5 and tr-bdf2 1e-4.
+    steps = sum(int((one.time <= 0.5).sum()) for one in (done, whole))
+    assert np.abs(whole.at(0.5)[0] - done.at(0.5)[0]).max() < steps * LOOSE * np.abs(whole.at(0.5)[0]).max()
 
 
 @pytest.mark.parametrize("method", ["cvode", "adams"])
@@ -169,11 +171,11 @@ def test_too_many_steps_are_an_outcome():
         ({"u0": [np.nan]}, "u0 holds nan"),
         ({"forces": [1.0, 2.0]}, "forces: shape \\(2,\\)"),
         ({"forces": lambda t, q, u: [np.nan]}, "forces at t = 0 s: nan on the speed 'a'"),
-        ({"external": 3.0}, "external is 3.0"),
+        ({"loads": 3.0}, "loads is 3.0"),
         ({"events": 3.0}, "events is 3.0"),
         ({"events": [3.0]}, "an event is 3.0"),
         ({"stabilisation": 1.0}, "is for formulation='constrained'"),
-        ({"stabilisation": "project", "formulation": "constrained"}, "cannot be projected"),
+        ({"independent": "a", "formulation": "constrained"}, "all coordinates are integrated"),
         ({"stabilisation": -1.0, "formulation": "constrained"}, "stabilisation is -1.0"),
     ],
 )

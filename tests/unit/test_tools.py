@@ -232,7 +232,7 @@ def test_choices_that_no_set_up_file_has(tmp_path):
 
 
 def test_forces_that_cannot_be_computed_are_told(tmp_path):
-    limit = "<CoordinateLimitForce name='stop'><coordinate>elbow_flexion</coordinate></CoordinateLimitForce></objects>"
+    limit = "<ExponentialContactForce name='stop'/></objects>"
     folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(), so=tool_setups.analyze("<Kinematics name='K'/>"))
     (folder / "reserves.xml").write_text(tool_setups.RESERVES.replace("</objects>", limit))
     result = run_setup(folder / "so.xml", compare=False)
@@ -377,3 +377,21 @@ def test_setups_wait_only_where_they_share_files(tmp_path):
     # given first, it reads the file of an earlier call, which must not change meanwhile
     assert waits_of([jr, so]) == [(set(), set()), ({0}, set())]
     assert waits_of([folder / "none.xml", so, jr], tmp_path / "elsewhere")[2].after == set()
+
+
+def test_the_table_of_external_loads_is_an_input(tmp_path):
+    """A set-up that writes the table that the loads of another one name comes first."""
+    loads = (
+        "<OpenSimDocument><ExternalLoads><objects/><datafile>results/{}</datafile></ExternalLoads></OpenSimDocument>"
+    )
+    folder = arm_folder(
+        tmp_path,
+        k=tool_setups.analyze('<Kinematics name="K"/>'),
+        id=tool_setups.inverse_dynamics("<external_loads_file>loads.xml</external_loads_file>"),
+    )
+    both = [folder / "k.xml", folder / "id.xml"]
+    for table, needs in (("arm_K_q.sto", {0}), ("other.sto", set())):
+        (folder / "loads.xml").write_text(loads.format(table))
+        assert waits_of(both)[1].needs == needs
+    (folder / "loads.xml").unlink()
+    assert waits_of(both)[1].needs == set()

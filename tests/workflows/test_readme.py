@@ -57,8 +57,8 @@ def test_install_lines_use_their_own_environment_and_known_extras():
 
 
 def test_commands_exist():
-    known = {command.name or command.callback.__name__ for command in app.registered_commands}
-    used = {m for line in SHELL for m in re.findall(r"\.venv/bin/musculo (\w+)", line)}
+    known = {command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands}
+    used = {m for line in SHELL for m in re.findall(r"\.venv/bin/musculo ([\w-]+)", line)}
     assert used == known
 
 

@@ -8,11 +8,12 @@ import sys
 import numpy as np
 import pytest
 
+from musculo.cli import reproduce
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
 from musculo.replications.arm26 import arm26_study
-from musculo.replications.peer import opensim_version, run_opensim
-from musculo.replications.study import Part, Study, beside
+from musculo.replications.peer import ask_opensim, opensim_version, run_opensim
+from musculo.replications.study import Part, Plot, Row, Study, beside, relative_difference
 
 # Of the largest value: with OpenSim's own definitions only its search for equilibrium is left.
 FIBERS = 1e-6
@@ -34,6 +35,10 @@ def shell(monkeypatch, capsys, *arguments):
     return ended.value.code or 0, told.out, told.err
 
 
+def named(*rows: Row) -> Study:
+    return Study("bogus", "A study", "a paper", "a method", rows=rows, remarks=("a remark",))
+
+
 def part_of(study: Study, title: str) -> Part:
     return next(part for part in study.parts if part.title.startswith(title))
 
@@ -44,10 +49,97 @@ def test_without_a_name_it_lists_what_there_is(monkeypatch, capsys):
     assert "arm26" in out
 
 
+def test_the_list_can_be_asked_for(monkeypatch, capsys):
+    status, out, _ = shell(monkeypatch, capsys, "--list", "arm26")
+    assert status == 0
+    assert "four-bar" in out
+    assert "every one of them" in out
+
+
+def test_several_studies_come_in_one_call_each_once(monkeypatch, capsys, tmp_path):
+    done = []
+
+    def run(name):
+        def study(settings):
+            done.append(name)
+            settings.say(f"{name} thinks")
+            return named(Row(f"figure of {name}", 2.0, 1.0, "m", "a note", "at most"))
+
+        return study
+
+    monkeypatch.setattr(reproduce, "STUDIES", {name: ("what", run(name)) for name in ("one", "two", "three")})
+    status, out, err = shell(monkeypatch, capsys, "two", "one", "two", "--json", tmp_path / "all.json")
+    assert (status, done) == (0, ["two", "one"])
+    assert "figure of two [m]" in out
+    assert "a remark" in out
+    assert "two thinks" in err
+    assert "1 of 2" in err
+    found = json.loads((tmp_path / "all.json").read_text())
+    assert [study["rows"][0]["ratio"] for study in found] == [0.5, 0.5]
+    assert found[0]["rows"][0]["met"] is True
+    done.clear()
+    status, out, _ = shell(monkeypatch, capsys, "all", "--quiet")
+    assert (status, done, out) == (0, ["one", "two", "three"], "")
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "printed"),
+    [
+        (Row("x", 1.0, 2.0, goal="at most"), 3, "SHORT of at most 1"),
+        (Row("x", 1.0, 0.5, goal="at least"), 3, "SHORT of at least 1"),
+        (Row("x", 1.0, 2.0, goal="at most", limit=3.0), 0, ""),
+        (Row("x", 1.0, float("nan"), goal="at most"), 3, "SHORT"),
+        (Row("x", 4.0, 2.0, goal="at least", timed=True), 0, "SHORT of at least 4"),
+        (Row("x", 4.0, None, note="OpenSim is not installed", goal="at least"), 0, "not installed"),
+        (Row("x", None, 1.0), 0, ""),
+    ],
+)
+def test_what_falls_short_is_told_by_table_and_exit_code(monkeypatch, capsys, row, status, printed):
+    monkeypatch.setattr(reproduce, "STUDIES", {"bogus": ("what", lambda _: named(row))})
+    ended, out, _ = shell(monkeypatch, capsys, "bogus")
+    assert ended == status
+    assert printed in out
+    assert ("SHORT" in out) == (row.met is False)
+
+
+def test_plots_are_pages_of_their_own(monkeypatch, capsys, tmp_path):
+    x = np.linspace(0.0, 1.0, 5)
+    plots = (
+        Plot("curve", "A <curve>", "time", "angle", x, {"angle": x}),
+        Plot("surface", "A surface", "a", "b", x, y=x[:4], z=np.full((4, 5), 0.625), z_label="c"),
+    )
+    study = Study("bogus", "A study", "a paper", "a method", plots=plots)
+    monkeypatch.setattr(reproduce, "STUDIES", {"bogus": ("what", lambda _: study)})
+    status, _, err = shell(monkeypatch, capsys, "bogus", "-o", tmp_path / "new" / "plots")
+    assert status == 0
+    pages = sorted((tmp_path / "new" / "plots").iterdir())
+    assert [page.name for page in pages] == ["bogus_curve.html", "bogus_surface.html"]
+    assert all(str(page) in err.replace("\n", "") for page in pages)
+    curve, surface = (page.read_text() for page in pages)
+    assert "A <curve>" not in curve.split("<script")[0]
+    drawn = surface.rsplit("Plotly.newPlot(", 1)[1].split('"template"')[0]
+    assert '"type":"surface"' in drawn
+
+
+def test_differences_are_of_the_largest_value():
+    assert relative_difference([[1.0, -4.0], [2.0, 0.0]], [[1.0, -4.0], [2.5, 0.0]]) == 0.125
+
+
+def test_a_script_that_fails_in_opensim_is_told():
+    if not opensim_version():
+        pytest.skip("OpenSim is not installed; pip install 'musculo[oracles]'")
+    from musculo.errors import MusculoError
+
+    assert ask_opensim("answer['twice'] = 2 * given['x']", {"x": [1.0, 2.0]})["twice"].tolist() == [2.0, 4.0]
+    with pytest.raises(MusculoError, match="no bridge"):
+        ask_opensim("raise ValueError('no bridge')", {})
+
+
 def test_unknown_studies_and_folders_are_refused(monkeypatch, capsys, tmp_path):
-    status, _, err = shell(monkeypatch, capsys, "arm62")
-    assert status == 1
-    assert "arm26" in err
+    for wrong in ("arm62", "something else"):
+        status, _, err = shell(monkeypatch, capsys, "four-bar", wrong)
+        assert status == 1
+        assert all(name in err for name in (wrong, "arm26", "andrews"))
     status, _, err = shell(monkeypatch, capsys, "arm26", "--data", tmp_path / "nowhere")
     assert status == 1
     assert "nowhere" in err

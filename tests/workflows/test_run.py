@@ -54,6 +54,7 @@ def test_the_log_says_how_far_the_exact_method_is(shell, tmp_path):
         "arm_SO_activation.sto",
         "arm_SO_controls.xml",
         "arm_SO_force.sto",
+        "report.html",
         "so.musculo.json",
     }
     quick = shell("run", folder / "so.xml", "-o", tmp_path / "out", "--no-compare")

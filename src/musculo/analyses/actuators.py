@@ -11,15 +11,17 @@ import numpy as np
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
+from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
+from musculo.forces.stated import flag, number, vector
 from musculo.model.body import GROUND
-from musculo.model.force import Force, Muscle
+from musculo.model.force import Force
 from musculo.model.model import Model
-from musculo.model.path_force import PATH_FORCES, PathActuator
+from musculo.model.path_force import PathActuator
 
 Reserves = float | Mapping[str, float]
 AT_COORDINATE = ("CoordinateActuator", "ActivationCoordinateActuator")
-ON_BODY = ("PointActuator", "TorqueActuator")
+ON_BODY = ("PointActuator", "TorqueActuator", "PointToPointActuator")
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ def actuators_of(model: Model) -> tuple[Actuator, ...]:
             found.append(
                 Actuator(
                     force.name,
-                    _number(force, "optimal_force", 1.0),
-                    _number(force, "min_control", -math.inf),
-                    _number(force, "max_control", math.inf),
+                    number(force, "optimal_force", 1.0),
+                    number(force, "min_control", -math.inf),
+                    number(force, "max_control", math.inf),
                     coordinate,
                     force,
                 )
@@ -84,42 +86,50 @@ def reserves_of(model: Model, reserves: Reserves | None, free: tuple[str, ...]) 
     return tuple(found)
 
 
-def left_out(model: Model) -> tuple[str, ...]:
-    """Forces of the model that apply and that no analysis here knows: limits of coordinates, bushings, contacts."""
-    known = (*AT_COORDINATE, *ON_BODY)
-    return tuple(
-        f.name
-        for f in model.forces
-        if f.applies_force and not isinstance(f, (Muscle, *PATH_FORCES)) and f.kind not in known
-    )
-
-
 def generalized_force_on_bodies(model: Model, q: FloatArray, force: Force, threads: int | None) -> FloatArray:
     """(frames, n_u): what a unit of force or torque of a point or torque actuator does on every speed."""
-    loads = unit_loads(model, force)
+    loads = unit_loads(model, force, q)
     rest = np.zeros((len(q), len(model.speed_names)))
     # The difference of two inverse dynamics at rest is -J^T load.
     with_load = inverse_dynamics(model, q, rest, rest, loads, threads=threads)
     return gravity_forces(model, q, threads=threads) - with_load
 
 
-def unit_loads(model: Model, force: Force) -> list[ExternalLoad]:
-    """What a unit of force or torque of a point or torque actuator does to its bodies."""
+def unit_loads(model: Model, force: Force, q: FloatArray) -> list[ExternalLoad]:
+    """What a unit of force or torque of an actuator on bodies does to them, at poses q (frames, n)."""
+    if force.kind == "PointToPointActuator":
+        return _between(model, force, q)
     return _point(model, force) if force.kind == "PointActuator" else _torque(model, force)
+
+
+def _between(model: Model, force: Force, q: FloatArray) -> list[ExternalLoad]:
+    """Of two points: they are pushed apart along the line between them, as in OpenSim."""
+    bodies = [_body(model, force, key) for key in ("bodyA", "bodyB")]
+    points = [vector(force, key, (0.0, 0.0, 0.0)) for key in ("pointA", "pointB")]
+    if flag(force, "points_are_global", False):
+        places = [np.broadcast_to(point, (len(q), 3)) for point in points]
+    else:
+        poses = kinematics(model, q)
+        places = [poses.position(body, point) for body, point in zip(bodies, points, strict=True)]
+    apart = places[0] - places[1]
+    length = np.linalg.norm(apart, axis=1, keepdims=True)
+    along = apart / np.where(length > 0.0, length, 1.0)
+    both = zip(bodies, places, (along, -along), strict=True)
+    return [ExternalLoad(body, push, place) for body, place, push in both if body != GROUND]
 
 
 def _point(model: Model, force: Force) -> list[ExternalLoad]:
     body = _body(model, force, "body")
-    force_in = GROUND if _flag(force, "force_is_global", False) else body
-    point_in = GROUND if _flag(force, "point_is_global", False) else body
-    direction = _vector(force, "direction", (1.0, 0.0, 0.0), unit=True)
-    return [ExternalLoad(body, direction, _vector(force, "point", (0.0, 0.0, 0.0)), (0, 0, 0), force_in, point_in)]
+    force_in = GROUND if flag(force, "force_is_global", False) else body
+    point_in = GROUND if flag(force, "point_is_global", False) else body
+    direction = vector(force, "direction", (1.0, 0.0, 0.0), unit=True)
+    return [ExternalLoad(body, direction, vector(force, "point", (0.0, 0.0, 0.0)), (0, 0, 0), force_in, point_in)]
 
 
 def _torque(model: Model, force: Force) -> list[ExternalLoad]:
     first, second = _body(model, force, "bodyA"), _body(model, force, "bodyB")
-    axis = _vector(force, "axis", (0.0, 0.0, 1.0), unit=True)
-    frame = GROUND if _flag(force, "torque_is_global", True) else first
+    axis = vector(force, "axis", (0.0, 0.0, 1.0), unit=True)
+    frame = GROUND if flag(force, "torque_is_global", True) else first
     both = ((first, axis), (second, -axis))
     return [ExternalLoad(body, moment=turn, force_in=frame) for body, turn in both if body != GROUND]
 
@@ -129,28 +139,3 @@ def _body(model: Model, force: Force, key: str) -> str:
     if name not in (GROUND, *model.body_names):
         raise UnknownName("body", name, (GROUND, *model.body_names), f"{force.kind} {force.name!r}")
     return name
-
-
-def _number(force: Force, key: str, default: float) -> float:
-    text = force.text(key).strip()
-    try:
-        return float(text) if text else default
-    except ValueError:
-        raise InvalidModel(f"{force.kind} {force.name!r}: {key} is {text!r}, not a number") from None
-
-
-def _flag(force: Force, key: str, default: bool) -> bool:
-    text = force.text(key).strip().lower()
-    return text == "true" if text else default
-
-
-def _vector(force: Force, key: str, default: tuple[float, float, float], unit: bool = False) -> FloatArray:
-    text = force.text(key)
-    try:
-        vector = np.array([float(x) for x in text.split()] if text.strip() else default)
-    except ValueError:
-        vector = np.zeros(0)
-    length = float(np.linalg.norm(vector))
-    if vector.shape != (3,) or not math.isfinite(length) or (unit and length == 0.0):
-        raise InvalidModel(f"{force.kind} {force.name!r}: {key} is {text!r}; it needs three numbers")
-    return vector / length if unit else vector

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,11 @@ from musculo.compile.frames import FloatArray, frames_of
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
+from musculo.forces.compiled_forces import compiled_forces
+from musculo.forces.model_forces import passive_forces
+from musculo.kernels.frames import over_frames
+from musculo.kernels.transmitted import pulled_frames
+from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
@@ -42,15 +48,15 @@ class GivenForces:
 
 
 def given_forces(
-    model: Model, frames: int, muscle_forces: Forces | None, actuator_forces: Forces | None, tau: ArrayLike | None
+    model: Model, q: FloatArray, muscle_forces: Forces | None, actuator_forces: Forces | None, tau: ArrayLike | None
 ) -> GivenForces:
-    """Muscle and actuator forces as arrays; see `joint_loads` for what they may be.
+    """Muscle and actuator forces as arrays, at poses q (frames, n); see `joint_loads` for what they may be.
 
     Raises:
         InvalidInput: a shape that does not fit, or a number that is not finite.
         UnknownName: a name that is no actuator, or an actuator without a column.
     """
-    muscles = None
+    muscles, frames = None, len(q)
     if muscle_forces is not None:
         if isinstance(muscle_forces, Table | Mapping):
             named = _named("muscle_forces", muscle_forces, model.muscle_names, frames)
@@ -76,7 +82,7 @@ def given_forces(
         elif force.path is not None:
             on_paths[name] = values
         else:
-            on_bodies += [_times(load, values) for load in unit_loads(model, force)]
+            on_bodies += [_times(load, values) for load in unit_loads(model, force, q)]
     return GivenForces(muscles, on_paths, on_speeds, tuple(on_bodies))
 
 
@@ -129,7 +135,7 @@ def _same(what: str, count: int, frames: int) -> None:
 
 
 def _times(load: ExternalLoad, values: FloatArray) -> ExternalLoad:
-    """A unit load times a force at every frame."""
+    """A unit load (3,) or (frames, 3) times a force at every frame."""
     return replace(
         load, force=values[:, None] * np.asarray(load.force), moment=values[:, None] * np.asarray(load.moment)
     )
@@ -160,6 +166,16 @@ def all_tensions(model: Model, given: GivenForces, paths: PathWrenches, threads:
     return tension
 
 
+class OwnForces(NamedTuple):
+    """How the forces of a model that act by themselves are computed; see `model_forces`."""
+
+    time: FloatArray  # (frames,) [s]
+    method: str = "exact"
+
+    def part(self, at: slice) -> OwnForces:
+        return self._replace(time=self.time[at])
+
+
 @dataclass(frozen=True, eq=False)
 class AppliedForces:
     """All that acts on a model besides gravity, in some poses."""
@@ -168,18 +184,24 @@ class AppliedForces:
     loads: tuple[ExternalLoad, ...]  # on bodies: external ones and actuators
     paths: PathWrenches | None  # where any pulls
     tension: FloatArray  # (frames, paths) along them [N]
+    passive: FloatArray | None = None  # (frames, 1 + bodies, 6) of limits, bushings, contacts; see `model_forces`
 
     def node_wrenches(self, model: Model, Q: FloatArray, threads: int | None) -> FloatArray | None:
         """(frames, 6 nodes) of compiled(model, merged=False), as the recursion takes them; None where nothing acts."""
         c = compiled(model, merged=False)
-        if not self.loads and self.paths is None:
+        if not self.loads and self.paths is None and self.passive is None:
             return None
         total = node_wrenches(c, self.loads, len(Q), lambda: kinematics(model, Q, threads=threads))
+        nodes = total.reshape(len(Q), -1, 6)
+        if self.passive is not None:
+            for body, name in enumerate((GROUND, *model.body_names)):
+                nodes[:, c.body_node[name], :3] += self.passive[:, body, 3:]
+                nodes[:, c.body_node[name], 3:] += self.passive[:, body, :3]
         if self.paths is not None:
-            nodes, at = total.reshape(len(Q), -1, 6), list(c.body_node.values())
-            for body, wrench in self.paths.by_body(self.tension):
-                nodes[:, at[body], :3] += wrench[:, 3:]
-                nodes[:, at[body], 3:] += wrench[:, :3]
+            node = np.array(list(c.body_node.values()), dtype=np.int64)[self.paths.row_body]
+            rows = (np.ascontiguousarray(self.paths.row_path, dtype=np.int64), node)
+            arrays = (np.ascontiguousarray(x) for x in (self.tension, self.paths.wrench))
+            over_frames(pulled_frames, (*arrays, *rows, total), len(Q), threads)
         return total
 
 
@@ -193,15 +215,20 @@ def applied_forces(
     wrapping: str,
     driving: bool,
     threads: int | None,
+    own: OwnForces | None = None,
 ) -> AppliedForces:
-    """Forces on bodies and speeds of all that is given, and of the springs and ligaments of the model.
+    """Forces on bodies and speeds of all that is given, and of the forces of the model that act by themselves.
 
     `loads` are all those on bodies: from outside, and `given.on_bodies`. Only where the forces are `driving` the
-    motion their generalised forces are made.
+    motion their generalised forces are made. `own` says how limits, bushings and contacts are computed; without it
+    they are not, and springs and ligaments along paths act alone.
     """
-    tau = given.on_speeds
+    tau, passive = given.on_speeds, None
+    if own is not None and compiled_forces(model, own.method).groups:
+        more, passive = passive_forces(model, Q, U, own.time, own.method, threads)
+        tau = tau + more
     if not needs_paths(model, given):
-        return AppliedForces(tau, tuple(loads), None, np.zeros((len(Q), 0)))
+        return AppliedForces(tau, tuple(loads), None, np.zeros((len(Q), 0)), passive)
     # Lengthening speeds are for springs and ligaments.
     speeds = U if any(f.path is not None and not isinstance(f, Muscle) for f in model.forces) else None
     paths = geometry if geometry is not None else path_wrenches(model, Q, speeds, wrapping, threads)
@@ -209,4 +236,4 @@ def applied_forces(
     # As a product of matrices for each frame: einsum walks the arms without the processor's vectors.
     if driving:
         tau = tau + (tension[:, None] @ paths.moment_arm)[:, 0]
-    return AppliedForces(tau, tuple(loads), paths, tension)
+    return AppliedForces(tau, tuple(loads), paths, tension, passive)

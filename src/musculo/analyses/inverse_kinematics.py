@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.analyses.closed_poses import ClosedSearch
+from musculo.analyses.inverse_kinematics_loops import loop_equations, open_loops, track_closed
 from musculo.analyses.inverse_kinematics_result import InverseKinematics, Status
 from musculo.analyses.inverse_kinematics_starts import Ranges, starts_of, unknowns_of
 from musculo.analyses.inverse_kinematics_targets import (
@@ -22,7 +24,8 @@ from musculo.analyses.inverse_kinematics_targets import (
 )
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
-from musculo.embedding.tables import embedding_tables
+from musculo.embedding.embedding import embedding_of
+from musculo.embedding.tables import EmbeddingTables, embedding_tables
 from musculo.errors import InvalidInput
 from musculo.kernels.bounded_step import Unknowns
 from musculo.kernels.inverse_kinematics import track_frames
@@ -95,7 +98,9 @@ def inverse_kinematics(
     theta_s is the angle of the rotation from the measured orientation of a sensor to that of its frame in the model.
 
     Source:     OpenSim's inverse kinematics tools, for markers and for IMUs; the same objective to the factor.
-    Departs:    couplers, locks and prescribed motions are embedded, so they hold exactly and cost nothing; and each
+    Departs:    couplers, locks and prescribed motions are embedded, so they hold exactly and cost nothing; closed
+                loops hold to rounding (`closure_error`), by Newton's method on the poses that close them
+                (`musculo.analyses.closed_poses`); and each
                 frame is at a minimum to `accuracy`, where OpenSim stops within about 0.1 degrees. Coordinates that
                 nothing recorded depends on (translations, if there are only sensors) keep their values at the start,
                 without being locked as OpenSim's tool for IMUs locks them.
@@ -121,12 +126,13 @@ def inverse_kinematics(
         progress: called now and then with the number of frames done and of all frames.
 
     Raises:
-        Unsupported: constraints of the model close loops.
+        Unsupported: a constraint of a kind that is carried only.
         UnknownName: a weight, task or frame names what neither model nor recording have.
         InvalidInput: nothing of the model was recorded, all weights are zero, markers are not in metres, markers and
             orientations are of different frames, or an argument does not fit.
     """
-    c, e = compiled(model), embedding_tables(model)
+    opened = open_loops(model)
+    c, e = compiled(opened), embedding_tables(opened)
     if not (np.isfinite(accuracy) and accuracy > 0.0):
         raise InvalidInput(f"accuracy is {accuracy!r}; give a positive number of radians and metres")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
@@ -160,16 +166,20 @@ def inverse_kinematics(
         np.zeros(frames, dtype=np.int64),
         np.zeros(frames, dtype=np.int64),
     )
-    _solve(problem, frames, threads, progress or _say_nothing)
+    closure = np.zeros(frames)
+    if opened is model:
+        _solve(problem, frames, threads, progress or _say_nothing)
+    else:
+        closure = _solve_closed(problem, model, e, accuracy, threads, progress or _say_nothing)
     distance, angle = problem.misfit.distance[:, : len(points.names)], problem.misfit.angle[:, : len(sensors.names)]
-    for array in (problem.q, distance, angle, problem.objective, problem.status, problem.iterations):
+    for array in (problem.q, distance, angle, problem.objective, problem.status, problem.iterations, closure):
         array.setflags(write=False)
     sources = tuple(one.source for one in (markers, orientations) if one is not None and one.source)
     return InverseKinematics(
         model,
         time,
         problem.q,
-        e.embedding.independent(problem.q),
+        embedding_of(model).independent(problem.q),
         points.names,
         distance,
         sensors.names,
@@ -177,6 +187,7 @@ def inverse_kinematics(
         problem.objective,
         problem.status,
         problem.iterations,
+        closure,
         Provenance.of("inverse_kinematics", model, sources, respect_ranges=respect_ranges, accuracy=accuracy),
     )
 
@@ -207,6 +218,33 @@ def _time_of(markers: Markers | None, orientations: Orientations | None) -> Floa
                 "differ; bring both to the same frames first, with between and markers.resample(rate)"
             )
     return one.time
+
+
+def _solve_closed(
+    problem: _Problem, model: Model, e: EmbeddingTables, accuracy: float, threads: int | None, progress: Progress
+) -> FloatArray:
+    """All frames of a model with loops; returns what is left of their equations (frames,)."""
+    branch = embedding_of(model).branch
+    starts = problem.starts if branch is None else np.concatenate([branch[None], problem.starts])
+    search = ClosedSearch(
+        problem.model,
+        problem.unknowns,
+        e,
+        loop_equations(model),
+        problem.recorded,
+        problem.given,
+        accuracy,
+        _MOST_ITERATIONS,
+        threads,
+    )
+    frames = len(problem.q)
+    found, left = track_closed(search, starts, frames, progress)
+    *_, misfit = search.at(np.arange(frames), found.q)
+    for target, values in zip(problem.misfit, misfit, strict=True):
+        target[:] = values
+    for name in ("q", "objective", "status", "iterations"):
+        getattr(problem, name)[:] = getattr(found, name)
+    return left
 
 
 def _solve(problem: _Problem, frames: int, threads: int | None, progress: Progress) -> None:

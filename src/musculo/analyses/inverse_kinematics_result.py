@@ -50,6 +50,7 @@ class InverseKinematics:
     objective: FloatArray = field(repr=False)  # (frames,) as OpenSim's; see `inverse_kinematics`
     status: NDArray[np.int64] = field(repr=False)  # (frames,) see `Status`
     iterations: NDArray[np.int64] = field(repr=False)  # (frames,)
+    closure_error: FloatArray = field(repr=False)  # (frames,) the most that is left of a loop's equation [rad, m]
     provenance: Provenance = field(repr=False)
 
     def __len__(self) -> int:
@@ -124,7 +125,7 @@ class InverseKinematics:
 
     def to_xarray(self) -> xarray.Dataset:
         """`q` (time, coordinate), `marker_error` (time, marker), `orientation_error` (time, sensor), and `objective`,
-        `status` and `iterations` (time)."""
+        `status`, `iterations` and `closure_error` (time)."""
         import xarray
 
         time = {"time": self.time}
@@ -137,6 +138,7 @@ class InverseKinematics:
             "objective": labelled("objective", self.objective, time),
             "status": labelled("status", self.status, time),
             "iterations": labelled("iterations", self.iterations, time),
+            "closure_error": labelled("closure_error", self.closure_error, time),
         }
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.analyses.actuators import left_out
-from musculo.analyses.applied_forces import Forces, applied_forces, given_forces
+from musculo.analyses.applied_forces import Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.compile.nodes import placed
+from musculo.dynamics.constraints import ConstraintReaction
 from musculo.dynamics.external import ExternalLoad, listed, part
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
+from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, UnknownName
+from musculo.forces.compiled_forces import left_out
 from musculo.model.body import GROUND, Placement
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 from musculo.muscle.geometry import WRAPPINGS
 from musculo.muscle.path_wrenches import PathWrenches
@@ -52,7 +53,8 @@ class JointLoads:
     moment: FloatArray = field(repr=False)  # (frames, loads, 3) [N m]
     point: FloatArray = field(repr=False)  # (frames, loads, 3) in the frame [m]
     udot: FloatArray = field(repr=False)  # (frames, n_u) accelerations that they go with
-    left_out: tuple[str, ...]  # forces of the model that are not taken into account
+    left_out: tuple[str, ...]  # forces of the model that are not computed
+    constraints: Mapping[str, ConstraintReaction] = field(repr=False)  # what those that close loops exert, by name
     options: Mapping[str, Any] = field(repr=False)  # that made it
 
     @property
@@ -102,11 +104,13 @@ def joint_loads(
     actuator_forces: Forces | None = None,
     tau: ArrayLike | None = None,
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    model_forces: bool = True,
     joints: str | Sequence[str] | None = None,
     on: Choice = "child",
     frame: Choice = "ground",
     geometry: PathWrenches | None = None,
     wrapping: str = "geodesic",
+    method: str = "exact",
     time: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> JointLoads:
@@ -116,12 +120,18 @@ def joint_loads(
 
     What drives a coordinate (actuators and reserves at coordinates, couplers, a moving path point's guide) is part of
     the joint and so of its moment; muscles, springs and ligaments along paths, actuators on bodies and external loads
-    are not, so with muscles the force is that between the bones. Springs and ligaments always pull.
+    are not, so with muscles the force is that between the bones. Springs and ligaments along paths always pull; the
+    model's limits of coordinates (part of the joint), bushings, springs and contacts (not part of it) act unless
+    `model_forces` is false.
+
+    Constraints that close loops pull on their bodies like muscles (`constraints`): with the force that the given forces
+    call for and, where those do not produce udot, with the rest of the drive at the independent coordinates
+    (`musculo.dynamics.loop_loads`).
 
     Source:     OpenSim 4.6's JointReaction, observed behaviour; the recursion is `kernels.rnea`.
     Departs:    OpenSim looks forces up by position in their file, here by name. Its accelerations are always those of
                 the forces (`udot=None` here), which are the measured ones only as far as the forces fit the motion.
-    Guarantees: the loads balance each body (Newton-Euler) to rounding.
+    Guarantees: the loads balance each body (Newton-Euler) to rounding, constraints included.
 
     Args:
         model: the model.
@@ -132,23 +142,25 @@ def joint_loads(
         actuator_forces: of other actuators [N, N m]: (frames, actuators) in the order of `actuators_of`, or a table or
             mapping by names, in which `<speed>_reserve` is a generalised force on that speed. They matter where udot
             is None, or where an actuator acts on bodies or along a path. Columns of a table that are none are ignored.
-        tau: further generalised forces (frames, n_u), for instance of limits of coordinates; matter where udot is None.
+        tau: further generalised forces (frames, n_u); matter where udot is None.
         loads: from outside, for instance ground reactions.
+        model_forces: whether the forces of `musculo.model_forces` act, as they do in OpenSim.
         joints: which, by name, a joint may come twice; all by default.
         on: the body that the load acts on: "child" or "parent", one for all, one for each, or by joint.
         frame: to express it in: "ground", "child" or "parent" (the frame of that body), or any body or frame of the
             model; one for all, one for each, or by joint.
         geometry: `path_wrenches(model, q, u)` of these frames, so that paths are not computed again.
         wrapping: "geodesic" or "opensim", where they are.
-        time: (frames,) or a number, for prescribed motion where udot is None [s].
+        method: "exact", or "opensim" for OpenSim's faults in contacts (`musculo.model_forces`).
+        time: (frames,) or a number, for prescribed forces, and prescribed motion where udot is None [s].
         threads: at most so many; all cores by default.
 
     Raises:
-        InvalidInput, UnknownName: arrays, tables or names that do not fit.
-        Unsupported: the model has a closed loop, whose forces are not determined here.
+        InvalidInput, UnknownName: arrays, tables or names that do not fit; loops that are not closed.
+        Unsupported: a constraint of a kind that is carried only.
     """
     wanted = _wanted(model, joints, on, frame)
-    _refuse_loops(model)
+    closed = closes_loops(model)
     Q, single = frames_of("q", q, model.coordinate_names)
     U, _ = frames_of("u", u, model.speed_names)
     frames = same_frames(q=Q, u=U)
@@ -160,21 +172,27 @@ def joint_loads(
         _check_geometry(model, geometry, frames)
     elif wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
-    given = given_forces(model, frames, muscle_forces, actuator_forces, tau)
+    given = given_forces(model, Q, muscle_forces, actuator_forces, tau)
     everything = [*listed(loads, frames), *given.on_bodies]
     times = times_of(time, frames)
 
     force, moment, point = (np.empty((frames, len(wanted), 3)) for _ in range(3))
     D = np.empty_like(U)
+    pulls: list[dict[str, ConstraintReaction]] = []
     for start in range(0, frames, _CHUNK):
         at = slice(start, min(start + _CHUNK, frames))
         outside = [part(load, at.start, at.stop) for load in everything]
         paths = None if geometry is None else geometry.part(at)
-        acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, A is None, threads)
+        driving = A is None or closed
+        own = OwnForces(times[at], method) if model_forces else None
+        acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, driving, threads, own)
         if A is None:
             D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads)
         else:
             D[at] = A[at]
+        if closed:
+            pulls.append(loop_loads(model, Q[at], U[at], D[at], acting.tau, acting.loads, times[at], threads))
+            acting = replace(acting, loads=(*acting.loads, *(one for c in pulls[-1].values() for one in c.loads())))
         wrenches = acting.node_wrenches(model, Q[at], threads)
         carried = transmitted_loads(model, Q[at], U[at], D[at], wrenches, threads)
         force[at], moment[at], point[at] = _expressed(model, wanted, carried)
@@ -190,22 +208,26 @@ def joint_loads(
         moment,
         point,
         D,
-        left_out(model),
+        left_out(model) if model_forces else (),
+        _joined(pulls, single),
         {
             "muscles": muscle_forces is not None,
+            "model_forces": model_forces,
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
     )
 
 
-def _refuse_loops(model: Model) -> None:
-    loops = [c.name for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]
-    if loops:
-        raise Unsupported(
-            f"constraint {loops[0]!r} closes a loop, and what its bodies exert on each other is not solved yet; "
-            "switch it off (enforced=False) to compute the open tree"
+def _joined(pulls: Sequence[Mapping[str, ConstraintReaction]], single: bool) -> dict[str, ConstraintReaction]:
+    """What constraints exert over all frames, from parts of them."""
+    found = {}
+    for name, one in (pulls[0] if pulls else {}).items():
+        force, moment, point = (
+            np.concatenate([getattr(p[name], k) for p in pulls]) for k in ("force", "moment", "point")
         )
+        found[name] = replace(one, force=force, moment=moment, point=point)
+    return {name: one.frame(0) for name, one in found.items()} if single else found
 
 
 def _check_geometry(model: Model, geometry: PathWrenches, frames: int) -> None:

@@ -29,10 +29,14 @@ BALANCED = 1e-9
 KKT_TOLERANCE = 1e-9
 MOST_STEPS = 500
 # Curvature below this part of the largest is raised to it: a program needs some, and a steep one needs more.
-_LEAST_CURVATURES = (1e-9, 1e-7, 1e-5, 1e-3)
+_LEAST_CURVATURES = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)
 # High powers are reached by factors of this from two, each answer found to so much of the largest gradient.
 _STAGE = 1.5
 _STAGE_TOLERANCE = 1e-3
+# Lower levels are found to this part of their largest gradient. A gradient so many times the tolerance is good; below,
+# what is this part of the largest x is sought by itself.
+_LEVEL_TOLERANCE = 1e-7
+_GOOD, _MATTERS = 1e3, 1e-3
 # How far a least-squares answer is moved into its bounds, so that a program beside it has an inside.
 _INWARD = 1e-9
 _FRAMES_PER_THREAD = 16
@@ -73,8 +77,14 @@ def least_effort(
     method with exact curvature and an exact line search above 2, reweighting below, where curvature has a pole at zero.
     Power 1 is a linear program (HiGHS). Working sets pass on from frame to frame; answers do not depend on it.
 
+    High powers make gradients of large and small x differ by any factor: at power 20, what is a quarter as large has
+    a gradient of 4e-12 of the largest, which says nothing about it. So when the largest are found they are held, and
+    the rest is sought by itself, level by level, down to a thousandth of the largest x.
+
     Guarantees: bounds hold; equations hold to 1e-9 of the largest term where the status is SOLVED; stationarity to
-                1e-9 of the largest gradient (below power 2, the answer to 1e-9 of the largest x).
+                1e-9 of the largest gradient, in lower levels to 1e-7 of theirs (below power 2, the answer to 1e-9 of
+                the largest x). The
+                largest x falls with the power towards the least that serves the equations.
 
     Args:
         A: (frames, k, n). b: (frames, k).
@@ -182,21 +192,58 @@ class _Frames:
         return least, rows, goal, status
 
     def _other_power(self, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray | None:
-        """From an answer x that serves the equations to the one of least effort; high powers by way of lower ones."""
+        """From an answer x that serves the equations to the one of least effort."""
+        found = self._staged(A, b, x)
+        return found if found is None or self.power < 2.0 else self._by_levels(A, b, found)
+
+    def _staged(
+        self, A: FloatArray, b: FloatArray, x: FloatArray, tolerance: float = KKT_TOLERANCE
+    ) -> FloatArray | None:
+        """The same without levels; high powers by way of lower ones."""
         p = 2.0 * _STAGE
         while p < self.power:
             nearer = self._descend(A, b, x, p, _STAGE_TOLERANCE)
             x = x if nearer is None else nearer
             p *= _STAGE
-        return self._descend(A, b, x, self.power, KKT_TOLERANCE)
+        return self._descend(A, b, x, self.power, tolerance)
+
+    def _by_levels(self, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray | None:
+        """Those whose gradients vanish beside the largest, once more without the large ones, which are held."""
+        x, matters = x.copy(), _MATTERS * np.abs(x).max()
+        held, tolerance = np.zeros(len(x), dtype=bool), KKT_TOLERANCE
+        while True:
+            with np.errstate(divide="ignore"):
+                gradient = np.log(self.weights) + (self.power - 1.0) * np.log(np.abs(x))
+            inside = (x > self.lower) & (x < self.upper) & ~held
+            if not inside.any():
+                return x
+            held |= gradient >= gradient[inside].max() + np.log(_GOOD * tolerance)
+            rest = ~held
+            if not (inside & rest & (np.abs(x) >= matters)).any():
+                return x
+            own = _Frames(self.lower[rest], self.upper[rest], self.weights[rest], self.power)
+            rows, goal = _independent(A[:, rest], A[:, rest] @ x[rest])
+            tolerance = _LEVEL_TOLERANCE
+            better = own._staged(rows, goal, x[rest], tolerance)
+            if better is None:
+                return None
+            whole = x.copy()
+            whole[rest] = better
+            if not _balanced(A, b, whole):
+                return None
+            x = whole
 
     def _descend(self, A: FloatArray, b: FloatArray, x: FloatArray, p: float, tolerance: float) -> FloatArray | None:
         w = self.weights
-
-        def slope_at(x: FloatArray) -> FloatArray:
-            return p * w * np.sign(x) * np.abs(x) ** (p - 1.0)
-
         for _ in range(MOST_STEPS):
+            # In units of the largest x: its powers would be beyond what a quadratic program's tolerances are made for.
+            top = float(np.abs(x).max())
+            if top == 0.0:
+                return x
+
+            def slope_at(v: FloatArray, top: float = top) -> FloatArray:
+                return p * w * np.sign(v) * top * np.abs(v / top) ** (p - 1.0)
+
             slope = slope_at(x)
             for least in _LEAST_CURVATURES:
                 h = self._curvature(x, p, least)
@@ -224,9 +271,10 @@ class _Frames:
         largest = size.max()
         if largest == 0.0:
             return w
+        size = size / largest
         if p < 2.0:
             # It touches |x|^p from above and is centred at zero; Newton's would overshoot zero.
-            return p * w * np.maximum(size, largest * least ** (1.0 / (2.0 - p))) ** (p - 2.0)
+            return p * w * np.maximum(size, least ** (1.0 / (2.0 - p))) ** (p - 2.0)
         h = p * (p - 1.0) * w * size ** (p - 2.0)
         return np.maximum(h, least * h.max())
 
@@ -261,6 +309,14 @@ def _least_between(x: FloatArray, y: FloatArray, slope_at: Callable[[FloatArray]
         else:
             low = middle
     return x + (low + high) / 2 * d
+
+
+def _independent(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Equations A x = b, which have a solution, without those that repeat others."""
+    U, size, _ = np.linalg.svd(A, full_matrices=False)
+    rank = int((size > size[0] * 1e-10).sum()) if size.size and size[0] > 0.0 else 0
+    basis = U[:, :rank].T
+    return basis @ A, basis @ b
 
 
 def _balanced(A: FloatArray, b: FloatArray, x: FloatArray) -> bool:

@@ -22,6 +22,8 @@ Like = Literal["exact", "opensim id", "opensim analyze"]
 LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
 # Below so many frames no quintic spline passes through.
 _FEWEST = 6
+# What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
+_HALF_TURN, _MOVES = 3.2, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,7 @@ def motion_of_states(model: Model, table: Table) -> Motion:
 def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     free = set(model.independent_coordinate_names)
     absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
-    notes = _degrees_in_radians(model, table)
+    notes = _odd_angles(model, table)
     if not absent:
         return notes
     how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
@@ -152,23 +154,34 @@ def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     return (*notes, f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}{hint}")
 
 
-def _degrees_in_radians(model: Model, table: Table) -> tuple[str, ...]:
-    """Angles in radians that are beyond two turns where the coordinate has less than one are likely degrees."""
-    if table.degrees:
-        return ()
+def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
+    """Angles that look as if the header said the wrong unit.
+
+    In radians, they go beyond two turns where the coordinate has less than one. In degrees, none of them all leaves
+    half a turn in radians, and yet something moves: no joint would bend by more than three degrees.
+    """
     turning = rotational_coordinates(model)
-    odd = []
-    for c in model.coordinates:
-        column = table.find(c.name)
-        if column is None or c.name not in turning or max(map(abs, c.range)) > 2.0 * np.pi + 1e-6:
-            continue
-        most = float(np.nan_to_num(np.abs(table.values[:, column])).max(initial=0.0))
-        if most > 4.0 * np.pi:
-            odd.append(f"{c.name} reaches {most:.4g} rad")
+    found = [(c, k) for c in model.coordinates if c.name in turning and (k := table.find(c.name)) is not None]
+    if not found or not len(table):
+        return ()
+    angles = np.nan_to_num(table.values[:, [k for _, k in found]])
+    most, source = np.abs(angles).max(axis=0), table.source or "the table"
+    if table.degrees:
+        if most.max() > _HALF_TURN or np.ptp(angles, axis=0).max() < _MOVES:
+            return ()
+        return (
+            f"{source} says that its angles are in degrees, but the largest of all is {most.max():.3g}: are they "
+            "radians? Then write inDegrees=no into its header",
+        )
+    odd = [
+        f"{c.name} reaches {value:.4g} rad"
+        for (c, _), value in zip(found, most, strict=True)
+        if value > 4.0 * np.pi and max(map(abs, c.range)) <= 2.0 * np.pi + 1e-6
+    ]
     if not odd:
         return ()
     return (
-        f"{table.source or 'the table'} says that its angles are in radians, but {', '.join(odd)}: are they degrees? "
+        f"{source} says that its angles are in radians, but {', '.join(odd)}: are they degrees? "
         "Then write inDegrees=yes into its header",
     )
 

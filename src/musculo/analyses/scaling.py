@@ -18,12 +18,13 @@ from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
 from musculo.model.constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.force import Force, Muscle
 from musculo.model.joints import CustomJoint, EllipsoidJoint, Joint, ScapulothoracicJoint
-from musculo.model.joints.base import Axis, FreeMotion, FunctionMotion
+from musculo.model.joints.base import Axis
 from musculo.model.model import Model, Note
 from musculo.model.path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
 from musculo.muscle.geometry import path_geometry
+from musculo.results.angles import sliding_coordinates
 from musculo.spatial.rotation import from_xyz
 
 Factors = Mapping[str, float | Sequence[float]]
@@ -259,7 +260,7 @@ def _constraint(constraint: Constraint, model: Model, scale: Mapping[str, Vec3])
         return constraint
     joint = next(j for j in model.joints if constraint.dependent in j.coordinate_names)
     factors = scale.get(joint.parent.body, _UNSCALED)
-    if constraint.dependent not in _distances(joint):
+    if constraint.dependent not in sliding_coordinates(joint):
         return constraint
     if len(set(factors)) > 1:
         raise Unsupported(
@@ -267,19 +268,6 @@ def _constraint(constraint: Constraint, model: Model, scale: Mapping[str, Vec3])
             f"whose factors are {factors}; give that body three equal factors"
         )
     return replace(constraint, scale=constraint.scale * factors[0])
-
-
-def _distances(joint: Joint) -> set[str]:
-    """Coordinates that are distances: a translation of the joint equals them, up to sign."""
-    found: set[str] = set()
-    for motion in joint.motions():
-        if isinstance(motion, FunctionMotion):
-            for axis in motion.translations:
-                if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0:
-                    found.update(axis.coordinates)
-        elif isinstance(motion, FreeMotion):
-            found.update(motion.coordinates[-3:])
-    return found
 
 
 # --- paths ----------------------------------------------------------------------------------------------------------

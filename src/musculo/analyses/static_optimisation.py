@@ -14,18 +14,19 @@ from musculo.analyses.actuators import (
     Reserves,
     actuators_of,
     generalized_force_on_bodies,
-    left_out,
     reserves_of,
 )
+from musculo.analyses.force_by_activation import ForceByActivation
 from musculo.analyses.least_effort import Status, check_power, least_effort
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
-from musculo.embedding.embedding import embedding_of
+from musculo.embedding.embedding import embedding_of, times_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.forces.compiled_forces import left_out
+from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
-from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.equilibrium import Method, muscle_equilibrium
+from musculo.muscle.equilibrium import Method
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.results.angles import rotational_coordinates
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 _ROUNDS = 150
 _FULL_STEPS = 8
 _SETTLED = 1e-9
-# Half the step of the difference that gives the slope of force by activation: its error is the square of it.
-_STEP = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class StaticOptimum:
     balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
     objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
     status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
-    left_out: tuple[str, ...]  # forces of the model that are not taken into account
+    left_out: tuple[str, ...]  # forces of the model that are not computed
     options: Mapping[str, Any] = field(repr=False)  # that made it
 
     @property
@@ -142,6 +141,8 @@ def static_optimisation(
     tendon: Literal["rigid", "elastic"] = "rigid",
     reserves: Reserves | None = None,
     weights: Mapping[str, float] | None = None,
+    model_forces: bool = True,
+    time: ArrayLike = 0.0,
     method: Method = "exact",
     wrapping: str = "geodesic",
     threads: int | None = None,
@@ -151,9 +152,10 @@ def static_optimisation(
         minimise sum_i w_i |a_i|^p   subject to   sum_i r_i (a_i F_CE,i + F_PE,i) + actuators = tau,  bounds on a_i
 
     There is one equation for each independent speed: couplings are pulled back, and locked, prescribed and dependent
-    coordinates need no muscle. Springs and ligaments along paths act. Each frame is for itself; one that cannot be
-    served says so (`status`, `messages`) and has the activations of least effort among those that miss least (sum of
-    squares over equations, N and N m alike).
+    coordinates need no muscle. Springs and ligaments along paths act, and so do limits of coordinates, bushings and
+    contacts of the model unless `model_forces` is false: they take their share of tau, as in OpenSim. Each frame is
+    for itself; one that cannot be served says so (`status`, `messages`) and has the activations of least effort among
+    those that miss least (sum of squares over equations, N and N m alike).
 
     Source:     [Ruggiero2020] eq. 31-33; the force of a muscle by [Ruggiero2020] eq. 20 as corrected.
     Departs:    33 leaves the controls of residual actuators in the sum of activations; they are here too, in units of
@@ -179,6 +181,8 @@ def static_optimisation(
         tendon: "rigid" or "elastic".
         reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
         weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
+        model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
+        time: (frames,) or a number, for prescribed forces [s].
         method: "exact", or "opensim" for OpenSim's own definitions.
         wrapping: "geodesic" or "opensim".
         threads: at most so many; all cores by default.
@@ -201,8 +205,10 @@ def static_optimisation(
     g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping, threads)
     if paths:
         T = T - _springs(model, g, threads)
+    if model_forces:
+        T = T - passive_forces(model, Q, U, times_of(time, len(Q)), method, threads)[0]
     need = np.einsum("fuz,fu->fz", J, T)
-    muscles = _Muscles(model, g, J, force_length_velocity, passive, tendon, method, threads)
+    muscles = ForceByActivation(model, g, J, force_length_velocity, passive, tendon, method, threads)
     columns = _columns(model, Q, J, g, motors, threads)
     w = _weights(muscles.names, motors, weights)
     low, top = _bounds(model, muscles.used, motors)
@@ -223,6 +229,7 @@ def static_optimisation(
         "force_length_velocity": force_length_velocity,
         "passive": muscles.passive,
         "tendon": tendon,
+        "model_forces": model_forces,
         "method": method,
         "wrapping": wrapping,
     }
@@ -244,7 +251,7 @@ def static_optimisation(
         balance_residual=cut(residual),
         objective=cut(objective),
         status=cut(status),
-        left_out=left_out(model),
+        left_out=left_out(model) if model_forces else (),
         options=options,
     )
 
@@ -330,65 +337,8 @@ def _bounds(model: Model, used: NDArray[np.bool_], motors: Sequence[Actuator]) -
     return low, top
 
 
-class _Muscles:
-    """Force by activation, and what it does on every independent speed."""
-
-    def __init__(
-        self,
-        model: Model,
-        g: PathGeometry,
-        J: FloatArray,
-        force_length_velocity: bool,
-        passive: bool | None,
-        tendon: str,
-        method: Method,
-        threads: int | None,
-    ) -> None:
-        self.model, self.method, self.threads = model, method, threads
-        self.names = model.muscle_names
-        n = len(self.names)
-        self.used = np.array([m.applies_force for m in model.muscles], dtype=bool)
-        self.arms = g.moment_arm[:, :n] @ J
-        assert g.speed is not None
-        self.length, self.speed = np.ascontiguousarray(g.length[:, :n]), np.ascontiguousarray(g.speed[:, :n])
-        self.passive = force_length_velocity and (method == "exact" if passive is None else bool(passive))
-        self.elastic = tendon == "elastic" and force_length_velocity and n > 0
-        shape = self.length.shape
-        if self.elastic:
-            self.resting = self._tendon_force(np.zeros(shape)) if not self.passive else np.zeros(shape)
-            return
-        self.resting = np.zeros(shape)
-        if not force_length_velocity:
-            self.capacity = np.broadcast_to([m.max_isometric_force for m in model.muscles], shape) * self.used
-            return
-        self.capacity = active_force_capacity(model, self.length, self.speed, method=method, threads=threads)
-        self.capacity *= self.used
-        if self.passive:
-            still = muscle_equilibrium(
-                model, self.length, self.speed, 0.0, tendon="rigid", method=method, threads=threads
-            )
-            self.resting = still.passive_fiber_force * np.cos(still.pennation) * self.used
-
-    def _tendon_force(self, activation: FloatArray, frames: NDArray[np.int64] | slice = slice(None)) -> FloatArray:
-        a = np.clip(activation, 0.0, 1.0)
-        where = (self.length[frames], self.speed[frames])
-        return muscle_equilibrium(self.model, *where, a, method=self.method, threads=self.threads).tendon_force
-
-    def force(self, activation: FloatArray, frames: NDArray[np.int64] | slice = slice(None)) -> FloatArray:
-        """Along the tendon [N]."""
-        if not self.elastic:
-            return activation * self.capacity[frames] + self.resting[frames]
-        return (self._tendon_force(activation, frames) - self.resting[frames]) * self.used
-
-    def line(self, activation: FloatArray, frames: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """Slope and offset of the force about an activation."""
-        low, high = np.maximum(activation - _STEP, 0.0), np.minimum(activation + _STEP, 1.0)
-        slope = (self.force(high, frames) - self.force(low, frames)) / (high - low)
-        return slope, self.force(activation, frames) - slope * activation
-
-
 def _solve(
-    muscles: _Muscles,
+    muscles: ForceByActivation,
     columns: FloatArray,
     need: FloatArray,
     low: FloatArray,

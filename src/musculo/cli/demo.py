@@ -16,6 +16,7 @@ from musculo.kernels.frames import rnea_frames
 from musculo.kernels.hill_frames import equilibrium_packs
 from musculo.kernels.inverse_kinematics import track_frames
 from musculo.kernels.jit import announce_compiling
+from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder, write_report
 
@@ -32,7 +33,7 @@ def run_demo(folder: Path, quiet: bool) -> None:
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    compiles = not all(_kept(driver) for driver in _SLOW)
+    compiles = not all(kept(driver) for driver in _SLOW)
 
     def say(text: str) -> None:
         if compiles and not quiet:
@@ -49,12 +50,6 @@ def run_demo(folder: Path, quiet: bool) -> None:
     write_report(folder / PAGE, report_of_folder(folder, chain.model, title))
     if not quiet:
         _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
-
-
-def _kept(driver: object) -> bool:
-    """Whether a compiled form of a driver is kept from an earlier run."""
-    folder = Path(driver.stats.cache_path)  # type: ignore[attr-defined]
-    return any(folder.glob(f"*{driver.py_func.__name__}-*.nbi"))  # type: ignore[attr-defined]
 
 
 def _print_summary(chain: ArmChain, folder: Path, files: int, seconds: float) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from musculo import __version__
 from musculo.cli.pipeline import add_commands
+from musculo.cli.sensors import add_sensor_commands
 from musculo.errors import MusculoError
 
 app = typer.Typer(
@@ -120,7 +121,9 @@ def run(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Make one page of each folder of results.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Make one page, report.html, of each folder of results.")
+    ] = True,
 ) -> None:
     """Run OpenSim's scale, inverse kinematics, inverse dynamics and analyze tools: same files, same numbers.
 
@@ -133,6 +136,7 @@ def run(
 
 
 add_commands(app)
+add_sensor_commands(app)
 
 
 @app.command()

@@ -5,13 +5,17 @@ They use the exact methods and write the files that OpenSim's tools would; `--li
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from musculo.io.setup import Setup
+else:
+    Setup = object  # nothing slow is imported before a command runs
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
 MotionFile = Annotated[Path, typer.Argument(metavar="MOTION.mot", help="Coordinates over time (.mot or .sto).")]
@@ -21,12 +25,21 @@ Loads = Annotated[
     Path | None, typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of plates.")
 ]
 Lowpass = Annotated[
-    float | None, typer.Option("--lowpass", metavar="HZ", help="Filter the coordinates at this frequency first.")
+    str,
+    typer.Option(
+        "--lowpass", metavar="HZ|auto", help="Filter the coordinates at this frequency, or by residual analysis, first."
+    ),
+]
+FilterLoads = Annotated[
+    float | None, typer.Option("--filter-loads", metavar="HZ", help="Filter the external loads at this frequency.")
+]
+FillGaps = Annotated[
+    float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps of up to this length by splines.")
 ]
 Opensim = Annotated[
     bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
 ]
-Report = Annotated[bool, typer.Option("--report", help="Write FOLDER/report.html at the end.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write FOLDER/report.html at the end.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed since the last run.")]
 Threads = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")]
@@ -36,15 +49,41 @@ Names = list[str]
 RESULTS = Path("results")
 
 
-def _run(
-    setup: Setup, output: Path, opensim: bool, report: bool, force: bool, threads: int | None, quiet: bool, json: bool
+def _common(
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = True,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
-    from musculo.cli.run import Options, run_setups
-
-    options = Options(not opensim, output, False, force, threads)
-    raise typer.Exit(run_setups([setup], options, 1, quiet, json, report))
+    """The flags of every step, in the order of its help."""
 
 
+def step(make: Callable[..., Setup]) -> Callable[..., None]:
+    """A command of a function that makes a set-up of its own flags: those of every step come after them.
+
+    The function is given the common flags that it names, too. Where its output is a file, its folder has the results.
+    """
+    own, common = (inspect.signature(f, eval_str=True).parameters for f in (make, _common))
+    both = {**own, **{name: p for name, p in common.items() if name not in own}}
+
+    def command(**given: Any) -> None:
+        from musculo.cli.run import Options, run_setups
+
+        setup = make(**{name: given[name] for name in own})
+        folder = given["output"] if "output" not in own else given["output"].parent
+        options = Options(not given["opensim"], folder, False, given["force"], given["jobs"])
+        raise typer.Exit(run_setups([setup], options, 1, given["quiet"], given["as_json"], given["report"]))
+
+    command.__name__, command.__doc__ = make.__name__, make.__doc__
+    command.__signature__ = inspect.Signature(list(both.values()))  # type: ignore[attr-defined]
+    command.__annotations__ = {name: p.annotation for name, p in both.items()}
+    return command
+
+
+@step
 def ik(
     model: ModelFile,
     markers: Annotated[Path, typer.Argument(metavar="MARKERS", help="A recording: .trc or .c3d.")],
@@ -58,48 +97,39 @@ def ik(
     up: Annotated[
         str, typer.Option("--up", metavar="x|y|z", help="The laboratory's upward axis, where a C3D file does not say.")
     ] = "",
+    fill_gaps: FillGaps = None,
     places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
-    output: Folder = RESULTS,
-    opensim: Opensim = False,
-    report: Report = False,
-    force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Inverse kinematics: the motion that is nearest to recorded markers."""
     from musculo.cli.setups import inverse_kinematics_setup
 
-    setup = inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, up)
-    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, up, fill_gaps)
 
 
+@step
 def id_(
     model: ModelFile,
     motion: MotionFile,
     loads: Loads = None,
-    lowpass: Lowpass = None,
+    filter_loads: FilterLoads = None,
+    lowpass: Lowpass = "",
+    fill_gaps: FillGaps = None,
     time: Time = "",
-    output: Folder = RESULTS,
-    opensim: Opensim = False,
-    report: Report = False,
-    force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
-    from musculo.cli.setups import inverse_dynamics_setup
+    from musculo.cli.setups import inverse_dynamics_setup, preparation
 
-    setup = inverse_dynamics_setup(model, motion, loads, lowpass, time)
-    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+    return inverse_dynamics_setup(model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads))
 
 
+@step
 def so(
     model: ModelFile,
     motion: MotionFile,
     loads: Loads = None,
-    lowpass: Lowpass = None,
+    filter_loads: FilterLoads = None,
+    lowpass: Lowpass = "",
+    fill_gaps: FillGaps = None,
     forces: Annotated[
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves. Repeat it."),
@@ -125,22 +155,17 @@ def so(
     ] = None,
     tendon: Annotated[str, typer.Option("--tendon", metavar="rigid|elastic", help="How tendons are taken.")] = "rigid",
     time: Time = "",
-    output: Folder = RESULTS,
     opensim: Opensim = False,
-    report: Report = False,
-    force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Static optimisation: the muscles that do a motion with the least effort."""
-    from musculo.cli.setups import analyze_setup, least_effort
+    from musculo.cli.setups import analyze_setup, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
-    setup = analyze_setup("so", analysis, model, motion, loads, lowpass, time, forces or [], replace)
-    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+    prepare = preparation(fill_gaps, filter_loads, loads)
+    return analyze_setup("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
 
 
+@step
 def jr(
     model: ModelFile,
     motion: MotionFile,
@@ -149,7 +174,9 @@ def jr(
         typer.Option("--muscle-forces", "-m", metavar="FORCES.sto", help="Of `musculo so`; without it, none."),
     ] = None,
     loads: Loads = None,
-    lowpass: Lowpass = None,
+    filter_loads: FilterLoads = None,
+    lowpass: Lowpass = "",
+    fill_gaps: FillGaps = None,
     forces: Annotated[
         list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets that were added for `so`.")
     ] = None,
@@ -159,26 +186,21 @@ def jr(
         str, typer.Option("--frame", metavar="ground|child|parent|BODY", help="In which it is written.")
     ] = "ground",
     time: Time = "",
-    output: Folder = RESULTS,
-    opensim: Opensim = False,
-    report: Report = False,
-    force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Joint reactions: what joints carry, with or without muscle forces."""
-    from musculo.cli.setups import analyze_setup, joint_reaction
+    from musculo.cli.setups import analyze_setup, joint_reaction, preparation
 
     analysis = joint_reaction(muscle_forces, joint or [], on, frame)
-    setup = analyze_setup("jr", analysis, model, motion, loads, lowpass, time, forces or [])
-    _run(setup, output, opensim, report, force, jobs, quiet, as_json)
+    prepare = preparation(fill_gaps, filter_loads, loads)
+    return analyze_setup("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
 
 
+@step
 def muscles(
     model: ModelFile,
     motion: MotionFile,
-    lowpass: Lowpass = None,
+    lowpass: Lowpass = "",
+    fill_gaps: FillGaps = None,
     muscle: Annotated[Names | None, typer.Option("--muscle", metavar="MUSCLE", help="Repeat it; all muscles.")] = None,
     coordinate: Annotated[
         Names | None,
@@ -189,21 +211,15 @@ def muscles(
         typer.Option("--activation", "-a", metavar="FILE.sto", help="Of `musculo so`; else the model's defaults."),
     ] = None,
     time: Time = "",
-    output: Folder = RESULTS,
-    opensim: Opensim = False,
-    force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Muscle analysis: lengths, speeds, moment arms, fibre states and powers along a motion."""
-    from musculo.cli.setups import analyze_setup, muscle_files
+    from musculo.cli.setups import analyze_setup, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
-    setup = analyze_setup("muscles", analysis, model, motion, None, lowpass, time)
-    _run(setup, output, opensim, False, force, jobs, quiet, as_json)
+    return analyze_setup("muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps))
 
 
+@step
 def scale(
     model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The scaled model.")],
@@ -228,17 +244,12 @@ def scale(
         Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
     ] = None,
     time: Time = "",
-    opensim: Opensim = False,
     force: Force = False,
-    jobs: Threads = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
     from musculo.cli.setups import scale_setup
 
-    made = scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force)
-    _run(made, output.parent, opensim, False, force, jobs, quiet, as_json)
+    return scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force)
 
 
 def add_commands(app: typer.Typer) -> None:

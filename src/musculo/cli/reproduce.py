@@ -50,6 +50,12 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     "four-bar": ("Ehsani2023: a loop of one degree of freedom by splines", _in("four_bar")),
     "five-bar": ("Ehsani2023: a loop of two degrees of freedom by projection", _in("five_bar")),
     "andrews": ("Ehsani2023: Andrews' squeezer as ODE and as DAE", _in("andrews")),
+    "ellipsoid": ("Seth2010: a body on an ellipsoid by mobilizer and by constraints", _in("ellipsoid")),
+    "knee": ("Seth2010: a knee along splines by mobilizer and by constraints", _in("knee")),
+    "screw": ("Seth2010: a collar on a screw by mobilizer and by constraint", _in("screw")),
+    "manifold": ("Seth2010: a particle on a measured surface of two coordinates", _in("manifold")),
+    "push-up": ("Seth2010: a shoulder rooted at the thorax and at the hand", _in("push_up")),
+    "protein-hinge": ("Seth2010: a protein of two domains closes", _in("protein_hinge")),
 }
 
 
@@ -65,9 +71,12 @@ def run_studies(
     if not names:
         _print_list()
         return 0
+    known = (*STUDIES, ALL)
     for name in names:
-        if name not in (*STUDIES, ALL):
-            raise UnknownName("study", name, (*STUDIES, ALL))
+        if name not in known:
+            # a guess is told first; there are few enough to list them all besides
+            guess = UnknownName("study", name, known)
+            raise InvalidInput(f"{guess} All there are: {', '.join(known)}" if "?" in str(guess) else str(guess))
     # each once, in the order in which they are named
     wanted = tuple(STUDIES) if ALL in names else tuple(dict.fromkeys(names))
     if data is not None and not data.is_dir():
@@ -109,7 +118,7 @@ def _write_plots(study: Study, output: Path | None) -> list[Path]:
     output.mkdir(parents=True, exist_ok=True)
     files = [output / f"{study.name}_{plot.name}.html" for plot in study.plots]
     for file, plot in zip(files, study.plots, strict=True):
-        write_text(file, plot_page(plot).splitlines())
+        write_text(file, [plot_page(plot)])
     return files
 
 

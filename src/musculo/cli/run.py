@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from musculo.cli.report import make_report
+from musculo.cli.report import report_of_runs
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup
 from musculo.tools.order import Waits, waits_of
@@ -41,9 +41,9 @@ Outcome = ToolResult | str  # a result, or what is wrong with the input
 
 
 def run_setups(
-    setups: Sequence[Path | Setup], options: Options, jobs: int, quiet: bool, as_json: bool, report: bool = False
+    setups: Sequence[Path | Setup], options: Options, jobs: int, quiet: bool, as_json: bool, report: bool = True
 ) -> int:
-    """Run every set-up, print what came of it, make a page of each folder if asked to, and return the exit code."""
+    """Run every set-up, print what came of it, make a page of each folder, and return the exit code."""
     if jobs < 1:
         raise InvalidInput(f"--jobs {jobs}: give 1 or more")
     outcomes: list[Outcome] = []
@@ -53,19 +53,21 @@ def run_setups(
             print(f"error: {outcome}", file=sys.stderr)
         elif not as_json:
             _print(outcome, quiet)
-    if as_json:
-        told = [
-            {"setup": _name(setup), "error": outcome} if isinstance(outcome, str) else outcome.to_json()
-            for setup, outcome in zip(setups, outcomes, strict=True)
-        ]
-        print(json.dumps(told, indent=2, ensure_ascii=False))
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolResult)]
-    if report:
-        for folder in dict.fromkeys(result.folder for result in results):
-            make_report(folder, None, None, "", False, quiet or as_json)
+    pages = report_of_runs(results, quiet or as_json, jobs) if report else {}
+    if as_json:
+        told = [_told(_name(setup), outcome, pages) for setup, outcome in zip(setups, outcomes, strict=True)]
+        print(json.dumps(told, indent=2, ensure_ascii=False))
     if any(isinstance(outcome, str) for outcome in outcomes):
         return BAD_INPUT
     return GOOD if all(result.complete for result in results) else INCOMPLETE
+
+
+def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Path]) -> dict[str, object]:
+    if isinstance(outcome, str):
+        return {"setup": setup, "error": outcome}
+    page = pages.get(outcome.folder)
+    return {**outcome.to_json(), "report": None if page is None else str(page)}
 
 
 def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool) -> Iterator[Outcome]:

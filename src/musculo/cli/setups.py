@@ -25,12 +25,21 @@ from musculo.io.setup import (
 from musculo.io.setup.analyses import Analysis
 from musculo.io.setup.kinematics import Task
 from musculo.io.setup.scale import GenericModel, MarkerPlacer
+from musculo.io.storage import read_storage
 from musculo.tools.analyze import MusclesAtActivations
-from musculo.tools.inverse_kinematics import LaboratoryKinematics
 from musculo.tools.joint_reaction import LoadsOfGivenForces
+from musculo.tools.preparation import (
+    NOTHING,
+    LaboratoryAnalyses,
+    LaboratoryDynamics,
+    LaboratoryKinematics,
+    Preparation,
+    suggested_cutoff,
+)
 from musculo.tools.static_optimisation import LeastEffort
 
 Span = tuple[float, float]
+AUTO = "auto"  # a cutoff by residual analysis
 
 
 def span_of(text: str) -> Span:
@@ -71,7 +80,14 @@ def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
 
 
 def inverse_kinematics_setup(
-    model: Path, markers: Path, tasks: Path | None, weights: Sequence[str], time: str, places: bool, up: str = ""
+    model: Path,
+    markers: Path,
+    tasks: Path | None,
+    weights: Sequence[str],
+    time: str,
+    places: bool,
+    up: str = "",
+    fill_gaps: float | None = None,
 ) -> InverseKinematicsSetup:
     """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
     if up and markers.suffix.lower() != ".c3d":
@@ -99,23 +115,38 @@ def inverse_kinematics_setup(
         report_marker_locations=places,
         source=f"ik_{_name(markers)}",
         up=up or None,
+        preparation=preparation(fill_gaps),
     )
 
 
+def preparation(fill_gaps: float | None, loads_cutoff: float | None = None, loads: Path | None = None) -> Preparation:
+    """What is done to recordings first."""
+    if loads_cutoff is not None and loads is None:
+        raise InvalidInput("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
+    for option, value, unit in (("--fill-gaps", fill_gaps, "time"), ("--filter-loads", loads_cutoff, "frequency")):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            of = "s" if unit == "time" else "Hz"
+            raise InvalidInput(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
+    return Preparation(fill_gaps, loads_cutoff)
+
+
 def inverse_dynamics_setup(
-    model: Path, motion: Path, loads: Path | None, cutoff: float | None, time: str
+    model: Path, motion: Path, loads: Path | None, lowpass: str, time: str, prepare: Preparation = NOTHING
 ) -> InverseDynamicsSetup:
     """Generalised forces of a motion; muscles do nothing."""
-    return InverseDynamicsSetup(
+    cutoff, notes = _cutoff(lowpass, model, motion, prepare)
+    return LaboratoryDynamics(
         _name(motion),
         model_file=model,
         coordinates_file=motion,
         external_loads_file=loads,
-        lowpass_cutoff_frequency_for_coordinates=_cutoff(cutoff),
+        lowpass_cutoff_frequency_for_coordinates=cutoff,
         time_range=span_of(time),
         forces_to_exclude=("Muscles",),
         output_gen_force_file=f"{_name(motion)}_id.sto",
+        notes=notes,
         source=f"id_{_name(motion)}",
+        preparation=prepare,
     )
 
 
@@ -125,25 +156,29 @@ def analyze_setup(
     model: Path,
     motion: Path,
     loads: Path | None,
-    cutoff: float | None,
+    lowpass: str,
     time: str,
+    prepare: Preparation = NOTHING,
     force_sets: Sequence[Path] = (),
     replace_forces: bool = False,
 ) -> AnalyzeSetup:
     """One analysis of a motion."""
     start, end = span_of(time)
-    return AnalyzeSetup(
+    cutoff, notes = _cutoff(lowpass, model, motion, prepare)
+    return LaboratoryAnalyses(
         _name(motion),
         model_file=model,
         coordinates_file=motion,
         external_loads_file=loads,
-        lowpass_cutoff_frequency_for_coordinates=_cutoff(cutoff),
+        lowpass_cutoff_frequency_for_coordinates=cutoff,
         initial_time=start,
         final_time=end,
         force_set_files=tuple(force_sets),
         replace_force_set=replace_forces,
         solve_for_equilibrium_for_auxiliary_states=True,
         analyses=(analysis,),
+        notes=notes,
+        preparation=prepare,
         source=f"{command}_{_name(motion)}",
     )
 
@@ -181,10 +216,10 @@ def least_effort(
     """Activations of least effort."""
     if tendon not in ("rigid", "elastic"):
         raise InvalidInput(f"--tendon {tendon}: it is rigid or elastic")
-    if opensim and (passive is not None or tendon != "rigid" or reserve is not None or weights):
+    if opensim and (passive is not None or tendon != "rigid" or weights):
         raise InvalidInput(
-            "--like-opensim knows no --passive, --tendon, --reserve or --weight: OpenSim's tendons are rigid, its "
-            "fibres resist nothing, its reserves come in force sets (--forces), and all muscles weigh the same"
+            "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibres resist "
+            "nothing, and all muscles weigh the same"
         )
     if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
         raise InvalidInput(f"--reserve {reserve:g}: give a strength above zero [N m]")
@@ -258,13 +293,24 @@ def _manual(body: str, text: str) -> ManualScale:
     return ManualScale(body, (x, y, z))
 
 
-def _cutoff(cutoff: float | None) -> float:
-    """OpenSim's way to say that nothing is filtered is a negative frequency."""
-    if cutoff is None:
-        return -1.0
+def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple[float, tuple[str, ...]]:
+    """The frequency that is meant [Hz], negative for none as OpenSim has it, and what is to be said about it."""
+    if not text:
+        return -1.0, ()
+    if text.strip().lower() == AUTO:
+        found = suggested_cutoff(prepare.filled(read_storage(motion)), read_osim(model))
+        if found is None:
+            raise InvalidInput(
+                f"--lowpass {AUTO}: {motion} has no coordinate that moves, or few or uneven frames; give a frequency"
+            )
+        return found.cutoff, (f"--lowpass {AUTO} is {found}, by residual analysis",)
+    try:
+        cutoff = float(text)
+    except ValueError:
+        cutoff = math.nan
     if not (math.isfinite(cutoff) and cutoff > 0.0):
-        raise InvalidInput(f"--lowpass {cutoff:g}: give a frequency above zero [Hz], or leave it out")
-    return cutoff
+        raise InvalidInput(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or leave it out")
+    return cutoff, ()
 
 
 def _name(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 The rival of the embedding: the same model, the same kernels, all coordinates, and one multiplier an equation.
 
-    M udot + G^T lambda = tau - C(q, u) - g(q) + J_ext^T external,    G udot = -gddot_0 - 2 a gdot - a^2 g
+    M udot + G^T lambda = tau - C(q, u) - g(q) + J_ext^T loads,    G udot = -gddot_0 - 2 a gdot - a^2 g
 
 Index 1: the equations hold in their second derivative. Without stabilisation (a = 0) a simulation drifts off them;
 `musculo.simulation.constrained` projects it back.
@@ -96,17 +96,9 @@ class ConstrainedMotion:
     @cached_property
     def reactions(self) -> dict[str, ConstraintReaction]:
         """What each constraint between bodies exerts, by its name."""
-        system = constraint_equations(self.model)
-        motion = system.poses(self._q)
         multipliers = self.multipliers[None] if self._single else self.multipliers
-        found = {}
-        for equation, rows in zip(system.equations, system.rows, strict=True):
-            if isinstance(equation, BodyEquation):
-                force, moment = equation.wrench(motion, multipliers[:, rows])
-                parts = (force, moment, equation.place(motion))
-                first, second = equation.first_body, equation.second_body
-                found[equation.name] = ConstraintReaction(first, second, *(p[0] if self._single else p for p in parts))
-        return found
+        found = reactions_of(self.model, self._q, multipliers)
+        return {name: one.frame(0) for name, one in found.items()} if self._single else found
 
     def reaction(self, name: str) -> ConstraintReaction:
         """What one constraint exerts."""
@@ -125,6 +117,10 @@ class ConstraintReaction:
     moment: FloatArray  # (frames, 3) or (3,) [N m]
     point: FloatArray  # (frames, 3) or (3,) where the force acts [m]
 
+    def frame(self, k: int) -> ConstraintReaction:
+        """One of the frames."""
+        return replace(self, force=self.force[k], moment=self.moment[k], point=self.point[k])
+
     def loads(self) -> tuple[ExternalLoad, ...]:
         """The same as loads from outside, for instance for joint reactions."""
         pairs = ((self.second_body, 1.0), (self.first_body, -1.0))
@@ -135,12 +131,24 @@ class ConstraintReaction:
         )
 
 
+def reactions_of(model: Model, Q: FloatArray, multipliers: FloatArray) -> dict[str, ConstraintReaction]:
+    """What each constraint between bodies exerts at poses Q (frames, n), of all equations' multipliers (frames, m)."""
+    system = constraint_equations(model)
+    motion = system.poses(Q)
+    found = {}
+    for equation, rows in zip(system.equations, system.rows, strict=True):
+        if isinstance(equation, BodyEquation):
+            parts = (*equation.wrench(motion, multipliers[:, rows]), equation.place(motion))
+            found[equation.name] = ConstraintReaction(equation.first_body, equation.second_body, *parts)
+    return found
+
+
 def constrained_acceleration(
     model: Model,
     q: ArrayLike,
     u: ArrayLike,
     tau: ArrayLike,
-    external: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: ExternalLoad | Sequence[ExternalLoad] = (),
     time: ArrayLike = 0.0,
     stabilisation: float = 0.0,
     threads: int | None = None,
@@ -162,7 +170,7 @@ def constrained_acceleration(
         q, u: (frames, n) or (n,) coordinates and speeds of all the file; they need not satisfy the constraints exactly,
             and `position_error` and `velocity_error` say how well they do.
         tau: (frames, n_u) or (n_u,) generalised forces of the tree.
-        external: loads from outside.
+        loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
         stabilisation: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
         threads: at most so many; all cores by default.
@@ -176,7 +184,7 @@ def constrained_acceleration(
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
     compiled(model).check_coordinates(Q)
-    times, loads = times_of(time, frames), listed(external, frames)
+    times, loads = times_of(time, frames), listed(loads, frames)
     if not (np.isfinite(stabilisation) and stabilisation >= 0.0):
         raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s]")
     c, system = compiled(model), constraint_equations(model)

@@ -50,15 +50,15 @@ def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
     return np.broadcast_to(array, (frames, 3))
 
 
-def listed(external: ExternalLoad | Sequence[ExternalLoad], frames: int) -> list[ExternalLoad]:
+def listed(loads: ExternalLoad | Sequence[ExternalLoad], frames: int) -> list[ExternalLoad]:
     """External loads as a list, checked; a single one is taken as it is."""
-    loads = [external] if isinstance(external, ExternalLoad) else list(external)
-    for load in loads:
+    found = [loads] if isinstance(loads, ExternalLoad) else list(loads)
+    for load in found:
         if not isinstance(load, ExternalLoad):
             raise InvalidInput(f"an external load is {load!r:.60}; give ExternalLoad(body, force=..., point=...)")
         for name in ("force", "point", "moment"):
             _vectors(name, getattr(load, name), frames)
-    return loads
+    return found
 
 
 def part(load: ExternalLoad, start: int, stop: int) -> ExternalLoad:

@@ -29,14 +29,14 @@ def forward_dynamics(
     q: ArrayLike,
     u: ArrayLike,
     tau: ArrayLike,
-    external: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: ExternalLoad | Sequence[ExternalLoad] = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
     device: Device = "cpu",
 ) -> FloatArray:
     """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
 
-        J^T M J zudot = J^T (tau - C(q, u) - g(q) + J_ext^T external - M b),   udot = J zudot + b
+        J^T M J zudot = J^T (tau - C(q, u) - g(q) + J_ext^T loads - M b),   udot = J zudot + b
 
     Where J merely selects coordinates (locked or prescribed ones, or none) the articulated-body recursion is used.
 
@@ -44,7 +44,7 @@ def forward_dynamics(
         model: the model.
         q, u: (frames, n) or (n,) coordinates and speeds of all the file, consistent with couplers and locks.
         tau: (frames, n_u) or (n_u,) generalised forces of the tree; those on locked coordinates do nothing.
-        external: loads from outside.
+        loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
         threads: at most so many; all cores by default.
         device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
@@ -64,7 +64,7 @@ def forward_dynamics(
     U, _ = frames_of("u", u, model.speed_names)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
-    loads, times = listed(external, frames), times_of(time, frames)
+    loads, times = listed(loads, frames), times_of(time, frames)
     c.check_coordinates(Q)
     if not e.loops:
         e.check(Q, times)
@@ -85,7 +85,7 @@ def _some_frames(
     Q: FloatArray,
     U: FloatArray,
     T: FloatArray,
-    external: list[ExternalLoad],
+    loads: list[ExternalLoad],
     time: FloatArray,
     threads: int | None,
     device: Device,
@@ -93,17 +93,17 @@ def _some_frames(
 ) -> FloatArray:
     """udot of some frames; `first` is the number of the first of them, for messages."""
     if not e.rules:
-        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), external, threads, device, first)
+        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), loads, threads, device, first)
     own = None if e.selects or on_gpu(device) else embedded_dynamics(model)
     if own is not None:
-        return _embedded(model, own, Q, U, T, external, time, threads, first)
+        return _embedded(model, own, Q, U, T, loads, time, threads, first)
     motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time, guess=Q)
     if e.loops:
         e.refuse_difference(Q, motion.q, first)
     _check_speeds(model, U, motion.u, first)
     if e.selects:
-        return _articulated(model, c, e, Q, U, T, motion.b, external, threads, device, first)
-    rest = inverse_dynamics(model, Q, U, motion.b, external, threads, device)
+        return _articulated(model, c, e, Q, U, T, motion.b, loads, threads, device, first)
+    rest = inverse_dynamics(model, Q, U, motion.b, loads, threads, device)
     J = motion.J
     mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads, device) @ J
     force = np.einsum("fij,fi->fj", J, T - rest)
@@ -116,7 +116,7 @@ def _embedded(
     Q: FloatArray,
     U: FloatArray,
     T: FloatArray,
-    external: list[ExternalLoad],
+    loads: list[ExternalLoad],
     time: FloatArray,
     threads: int | None,
     first: int,
@@ -126,9 +126,7 @@ def _embedded(
         embedding_of(model).refuse_difference(Q, poses, first)
     _check_speeds(model, U, speeds, first)
     wrenches = (
-        node_wrenches(compiled(model), external, len(Q), lambda: kinematics(model, Q, threads=threads))
-        if external
-        else None
+        node_wrenches(compiled(model), loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else None
     )
     udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
     weak = ~(pivot > SINGULAR_HINGE)
@@ -144,10 +142,12 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray, first: 
     error = np.abs(given - expected) / (1.0 + np.abs(expected))
     if error.size and error.max() > CONSISTENT:
         frame, column = np.unravel_index(int(error.argmax()), error.shape)
+        name = model.speed_names[column]
+        rule = next((rule for rule in embedding_of(model).rules if rule.dependent == name), None)
+        why = "its coupler, lock, loop or prescribed motion" if rule is None else f"it is {rule.reason}, which"
         raise InvalidInput(
-            f"speed {model.speed_names[column]!r} is {given[frame, column]:.6g} at frame {frame + first}, but its "
-            f"coupler, lock, loop or prescribed motion makes it {expected[frame, column]:.6g}; "
-            "make u with embedding_of(model).motion(z, zu).u"
+            f"speed {name!r} is {given[frame, column]:.6g} at frame {frame + first}, but {why} "
+            f"makes it {expected[frame, column]:.6g}; make u with embedding_of(model).motion(z, zu).u"
         )
 
 
@@ -159,7 +159,7 @@ def _articulated(
     U: FloatArray,
     T: FloatArray,
     bias: FloatArray,
-    external: list[ExternalLoad],
+    loads: list[ExternalLoad],
     threads: int | None,
     device: Device,
     first: int,
@@ -167,12 +167,10 @@ def _articulated(
     free = set(e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
     wrenches = (
-        node_wrenches(c, external, len(Q), lambda: kinematics(model, Q, threads=threads))
-        if external
-        else np.zeros((0, 6))
+        node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else np.zeros((0, 6))
     )
     udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
-    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(external))
+    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(loads))
     if on_gpu(device):
         from musculo.kernels.cuda import aba_on_gpu
 

@@ -1,21 +1,20 @@
-"""Generalised forces that a motion needs, the mass matrix, and what joints transmit."""
+"""Generalised forces that a motion needs, the mass matrix, and the recursion that gives what joints transmit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
-from musculo.errors import InvalidInput, UnknownName
-from musculo.kernels.frames import crba_frames, kinematics_frames, over_frames, rnea_frames
-from musculo.kernels.kinematics import MOTION_ROWS
+from musculo.errors import InvalidInput
+from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
+from musculo.kernels.transmitted import PLACE_ROWS, transmitted_frames
 from musculo.model.model import Model
 
 Device = Literal["cpu", "gpu"]
@@ -34,28 +33,31 @@ def inverse_dynamics(
     q: ArrayLike,
     u: ArrayLike,
     udot: ArrayLike,
-    external: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: ExternalLoad | Sequence[ExternalLoad] = (),
     threads: int | None = None,
     device: Device = "cpu",
+    acting: ArrayLike | None = None,
 ) -> FloatArray:
-    """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T external, on the tree before any embedding.
+    """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, on the tree before any embedding.
 
     This is what OpenSim's inverse dynamics prints: one force per speed, coupled and locked ones included. Pull them
-    back to the independent coordinates with `embedding_of(model)`.
+    back to the independent coordinates with `embedding_of(model)`. Forces of the model are left out; OpenSim's tool
+    takes off those that are not excluded, as `acting=model_forces(model, q, u).tau` does.
 
     Args:
         model: the model.
         q, u, udot: (frames, n) or (n,) coordinates, speeds and their derivatives, all of the file in its order.
-        external: loads from outside, for instance ground reactions.
+        loads: from outside, for instance ground reactions.
         threads: at most so many; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
+        acting: (frames, n_u) or (n_u,) generalised forces that act already, and are no part of what is asked for.
 
     Returns:
         (frames, n_u) or (n_u,) [N m for rotations, N for translations].
     """
     c = compiled(model)
     Q, U, A, single = _motion(model, q, u, udot)
-    loads = listed(external, len(Q))
+    loads = listed(loads, len(Q))
     wrenches = node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else _NO_WRENCH
     if on_gpu(device):
         from musculo.kernels.cuda import rnea_on_gpu
@@ -64,6 +66,10 @@ def inverse_dynamics(
     else:
         tau = np.empty_like(U)
         over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, _NO_WRENCH), len(Q), threads)
+    if acting is not None:
+        given, _ = frames_of("acting", acting, model.speed_names)
+        same_frames(q=Q, acting=given)
+        tau = tau - given
     finite("the generalised force", tau, model.speed_names)
     return tau[0] if single else tau
 
@@ -116,55 +122,6 @@ def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None, device: 
     return M[0] if single else M
 
 
-@dataclass(frozen=True, eq=False)
-class JointReactions:
-    """What each joint transmits, and the generalised forces beside it.
-
-    `force` and `moment` are (frames, joints, 3) or (joints, 3): the load that the joint exerts on the body outboard of
-    it, at the origin of the outboard joint frame, expressed in ground [N, N m].
-    """
-
-    joint_names: tuple[str, ...]
-    force: FloatArray
-    moment: FloatArray
-    tau: FloatArray
-    point: FloatArray = field(repr=False)
-
-    def of(self, joint: str) -> tuple[FloatArray, FloatArray]:
-        """(force, moment) of one joint."""
-        if joint not in self.joint_names:
-            raise UnknownName("joint", joint, self.joint_names)
-        k = self.joint_names.index(joint)
-        return self.force[..., k, :], self.moment[..., k, :]
-
-
-def joint_reactions(
-    model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
-    udot: ArrayLike,
-    external: ExternalLoad | Sequence[ExternalLoad] = (),
-    threads: int | None = None,
-) -> JointReactions:
-    """The whole load that each joint transmits during a motion, welds included.
-
-    It is the load of the recursion: all that the joint must carry, drive included (there are no muscles in it; see
-    `joint_loads` for those).
-
-    Args: as `inverse_dynamics`.
-    """
-    Q, U, A, single = _motion(model, q, u, udot)
-    loads = listed(external, len(Q))
-    wrenches = (
-        node_wrenches(compiled(model, merged=False), loads, len(Q), lambda: kinematics(model, Q, threads=threads))
-        if loads
-        else None
-    )
-    carried = transmitted_loads(model, Q, U, A, wrenches, threads)
-    parts = (carried.force, carried.moment, carried.tau, carried.point)
-    return JointReactions(model.joint_names, *(part[0] if single else part for part in parts))
-
-
 class TransmittedLoads(NamedTuple):
     """Loads that joints exert on what is outboard of them, at the outboard joint frame, in ground; and all poses."""
 
@@ -189,25 +146,21 @@ def transmitted_loads(
     `wrenches` (frames, 6 nodes): force, then moment about ground's origin, in ground; None where there are none.
     """
     c = compiled(model, merged=False)
-    frames, n = len(Q), c.tree.parent.size
-    tau, flat, places = np.empty_like(U), np.empty((frames, 6 * n)), np.empty((frames, MOTION_ROWS * n))
-    loaded = wrenches is not None
+    frames, n, joints = len(Q), c.tree.parent.size, len(model.joint_names)
+    node, offset = model.derived("outboard joint frames", lambda: _outboard(model))
+    force, moment, point = (np.empty((frames, joints, 3)) for _ in range(3))
+    tau, places = np.empty_like(U), np.empty((frames, PLACE_ROWS * n))
     given = np.ascontiguousarray(wrenches) if wrenches is not None else _NO_WRENCH
-    over_frames(rnea_frames, (c.tree, c.table, Q, U, A, given, loaded, tau, flat), frames, threads)
-    rest = np.zeros((1, c.n_u))
-    over_frames(kinematics_frames, (c.tree, c.table, Q, rest, rest, False, places, _NO_WRENCH), frames, threads)
-    rows = places.reshape(frames, n, MOTION_ROWS)
-    R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:12]
-    nodes = [c.joint_node[name] for name in model.joint_names]
-    offsets = np.array([c.joint_outboard[name].p for name in model.joint_names]).reshape(-1, 3)
-    # Component by component over (frames, joints): products of so small matrices would mostly be overhead.
-    r = np.moveaxis(rows[:, nodes, :12], 2, 0).copy()
-    t, f = np.moveaxis(flat.reshape(frames, n, 2, 3)[:, nodes], (2, 3), (0, 1)).copy()
-
-    def turned(v: FloatArray) -> FloatArray:
-        return np.stack([r[3 * i] * v[0] + r[3 * i + 1] * v[1] + r[3 * i + 2] * v[2] for i in range(3)])
-
-    t, f, a = turned(t), turned(f), turned(offsets.T)
-    about = np.stack([t[i] - a[i - 2] * f[i - 1] + a[i - 1] * f[i - 2] for i in range(3)])
-    force, moment, point = (np.ascontiguousarray(np.moveaxis(x, 0, 2)) for x in (f, about, r[9:] + a))
+    inputs = (c.tree, c.table, Q, U, A, given, wrenches is not None, node, offset)
+    flat = (x.reshape(frames, -1) for x in (force, moment, point))
+    over_frames(transmitted_frames, (*inputs, tau, *flat, places), frames, threads)
+    rows = places.reshape(frames, n, PLACE_ROWS)
+    R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:]
     return TransmittedLoads(force, moment, point, tau, R, p)
+
+
+def _outboard(model: Model) -> tuple[NDArray[np.int64], FloatArray]:
+    """Of each joint the node outboard of it, and where in it the outboard joint frame is."""
+    c = compiled(model, merged=False)
+    node = np.array([c.joint_node[name] for name in model.joint_names], dtype=np.int64)
+    return node, np.array([c.joint_outboard[name].p for name in model.joint_names], dtype=float).reshape(-1, 3)

@@ -15,7 +15,7 @@ from musculo.compile.nodes import placed
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.model.body import Vec3
+from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
 from musculo.spatial.pose import Pose
 
@@ -135,6 +135,27 @@ class Kinematics:
         x = self._motion[:, node, 0] + r
         J = self._twists[:, :, 1] + np.cross(self._twists[:, :, 0], x[:, None])
         return self._shape(np.swapaxes(J * self.compiled.moved_by[node][:, None], 1, 2))
+
+    @property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """R (frames, nodes, 3, 3) of all nodes of `compiled`, and (frames, nodes, 5, 3) their p, w, v, alpha, a."""
+        self._need(1)
+        return self._R, self._motion
+
+    def pull_back(self, wrench: ArrayLike) -> FloatArray:
+        """(frames, n_u): generalised forces of wrenches on bodies, sum over bodies of J^T F.
+
+        Args:
+            wrench: (frames, 1 + bodies, 6), ground first: moment about ground's origin, and force, in ground.
+        """
+        W = np.asarray(wrench, dtype=float).reshape(self.frames, -1, 6)
+        nodes = [self.compiled.body_node[name] for name in (GROUND, *self.model.body_names)]
+        if W.shape[1] != len(nodes):
+            raise InvalidInput(f"wrenches are of {W.shape[1]} bodies; the model has {len(nodes)}, ground included")
+        # all that each speed moves, as one body
+        moved = self.compiled.moved_by[nodes].T @ W
+        twists = self._twists.reshape(self.frames, -1, 6)
+        return self._shape(np.sum(moved * twists, axis=2))
 
     def frame_jacobian(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
         """(frames, 6, n_u): (angular velocity, velocity of the point) = J u, per speed of the tree."""

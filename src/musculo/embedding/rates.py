@@ -26,8 +26,12 @@ class TurningJoint(NamedTuple):
     u: tuple[int, int, int]
 
 
-def turning_joints(model: Model) -> Iterator[TurningJoint]:
-    """The ball, free, ellipsoid and scapulothoracic joints: those with u other than qdot."""
+def turning_joints(model: Model) -> tuple[TurningJoint, ...]:
+    """The ball, free, ellipsoid and scapulothoracic joints: those with u other than qdot; looked for once."""
+    return model.derived("turning joints", lambda: tuple(_turning(model)))
+
+
+def _turning(model: Model) -> Iterator[TurningJoint]:
     for joint in model.joints:
         if joint.kind == "UnsupportedJoint":
             continue

@@ -112,17 +112,31 @@ def _frame(path: str) -> str:
     return path
 
 
-def _data_file(stated: str, where: str) -> Path:
-    names = [Path(stated), Path(PureWindowsPath(stated).as_posix())]
-    folders = [Path(where).parent, Path()]
+def data_files(path: PathLike) -> tuple[Path, ...]:
+    """Where the table of an external loads file may be, in the order of the search; none where the file tells none."""
+    where = os.fspath(path)
     try:
-        for folder in folders:
-            for name in names:
-                if (folder / name).is_file():
-                    return folder / name
+        found = _parse(read_bytes(path, _KIND), where).find(".//datafile")
+    except InvalidFile:
+        return ()
+    stated = "".join(found.itertext()).strip() if found is not None else ""
+    return tuple(_candidates(stated, where)) if stated not in ("", "Unassigned") else ()
+
+
+def _candidates(stated: str, where: str) -> list[Path]:
+    names = [Path(stated), Path(PureWindowsPath(stated).as_posix())]
+    return [folder / name for folder in (Path(where).parent, Path()) for name in names]
+
+
+def _data_file(stated: str, where: str) -> Path:
+    places = _candidates(stated, where)
+    try:
+        for place in places:
+            if place.is_file():
+                return place
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{where}: the data file {stated!r:.80} cannot be looked for ({error})") from None
-    looked = " and ".join(str(folder.absolute()) for folder in folders)
+    looked = " and ".join(str(folder.absolute()) for folder in (Path(where).parent, Path()))
     raise InvalidFile(f"{where}: its data file {stated!r:.80} is missing; looked in {looked}")
 
 

@@ -58,6 +58,31 @@ def _rows(time: NDArray[np.float64], values: NDArray[np.float64], precision: int
         yield "\n".join([line] * len(part)) % tuple(part.ravel().tolist())
 
 
+def write_table(
+    path: PathLike,
+    title: str,
+    time: NDArray[np.float64],
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    degrees: bool | None = None,
+) -> None:
+    """Write a table as OpenSim's `STOFileAdapter` prints one: version 3, sixteen digits; its IMU tool does.
+
+    Args:
+        path: the file.
+        title: its name, in the header.
+        time: (frames,) [s].
+        names: of the columns.
+        values: (frames, columns).
+        degrees: what `inDegrees` says; None leaves it out.
+    """
+    header = [] if degrees is None else [f"inDegrees={'yes' if degrees else 'no'}"]
+    header += [f"name={title}", "DataType=double", "version=3", "OpenSimVersion=4.6", "endheader"]
+    table = np.column_stack((time, values))
+    line = "\t".join(["%.16g"] * table.shape[1])
+    write_text(path, [*header, "\t".join(("time", *names)), *(line % tuple(row) for row in table.tolist())])
+
+
 def write_controls(
     path: PathLike, time: NDArray[np.float64], names: Sequence[str], values: NDArray[np.float64]
 ) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.functions.elementary import Linear
-from musculo.model.joints.base import FreeMotion, FunctionMotion
+from musculo.results.angles import sliding_coordinates
 from musculo.results.labelled import labelled
 from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
@@ -53,20 +52,6 @@ def _frames(values: Any, dims: int, time: ArrayLike | None, what: str) -> dict[s
     return {"time": times}
 
 
-def _distances(model: Model) -> set[str]:
-    """Coordinates that are distances: a translation of their joint equals them, up to sign."""
-    found: set[str] = set()
-    for joint in model.joints:
-        for motion in joint.motions():
-            if isinstance(motion, FunctionMotion):
-                for axis in motion.translations:
-                    if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0:
-                        found.update(axis.coordinates)
-            elif isinstance(motion, FreeMotion):
-                found.update(motion.coordinates[-3:])
-    return found
-
-
 def _dataset(parts: Mapping[str, xarray.DataArray], provenance: Provenance) -> xarray.Dataset:
     import xarray
 
@@ -99,7 +84,7 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
     parts = {"length": labelled("length", geometry.length, labels, "m")}
     if geometry.speed is not None:
         parts["speed"] = labelled("speed", geometry.speed, labels, "m/s")
-    sliding = _distances(model)
+    sliding = frozenset().union(*(sliding_coordinates(joint) for joint in model.joints))
     units = ["1" if name in sliding else "m" for name in geometry.speed_names]
     arms = labelled("moment_arm", geometry.moment_arm, {**labels, "coordinate": geometry.speed_names})
     parts["moment_arm"] = arms.assign_coords(unit=("coordinate", units))

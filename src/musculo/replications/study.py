@@ -73,7 +73,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Plot:
-    """Something to look at, as plain data: curves over x or, with y, a surface z(x, y). `musculo reproduce -o` draws it."""
+    """Something to look at, as plain data: curves over x or, with y, a surface z(x, y)."""
 
     name: str  # of the file
     title: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,29 +12,41 @@ from musculo import __version__
 from musculo.dynamics.energy import total_mass
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.text import PathLike
+from musculo.kernels.kept import kept
+from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
 from musculo.report.contents import Panel, Report, Section, panels_by_name, side_of
 from musculo.report.judge import checks_of
-from musculo.report.results import Results, read_results
+from musculo.report.results import Results, makes_model, read_results
 from musculo.results.angles import angle_columns, coordinate_units
 from musculo.results.table import Table
 from musculo.signals.events import VERTICAL, events_from_force
 from musculo.signals.natural import NaturalSpline
 from musculo.viewer import view
+from musculo.viewer.scene import STRAIGHT
 
 
-def report_of_folder(folder: PathLike, model: Model | None = None, title: str = "", scene: bool = True) -> Report:
+def report_of_folder(
+    folder: PathLike,
+    model: Model | None = None,
+    title: str = "",
+    scene: bool = True,
+    runs: Collection[PathLike] | None = None,
+) -> Report:
     """What was run, whether it was good, and what came out.
 
     Args:
         folder: where `musculo run` or another command wrote results; OpenSim's own result files will do as well.
         model: of these results, where the folder's records do not name it.
         title: of the page; the folder's name by default.
-        scene: whether to draw the motion in 3D, where the model is known.
+        scene: whether to draw the motion in 3D, where the model is known. Muscles are drawn over surfaces where the
+            kernels for it are compiled already, and straight through their points where they are not.
+        runs: records (`*.musculo.json`) of the runs to show, with those that share a recording or a table with them;
+            all that the folder holds by default.
     """
-    found = read_results(folder, model)
+    found = read_results(folder, model, runs)
     drawn = _scene(found) if scene else ""
-    makers = (_angles, _moments, _powers, _activations, _forces, _reactions, _errors)
+    makers = (_angles, _moments, _powers, _activations, _forces, _fibers, _arms, _reactions, _errors)
     sections = tuple(section for make in makers if (section := make(found)) is not None and section.panels)
     return Report(
         title or f"{Path(folder).resolve().name}: results",
@@ -49,7 +62,8 @@ def report_of_folder(folder: PathLike, model: Model | None = None, title: str = 
 
 def _scene(found: Results) -> str:
     """The motion in 3D, with all that is known of it; the page says what of it does not fit."""
-    if found.model is None or found.angles is None:
+    made = any(makes_model(record) for record in found.records)
+    if found.model is None or (found.angles is None and not made):
         return ""
     reactions = found.reactions[0] if found.reactions else None
     try:
@@ -60,11 +74,18 @@ def _scene(found: Results) -> str:
             markers=found.markers,
             loads=found.loads,
             reactions=reactions,
+            wrapping=drawn_wrapping(),
         )
     except MusculoError as error:
         found.unread.append(f"3D view: {error}")
         return ""
     return shown.html()
+
+
+def drawn_wrapping() -> str:
+    """How muscles are drawn: nobody should wait minutes for a compiler to see the page of a step without muscles."""
+    ways = (("geodesic", geodesic_path_frames), ("opensim", opensim_path_frames))
+    return next((name for name, driver in ways if kept(driver)), STRAIGHT)
 
 
 def _angles(found: Results) -> Section | None:
@@ -165,10 +186,10 @@ def _activations(found: Results) -> Section | None:
 
 
 def _forces(found: Results) -> Section | None:
-    if found.forces is None:
+    table = found.forces if found.forces is not None else found.muscles.get("TendonForce")
+    if table is None:
         return None
-    columns = _picked(found.forces, found.model, muscles=True)
-    table = found.forces
+    columns = _picked(table, found.model, muscles=True)
     panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "N")
     return Section("Muscle forces", panels)
 
@@ -176,6 +197,29 @@ def _forces(found: Results) -> Section | None:
 def _picked(table: Table, model: Model | None, muscles: bool) -> list[int]:
     known = set(model.muscle_names) if model is not None else set(table.names)
     return [k for k, name in enumerate(table.names) if (name in known) == muscles]
+
+
+def _fibers(found: Results) -> Section | None:
+    """Lengths of fibres over their optimum, one scale for all."""
+    table = found.muscles.get("NormalizedFiberLength")
+    if table is None:
+        return None
+    panels = panels_by_name(table.time, table.names, table.values, "")
+    text = "Of their optimal lengths; outside of about 0.5 to 1.5 a fibre gives little force."
+    return Section("Fibre lengths", tuple(replace(panel, range=(0.0, 2.0)) for panel in panels), text)
+
+
+def _arms(found: Results) -> Section | None:
+    """Moment arms that are not zero all the time, by coordinate."""
+    panels: list[Panel] = []
+    for quantity, table in found.muscles.items():
+        before, _, coordinate = quantity.partition("_")
+        if before == "MomentArm":
+            names = [name for name in table.names if np.abs(table.column(name)).max(initial=0.0) > 1e-6]
+            part = table.pick(names)
+            shown = panels_by_name(part.time, names, 1e3 * part.values, "mm")
+            panels += [replace(panel, title=f"{coordinate}: {panel.title}") for panel in shown]
+    return Section("Moment arms", tuple(panels), "In mm, or in thousandths where the coordinate slides.")
 
 
 def _reactions(found: Results) -> Section | None:

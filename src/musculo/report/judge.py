@@ -23,6 +23,7 @@ MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]
 RESIDUAL_FORCE, RESIDUAL_MOMENT = 0.05, 0.01
 RESERVE = 0.05
 FULL = 0.99  # an activation that has nothing left
+FIBERS = (0.44, 1.81)  # of the optimum: the ends of Millard's default curve of active force
 _OFTEN = 0.1  # the part of the frames in which a muscle may be at its limit before it is bad
 _HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 
@@ -43,6 +44,8 @@ def checks_of(found: Results) -> tuple[Check, ...]:
         checks += _activations(found.activations, found)
     if found.forces is not None and found.model is not None:
         checks += _reserves(found.forces, found)
+    if "NormalizedFiberLength" in found.muscles:
+        checks += _fibers(found.muscles["NormalizedFiberLength"])
     if found.reactions:
         checks += _reactions(found.reactions, found.model)
     if found.more:
@@ -139,6 +142,17 @@ def _activations(activations: Table, found: Results) -> list[Check]:
     text = f"{len(busy)} of {len(columns)} are fully active at some time: {_some(busy)}"
     advice = "Check strength, the filter of the motion, and loads; a reserve may be too weak"
     return [Check("Muscles at their limit", text, light, advice)]
+
+
+def _fibers(lengths: Table) -> list[Check]:
+    """Fibres that are so short or so long that activation gives nothing."""
+    least, most = lengths.values.min(axis=0), lengths.values.max(axis=0)
+    odd = [name for name, a, b in zip(lengths.names, least, most, strict=True) if a < FIBERS[0] or b > FIBERS[1]]
+    text = f"{least.min():.2f} to {most.max():.2f} of the optimum (limits {FIBERS[0]:g} and {FIBERS[1]:g})"
+    if not odd:
+        return [Check("Fibre lengths", text, Light.GOOD)]
+    advice = "Check the motion, and the scaling of fibres and tendons; fibres of such lengths give no active force"
+    return [Check("Fibre lengths", f"{text}: {_some(odd)}", Light.LOOK, advice)]
 
 
 def _reserves(forces: Table, found: Results) -> list[Check]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,13 @@ from musculo.results.markers import Markers
 from musculo.results.table import Table
 
 _TABLES = (".mot", ".sto")
+_RECORDINGS = (".trc", ".c3d")
 _RECORD = ".musculo.json"
+_MODEL_MAKERS = ("ScaleTool", "IMUPlacer")  # tools whose result is a model
 # Files of rates and of muscle analyses have the same columns as motions, moments and forces.
 _OTHER_FILES = ("_Kinematics_u", "_Kinematics_dudt", "_MuscleAnalysis_", "_BodyKinematics_", "_PointKinematics_")
+# What of a muscle analysis is shown; its other files are not even read.
+_OF_MUSCLES = re.compile(r"_MuscleAnalysis_(NormalizedFiberLength|TendonForce|MomentArm_.+)$")
 
 
 @dataclass
@@ -35,6 +41,7 @@ class Results:
     activations: Table | None = None
     forces: Table | None = None
     reactions: list[Table] = field(default_factory=list)
+    muscles: dict[str, Table] = field(default_factory=dict)  # of a muscle analysis by quantity, as OpenSim calls it
     model: Model | None = None
     loads: ExternalLoads | None = None
     markers: Markers | None = None
@@ -42,40 +49,115 @@ class Results:
     unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
     more: list[str] = field(default_factory=list)  # tables of kinds that another one holds already
 
+    @property
+    def shown(self) -> bool:
+        """Whether there is any series to show."""
+        tables = (self.angles, self.marker_errors, self.moments, self.activations, self.forces)
+        return any(table is not None for table in tables) or bool(self.reactions or self.muscles)
 
-def read_results(folder: PathLike, model: Model | None = None) -> Results:
-    """Look through a folder: records of runs (`*.musculo.json`), tables, and the inputs that the records name."""
+
+def read_results(folder: PathLike, model: Model | None = None, runs: Collection[PathLike] | None = None) -> Results:
+    """Look through a folder: records of runs (`*.musculo.json`), tables, and the inputs that the records name.
+
+    Args:
+        folder: to look through.
+        model: of these results, where no record names it.
+        runs: records of the runs that are meant. Then tables that no record names are passed over.
+    """
     where = Path(folder)
     if not where.is_dir():
         raise InvalidInput(f"{where} is no folder; give one that `musculo run` or another command wrote results into")
     found = Results(where, model=model)
-    for path in sorted(where.glob(f"*{_RECORD}")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(record, dict):
-                raise ValueError("not a record of a run")
-            found.records.append(record)
-        except (OSError, ValueError) as error:
-            found.unread.append(f"{path.name}: {error}")
+    known = _records(found)
+    trials = trials_of(list(known.values()))
+    if runs is not None:
+        meant = [known[Path(path).name] for path in runs if Path(path).name in known]
+        trials = [trial for trial in trials if any(record in trial for record in meant)]
+    found.records = trials[0] if trials else []
+    for record in (record for trial in trials[1:] for record in trial if record not in found.records):
+        found.more += [Path(name).name for name in _names(record, "results") if Path(name).suffix.lower() in _TABLES]
     _inputs(found)
-    tables = [path for path in sorted(where.iterdir()) if path.suffix.lower() in _TABLES]
-    for path in dict.fromkeys([*_elsewhere(found), *tables]):
-        try:
-            _sort_in(read_storage(path), path, found)
-        except (MusculoError, OSError) as error:
-            found.unread.append(f"{path.name}: {error}")
-    if not any((found.angles, found.marker_errors, found.moments, found.activations, found.forces, found.reactions)):
+    tables = [path for path in sorted(where.iterdir()) if path.suffix.lower() in _TABLES] if runs is None else []
+    others = {
+        Path(name) for record in known.values() if record not in found.records for name in _names(record, "results")
+    }
+    for path in dict.fromkeys([*_results(found), *(path for path in tables if path.absolute() not in others)]):
+        _read_in(path, found)
+    if found.angles is None:
+        for path in _motions(found):
+            _read_in(path, found, only="angles")
+    if not found.shown and not (found.records and found.model is not None):
         raise InvalidInput(
-            f"{where} holds no motion, moments, activations or joint reactions that could be shown "
+            f"{where} holds no motion, moments, activations, joint reactions or muscle analysis that could be shown "
             f"({len(tables)} tables looked at); give the folder that a command wrote its results into"
         )
     return found
 
 
-def _elsewhere(found: Results) -> list[Path]:
-    """Result files that a set-up put into another folder."""
-    named = [Path(path) for record in found.records for path in _names(record, "results")]
-    return [path for path in named if path.suffix.lower() in _TABLES and path.is_file()]
+def trials_of(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Runs that belong together, the largest group first: those that share a recording or a table.
+
+    The run that gave the model of a group belongs to it, and stands at its end.
+    """
+    makers = [record for record in records if makes_model(record)]
+    groups: list[tuple[set[str], list[dict[str, Any]]]] = []
+    for record in records:
+        if record in makers:
+            continue
+        files = {name for key in ("inputs", "results") for name in _names(record, key) if _is_series(name)}
+        near = [group for group in groups if group[0] & files]
+        groups = [group for group in groups if group not in near]
+        groups.append((files.union(*(g[0] for g in near)), [*(r for g in near for r in g[1]), record]))
+    if not groups:
+        return [makers] if makers else []
+    found = [group for _, group in sorted(groups, key=lambda group: -len(group[1]))]
+    for group in found:
+        for one in group:  # which grows: a model may be made of one that was made before
+            read = set(_names(one, "inputs"))
+            group += [record for record in makers if record not in group and read & set(_names(record, "results"))]
+    return found
+
+
+def makes_model(record: dict[str, Any]) -> bool:
+    """Whether a run was there to give a model: a subject's, or one with sensors."""
+    return record.get("tool") in _MODEL_MAKERS
+
+
+def _is_series(name: str) -> bool:
+    return Path(name).suffix.lower() in (*_TABLES, *_RECORDINGS)
+
+
+def _records(found: Results) -> dict[str, dict[str, Any]]:
+    """Records of runs by the names of their files."""
+    records = {}
+    for path in sorted(found.folder.glob(f"*{_RECORD}")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(record, dict):
+                raise ValueError("not a record of a run")
+            records[path.name] = record
+        except (OSError, ValueError) as error:
+            found.unread.append(f"{path.name}: {error}")
+    return records
+
+
+def _results(found: Results) -> list[Path]:
+    """Tables that the runs wrote, wherever a set-up put them; a static pose counts where there is nothing else."""
+    moving = [record for record in found.records if not makes_model(record)] or found.records
+    return _there([name for record in moving for name in _names(record, "results")], found)
+
+
+def _motions(found: Results) -> list[Path]:
+    """Tables that went into the runs: one of them may be the motion."""
+    return _there([name for record in found.records for name in _names(record, "inputs")], found)
+
+
+def _there(names: list[str], found: Results) -> list[Path]:
+    paths = [Path(name) for name in names]
+    # as the folder was given, so that a table is not read twice
+    here = found.folder.absolute()
+    paths = [found.folder / path.name if path.parent == here else path for path in paths]
+    return [path for path in paths if path.suffix.lower() in _TABLES and path.is_file()]
 
 
 def _names(record: dict[str, Any], key: str) -> list[str]:
@@ -85,30 +167,52 @@ def _names(record: dict[str, Any], key: str) -> list[str]:
 
 def _inputs(found: Results) -> None:
     """Model, loads and markers that the runs were made from, where they are still there; else what the folder holds."""
-    named = [Path(name) for record in found.records for name in _names(record, "inputs")]
-    beside = [found.folder.glob(ending) for ending in ("*.osim", "*.trc")]
-    for paths in (named, *(only for files in beside if len(only := list(files)) == 1)):
-        for path in paths:
-            if not path.is_file():
-                continue
-            try:
-                if path.suffix.lower() == ".osim" and found.model is None:
-                    found.model = read_osim(path)
-                elif path.suffix.lower() in (".trc", ".c3d") and found.markers is None:
-                    found.markers = read_markers(path)
-                elif path.suffix.lower() == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
-                    found.loads = read_external_loads(path)
-            except (MusculoError, OSError) as error:
-                found.unread.append(f"{path.name}: {error}")
+    for record in found.records:
+        named = [*reversed(_names(record, "results"))] if makes_model(record) else []
+        for name in [*named, *_names(record, "inputs")]:
+            _input(Path(name), found, record)
+    for ending in ("*.osim", "*.trc"):
+        files = list(found.folder.glob(ending))
+        if len(files) == 1:
+            _input(files[0], found, {})
 
 
-def _sort_in(table: Table, path: Path, found: Results) -> None:
-    """Give a table its place by its columns; the names of files decide only where columns cannot."""
-    names, stem = table.names, path.stem
-    if any(part in stem for part in _OTHER_FILES):
+def _input(path: Path, found: Results, record: dict[str, Any]) -> None:
+    if not path.is_file():
         return
-    kind = _kind(names, stem, table, found.model)
-    if not kind:
+    kind, stated = path.suffix.lower(), record.get("stated", {})
+    try:
+        if kind == ".osim" and found.model is None:
+            found.model = read_osim(path)
+        elif kind in _RECORDINGS and found.markers is None:
+            # the axis that the run took to point up
+            up = stated.get("up") if isinstance(stated, dict) and kind == ".c3d" else None
+            found.markers = read_markers(path, up=up)
+        elif kind == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
+            found.loads = read_external_loads(path)
+    except (MusculoError, OSError) as error:
+        found.unread.append(f"{path.name}: {error}")
+
+
+def _read_in(path: Path, found: Results, only: str = "") -> None:
+    """Read a table and give it its place; `only` names the one place that it may take."""
+    quantity = _OF_MUSCLES.search(path.stem)
+    if not quantity and any(part in path.stem for part in _OTHER_FILES):
+        return
+    try:
+        table = read_storage(path)
+        if quantity and not only:
+            found.muscles.setdefault(quantity.group(1), table)
+        elif not quantity:
+            _sort_in(table, path, found, only)
+    except (MusculoError, OSError) as error:
+        found.unread.append(f"{path.name}: {error}")
+
+
+def _sort_in(table: Table, path: Path, found: Results, only: str = "") -> None:
+    """Give a table its place by its columns; the names of files decide only where columns cannot."""
+    kind = _kind(table.names, path.stem, table, found.model)
+    if not kind or only not in ("", kind):
         return
     if kind == "reactions":
         if all(table.source != other.source for other in found.reactions):

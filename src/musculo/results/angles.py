@@ -9,6 +9,7 @@ from musculo.functions.elementary import Linear
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion
 
 if TYPE_CHECKING:
+    from musculo.model.joints.base import Joint
     from musculo.model.model import Model
 
 
@@ -46,6 +47,19 @@ def coordinate_units(model: Model) -> dict[str, str]:
             if isinstance(motion, FunctionMotion):
                 turning.update(name for axis in motion.rotations for name in axis.coordinates)
     return {name: "rad" if name in turning else "m" for name in model.coordinate_names}
+
+
+def sliding_coordinates(joint: Joint) -> frozenset[str]:
+    """Coordinates of a joint that are distances: a translation of it equals them, up to sign."""
+    found: set[str] = set()
+    for motion in joint.motions():
+        if isinstance(motion, FunctionMotion):
+            for axis in motion.translations:
+                if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0:
+                    found.update(axis.coordinates)
+        elif isinstance(motion, FreeMotion):
+            found.update(motion.coordinates[-3:])
+    return frozenset(found)
 
 
 def angle_columns(names: Iterable[str], model: Model) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from musculo.model.body import GROUND
 from musculo.results.force_plates import CONTACT, ForcePlate, plates_to_table
 from musculo.results.table import Table
 from musculo.signals.arrays import FloatArray
+from musculo.signals.lowpass import butterworth
 from musculo.signals.natural import NaturalSpline
 
 
@@ -116,9 +118,34 @@ class ExternalLoads:
         )
         return cls("ground_reactions", forces, plates_to_table(plates, threshold))
 
+    def with_table(self, table: Table) -> ExternalLoads:
+        """The same loads of other data, and what its making had to say."""
+        new = tuple(note for note in table.notes if note not in self.table.notes)
+        return replace(self, table=table, notes=(*self.notes, *new))
+
     def lowpass(self, cutoff: float, order: int = 4) -> ExternalLoads:
-        """All columns filtered; see `musculo.lowpass`. OpenSim filters no loads."""
-        return replace(self, table=self.table.lowpass(cutoff, order))
+        """Forces and moments filtered; see `musculo.lowpass`. OpenSim filters no loads.
+
+        Points jump where a foot lands, and a filtered jump would put forces where nobody stands. So they stay, and the
+        moment about the origin is filtered in their place: T' = M' - p x F' with M = p x F + T. Where a load has no
+        torque columns of its own, or its parts are given in different frames, its columns are filtered one by one.
+        """
+        filtered = self.table.lowpass(cutoff, order)
+        before, values = self.table.values, np.array(filtered.values)
+        whole = {
+            (force.force_identifier, force.point_identifier, force.torque_identifier): force
+            for force in self.forces
+            if force.point_identifier and force.torque_identifier and force.force_in == force.point_in
+        }
+        owners = Counter(torque for _, _, torque in whole)
+        for identifiers, force in whole.items():
+            if owners[force.torque_identifier] > 1:
+                continue  # a torque can make up for one point only
+            f, p, t = (self._columns(force, identifier) for identifier in identifiers)
+            moment = butterworth(self.table.time, np.cross(before[:, p], before[:, f]) + before[:, t], cutoff, order)
+            values[:, p] = before[:, p]
+            values[:, t] = moment - np.cross(before[:, p], values[:, f])
+        return self.with_table(replace(filtered, values=values))
 
     def at(self, time: ArrayLike) -> tuple[LoadSeries, ...]:
         """The loads that apply, at any times: natural cubic splines through the data, as in OpenSim.

@@ -21,10 +21,14 @@ from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loop import SEARCH, SINGULAR
+from musculo.embedding.rates import turning_joints
 from musculo.errors import InvalidInput
 from musculo.kernels.closed import closed_frames
 from musculo.kernels.constrained import SOLVED, constrained_frames
+from musculo.kernels.driven import driven_closed, driven_constrained, driven_tree
+from musculo.kernels.frames import aba_frames
 from musculo.model.model import Model
+from musculo.simulation.acting import Acting
 
 _NO_WRENCH = np.zeros((0, 6))
 
@@ -50,16 +54,27 @@ class ConstrainedRates:
         self.multipliers = np.zeros((1, m))  # of the last state
         rows = [np.zeros((1, m)) for _ in range(4)]
         settings = (np.zeros((1, m)), float(stabilisation), SINGULAR_MASS, RANK**2)
-        self._inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
-        self._results = (rows[0], np.zeros((1, m * n_u)), rows[1], rows[2], self._udot, self.multipliers, self._status)
+        inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
+        jacobian = np.zeros((1, m * n_u))
+        # (m, n_u) G of the last state; None where the kernel does not serve
+        self.jacobian = jacobian.reshape(m, n_u) if self._plain else None
+        results = (rows[0], jacobian, rows[1], rows[2], self._udot, self.multipliers, self._status)
+        self._arguments = (*inputs, *results)
 
-    def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray, time: float = 0.0) -> FloatArray:
-        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,)."""
+    def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:
+        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,), or what gives them."""
         if self._plain:
-            self._q[0], self._u[0], self._tau[0] = q, u, tau
-            constrained_frames(*self._inputs, *self._results, 0, 1)
+            self._q[0], self._u[0] = q, u
+            if isinstance(tau, Acting) and tau.address:
+                self._tau[0] = tau.constant
+                driven_constrained(tau.address, time, self._q, self._u, self._tau, *self._arguments)
+            else:
+                self._tau[0] = tau(time, q, u) if isinstance(tau, Acting) else tau
+                constrained_frames(*self._arguments, 0, 1)
             if self._status[0] == SOLVED and np.isfinite(self._udot).all():
                 return self._udot[0].copy()
+        if isinstance(tau, Acting):
+            tau = tau(time, q, u)
         found = constrained_acceleration(self.model, q, u, tau, time=time, stabilisation=self.stabilisation)
         self.multipliers[0] = found.multipliers
         return found.udot
@@ -77,7 +92,7 @@ class EmbeddedRates:
 
     def __init__(self, model: Model) -> None:
         e = self._embedding = embedding_of(model)
-        self.model = model
+        self.model, self._turning = model, bool(turning_joints(model))
         self._at = [model.coordinate_index(name) for name in e.coordinate_names]
         self._u_at = [model.speed_index(name) for name in e.speed_names]
         self._loop = e.loops[0] if len(e.loops) == 1 else None
@@ -94,27 +109,81 @@ class EmbeddedRates:
         self._inputs = (c.tree, c.table, self._loop.table, SEARCH, dynamics.followers, *states, *results)
 
     def __call__(
-        self, z: FloatArray, zu: FloatArray, tau: FloatArray, guess: FloatArray, time: float = 0.0
+        self, z: FloatArray, zu: FloatArray, tau: FloatArray | Acting, guess: FloatArray, time: float = 0.0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """zudot (n_zu,), and all coordinates q (n,) and speeds u (n_u,) of the state.
 
         Args:
             z, zu: independent coordinates and speeds.
-            tau: (n_u,) generalised forces of the tree.
+            tau: (n_u,) generalised forces of the tree, or what gives them.
             guess: (n,) a pose on the branch that is meant.
             time: for prescribed motion [s].
 
         Raises: as `Embedding.coordinates` and `forward_dynamics`.
         """
         if self._loop is not None:
-            self._guess[0], self._tau[0] = guess, tau
+            self._guess[0] = guess
             self._q[0, self._at], self._u[0, self._u_at] = z, zu
-            closed_frames(*self._inputs, 0, 1)
+            self._closed(tau, time)
             fine = self._done[0] == 1.0 and self._margin[0] > SINGULAR and self._pivot.min() > SINGULAR_HINGE
             if fine and np.isfinite(self._udot).all():
                 return self._udot[0, self._u_at], self._q[0].copy(), self._u[0].copy()
         motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        if isinstance(tau, Acting):
+            tau = tau(time, motion.q, motion.u)
         udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time)
         if not np.isfinite(udot).all():
             raise InvalidInput("the acceleration is beyond the range of floating-point numbers; check the state")
+        if self._turning:
+            # angles of a ball may be independent one by one, and derivatives of speeds are no speeds then
+            zudot = np.asarray(np.linalg.lstsq(motion.J, udot - motion.b, rcond=None)[0], dtype=float)
+            return zudot, motion.q, motion.u
         return self._embedding.independent_speeds(motion.q, udot), motion.q, motion.u
+
+    def _closed(self, tau: FloatArray | Acting, time: float) -> None:
+        """Everything by the kernel; where forces follow the state it is found first, and they at it."""
+        if not isinstance(tau, Acting) or not tau.varies:
+            self._tau[0] = tau.constant if isinstance(tau, Acting) else tau
+            closed_frames(*self._inputs, 0, 1)
+        elif tau.address:
+            self._tau[0] = tau.constant
+            driven_closed(tau.address, time, self._q, self._u, self._tau, self._guess, *self._inputs)
+        else:
+            self._tau[0] = 0.0
+            closed_frames(*self._inputs, 0, 1)
+            if self._done[0] == 1.0:
+                self._guess[0] = self._q[0]
+                self._tau[0] = tau(time, self._q[0].copy(), self._u[0].copy())
+                closed_frames(*self._inputs, 0, 1)
+
+
+class TreeRates:
+    """udot of a tree without any rule: `forward_dynamics`, one state at a time.
+
+    Args:
+        model: the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        c, n, n_u = compiled(model), len(model.coordinate_names), len(model.speed_names)
+        self._q, self._u = np.zeros((1, n)), np.zeros((1, n_u))
+        self._tau, self._udot, self._pivot = np.zeros((1, n_u)), np.zeros((1, n_u)), np.ones((1, n_u))
+        free = np.zeros(n_u, dtype=np.int64)
+        states = (self._q, self._u, self._tau, self._udot, free, _NO_WRENCH, False, self._pivot)
+        self._arguments = (c.tree, c.table, *states)
+
+    def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:
+        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,), or what gives them."""
+        self._q[0], self._u[0] = q, u
+        if isinstance(tau, Acting) and tau.address:
+            self._tau[0] = tau.constant
+            driven_tree(tau.address, time, self._q, self._u, self._tau, *self._arguments)
+        else:
+            self._tau[0] = tau(time, q, u) if isinstance(tau, Acting) else tau
+            aba_frames(*self._arguments, 0, 1)
+        if self._pivot.min(initial=1.0) > SINGULAR_HINGE and np.isfinite(self._udot).all():
+            return self._udot[0].copy()
+        # slower, and says what is wrong
+        force = tau(time, q, u) if isinstance(tau, Acting) else tau
+        return forward_dynamics(self.model, q, u, force, time=time, threads=1)

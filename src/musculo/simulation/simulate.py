@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,20 +13,15 @@ from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
+from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
+from musculo.results.provenance import Provenance
+from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.simulation import Simulation, Status
 from musculo.simulation.steppers import RKF45, TRBDF2, Control, OneStep, StepFailed, Stepper
-from musculo.simulation.systems import (
-    Acting,
-    ConstrainedSystem,
-    EmbeddedSystem,
-    Forces,
-    Loads,
-    MultiplierSystem,
-    System,
-)
+from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
 Formulation = Literal["embedded", "constrained"]
@@ -34,6 +30,8 @@ FORMULATIONS: tuple[Formulation, ...] = ("embedded", "constrained")
 ONE_STEP = ("rkf45", "tr-bdf2")
 # Baumgarte's rate where a multistep method keeps constraints as equations and none is given [1/s].
 BAUMGARTE = 10.0
+# Steps at least in which a motion that is driven altogether is looked at.
+_LOOKS = 100
 
 
 def simulate(
@@ -42,10 +40,12 @@ def simulate(
     u0: ArrayLike | None,
     times: ArrayLike,
     *,
-    forces: Forces | ArrayLike | None = None,
-    external: Loads | None = None,
+    forces: AllForces = None,
+    loads: Loads | None = None,
+    model_forces: bool = True,
     method: Method = "cvode",
     formulation: Formulation = "embedded",
+    independent: str | Sequence[str] | None = None,
     stabilisation: float | Literal["project"] | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -57,6 +57,9 @@ def simulate(
 ) -> Simulation:
     """The motion of a model from a state, under gravity, forces and loads, with the error of every step controlled.
 
+    What the model has of springs, ligaments, limits of coordinates, bushings and contacts acts (`model_forces`);
+    its muscles and actuators do not: `forces` may.
+
     Embedded, the equations are ordinary ones in the independent coordinates, and couplers, locks, prescribed motions
     and closed loops hold exactly. Constrained, all coordinates are integrated and multipliers keep the constraints.
 
@@ -65,14 +68,21 @@ def simulate(
         q0: (n,) coordinates of all the file at the start; None for the default pose.
         u0: (n_u,) speeds at the start; None for rest of all that is independent.
         times: (start, end), and the result is at the integrator's steps; or three and more times [s].
-        forces: generalised forces of the tree, (n_u,) constant or a function (t, q, u) -> (n_u,); gravity acts anyway.
-        external: a function (t, q, u) -> list of `ExternalLoad`.
+        forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
+            kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
+            code), or a list of such, which add up. A controller is such a force.
+        loads: from outside, a function (t, q, u) -> list of `ExternalLoad`.
+        model_forces: whether those of the model that need no control act.
         method: "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are
             not stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff);
             "ida" (SUNDIALS' IDA, with multipliers as unknowns where constrained).
         formulation: "embedded" or "constrained".
-        stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings every step of
-            "rkf45" and "tr-bdf2" back onto the constraints. By default these two project, and others take 10 /s.
+        independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
+            is chosen. By default those first in the file, which may have dead points where others have none.
+        stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
+            velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
+            projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
+            default the first two project, and the others take 10 /s.
         rtol, atol: error of a step, relative and absolute [rad, m, rad/s, m/s].
         events: functions (t, q, u) by name, or `SimulationEvent`s, which can also end the simulation.
         max_step: longest step [s]; two zeros of an event within one step are not seen.
@@ -91,10 +101,13 @@ def simulate(
             raise InvalidInput(f"{what}={value!r}; known: {', '.join(known)}")
     watched = events_of(events)
     start = float(wanted[0])
+    used = model if independent is None else _choosing(model, independent, formulation)
     q, u = _start(model, q0, u0, start)
-    system, project = _system(model, Acting(model, forces, external), method, formulation, stabilisation)
-    stepper = _stepper(method, system, start, system.state(start, q, u), control)
-    run = _Run(system, stepper, Watch(watched, system.one, stepper), project)
+    own = ForcesAtStates(used) if model_forces else None
+    acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
+    system, project = _system(used, acting, method, formulation, stabilisation)
+    stepper = _stepper(method, system, start, system.state(start, q, u), control, float(wanted[-1]) - start)
+    run = _Run(system, stepper, Watch(watched, system.one, stepper), project, dense or wanted.size > 2)
     status, reason = run.to(float(wanted[-1]), max_steps, progress)
 
     course, poses = run.course(), np.array(run.poses)
@@ -112,16 +125,41 @@ def simulate(
     found = tuple(run.events)
     counts = (len(course.t) - 1, stepper.n_evaluations)
     known_states = states if dense else None
-    return Simulation(
-        model, kept, Q, U, status, reason, found, *counts, method, formulation, known_states, accelerations
+    made = Provenance.of(
+        "simulate",
+        model,
+        start=start,
+        end=float(wanted[-1]),
+        **_told(forces=acting.describe(), method=method, formulation=formulation, rtol=rtol, atol=atol),
+        **_told(independent=system.independent, stabilisation=system.stabilised, max_step=control.max_step),
     )
+    sprung = own is not None and own.any
+    return Simulation(
+        *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
+        _sprung=sprung,
+    )
+
+
+def _told(**options: Any) -> dict[str, Any]:
+    """Options that say something."""
+    return {name: value for name, value in options.items() if value not in ("", np.inf)}
+
+
+def _choosing(model: Model, independent: str | Sequence[str], formulation: Formulation) -> Model:
+    """The same model, whose embedding has the named coordinates independent."""
+    if formulation != "embedded":
+        raise InvalidInput("independent is for formulation='embedded': constrained, all coordinates are integrated")
+    chosen = model.replace()
+    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent))
+    return chosen
 
 
 class _Run:
     """Steps taken one by one, and what is kept of them."""
 
-    def __init__(self, system: System, stepper: Stepper, watch: Watch, project: bool) -> None:
+    def __init__(self, system: System, stepper: Stepper, watch: Watch, project: bool, between: bool) -> None:
         self._system, self._stepper, self._watch, self._project = system, stepper, watch, project
+        self._between = between  # whether states between steps are wanted: a method's interpolant costs time
         self._t, self._y, self._f = [stepper.t], [stepper.y], [stepper.f]
         self._polynomials: list[FloatArray] = []
         self.poses = [system.guess]  # at the steps
@@ -144,15 +182,18 @@ class _Run:
                     self._cut(*found[-1][1:])
                     return "event", f"event {found[-1][0].name!r} at t = {found[-1][1]:.9g} s"
                 self._keep()
-            except (StepFailed, MusculoError) as error:
+            except MusculoError as error:
                 return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
+            except StepFailed as error:
+                why = self._system.explain(self._t[-1], self._y[-1])
+                return "failed", f"at t = {self._t[-1]:.9g} s: {error}" + (f"; {why}" if why else "")
             if progress is not None:
                 progress(s.t)
         return "finished", ""
 
     def _keep(self) -> None:
         s = self._stepper
-        polynomial = s.polynomial()
+        polynomial = s.polynomial() if self._between else None
         pose = self._system.accept(s.t, s.y)
         if self._project and isinstance(self._system, ConstrainedSystem):
             s.put(self._system.projected(s.t, s.y))
@@ -168,7 +209,7 @@ class _Run:
         s = self._stepper
         if not t > self._t[-1]:
             return
-        polynomial = s.polynomial()
+        polynomial = s.polynomial() if self._between else None
         if polynomial is not None:
             whole = Course(np.array([s.t0, s.t]), np.stack([s.y0, s.y]), None, polynomial[None])
             self._polynomials.append(whole(chebyshev_points(s.t0, t, len(polynomial) - 1)))
@@ -227,20 +268,20 @@ def _system(
         return EmbeddedSystem(model, acting), False
     if stabilisation is None:
         stabilisation = "project" if method in ONE_STEP else BAUMGARTE
+    kind = MultiplierSystem if method == "ida" else ConstrainedSystem
     if stabilisation == "project":
-        if method not in ONE_STEP:
-            raise InvalidInput(
-                f"method={method!r} cannot be projected, since it goes on from many states; give Baumgarte's rate, or "
-                f"use method={' or '.join(map(repr, ONE_STEP))}"
-            )
-        return ConstrainedSystem(model, acting, 0.0), True
+        # a multistep method would lose its memory if it went on from other states: it is held by Baumgarte's rate
+        alone = method in ONE_STEP
+        return kind(model, acting, 0.0 if alone else BAUMGARTE, projects=True), alone
     if isinstance(stabilisation, str) or not (np.isfinite(stabilisation) and stabilisation >= 0.0):
         raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s], or 'project'")
-    kind = MultiplierSystem if method == "ida" else ConstrainedSystem
     return kind(model, acting, float(stabilisation)), False
 
 
-def _stepper(method: Method, system: System, t: float, y: FloatArray, control: Control) -> Stepper:
+def _stepper(method: Method, system: System, t: float, y: FloatArray, control: Control, span: float) -> Stepper:
+    if not y.size:
+        # everything is driven: there is nothing to integrate, and steps only look where the motion can go
+        return RKF45(system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
         chosen: type[OneStep] = RKF45 if method == "rkf45" else TRBDF2
         return chosen(system.rates, t, y, control)

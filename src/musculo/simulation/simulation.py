@@ -14,8 +14,10 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import constraint_equations
 from musculo.dynamics.energy import kinetic_energy, potential_energy
 from musculo.errors import InvalidInput
+from musculo.forces.model_forces import model_forces
 from musculo.model.model import Model
 from musculo.results.labelled import labelled
+from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.simulation.constrained import Drift, constraint_drift
 from musculo.simulation.events import EventTime
@@ -45,8 +47,10 @@ class Simulation:
     n_evaluations: int
     method: str
     formulation: str
+    provenance: Provenance = field(repr=False)
     _states: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = field(repr=False)
     _accelerations: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = field(repr=False)
+    _sprung: bool = field(default=False, repr=False)  # whether forces of the model act
 
     def __len__(self) -> int:
         return len(self.time)
@@ -71,10 +75,17 @@ class Simulation:
         """(frames,) potential energy of gravity [J]."""
         return np.asarray(potential_energy(self.model, self.q))
 
+    @cached_property
+    def stored(self) -> FloatArray:
+        """(frames,) energy that springs, bushings and contacts of the model hold, where they act [J]."""
+        if not self._sprung:
+            return np.zeros(len(self.time))
+        return np.asarray(model_forces(self.model, self.q, time=self.time).energy.sum(axis=1))
+
     @property
     def energy(self) -> FloatArray:
-        """(frames,) kinetic and potential energy [J]; constant where nothing but gravity does work."""
-        return self.kinetic + self.potential
+        """(frames,) kinetic, potential and stored energy [J]; constant where nothing but gravity and springs works."""
+        return self.kinetic + self.potential + self.stored
 
     @cached_property
     def drift(self) -> Drift | None:
@@ -107,7 +118,18 @@ class Simulation:
         joints.update({c.name: joint.name for joint in self.model.joints for c in joint.coordinates})
         values = [f"/jointset/{joints[name]}/{name}/value" for name in self.model.coordinate_names]
         speeds = [f"/jointset/{joints[name]}/{name}/speed" for name in self.model.speed_names]
-        return Table(self.time, (*values, *speeds), np.hstack([self.q, self.u]), name=f"{self.model.name} simulated")
+        title = f"{self.model.name} simulated"
+        return Table(self.time, (*values, *speeds), np.hstack([self.q, self.u]), name=title, provenance=self.provenance)
+
+    def monitors(self) -> Table:
+        """Energies [J] over time and, where something is enforced, how far each frame is from it."""
+        columns = {"kinetic_energy": self.kinetic, "potential_energy": self.potential, "energy": self.energy}
+        units = ["J"] * 3
+        if self.drift is not None:
+            columns |= {"position_drift": self.drift.position, "velocity_drift": self.drift.velocity}
+            units += ["rad or m", "rad/s or m/s"]
+        values, title = np.stack(list(columns.values()), axis=1), f"{self.model.name}: energy and drift"
+        return Table(self.time, tuple(columns), values, False, tuple(units), title, provenance=self.provenance)
 
     def to_xarray(self) -> xarray.Dataset:
         """q, u, udot and energies with labelled axes; the drift where something is enforced."""
@@ -115,15 +137,17 @@ class Simulation:
 
         at = {"time": self.time}
         coordinates, speeds = self.model.coordinate_names, self.model.speed_names
+        made = self.provenance
         parts = [
-            labelled("q", self.q, {**at, "coordinate": coordinates}, "rad or m"),
-            labelled("u", self.u, {**at, "speed": speeds}, "rad/s or m/s"),
-            labelled("udot", self.udot, {**at, "speed": speeds}, "rad/s^2 or m/s^2"),
-            labelled("kinetic_energy", self.kinetic, at, "J"),
-            labelled("potential_energy", self.potential, at, "J"),
+            labelled("q", self.q, {**at, "coordinate": coordinates}, "rad or m", made),
+            labelled("u", self.u, {**at, "speed": speeds}, "rad/s or m/s", made),
+            labelled("udot", self.udot, {**at, "speed": speeds}, "rad/s^2 or m/s^2", made),
+            labelled("kinetic_energy", self.kinetic, at, "J", made),
+            labelled("potential_energy", self.potential, at, "J", made),
         ]
         if self.drift is not None:
-            parts.append(labelled("position_drift", self.drift.position, at, "rad or m"))
-            parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s"))
+            parts.append(labelled("position_drift", self.drift.position, at, "rad or m", made))
+            parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
         facts = {"status": self.status, "reason": self.reason, "method": self.method, "formulation": self.formulation}
+        facts |= made.attributes()
         return xarray.Dataset({str(part.name): part for part in parts}, attrs=facts)

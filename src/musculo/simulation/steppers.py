@@ -5,6 +5,7 @@ A stepper is what `simulate` asks of a method; `musculo.simulation.sundials` has
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ class Control:
     def size(self, error: FloatArray, *states: FloatArray) -> float:
         """Error as a part of what is allowed."""
         largest = np.max(np.abs(states), axis=0)
-        return float(np.sqrt(np.mean((error / (self.atol + self.rtol * largest)) ** 2))) if error.size else 0.0
+        part = error / (self.atol + self.rtol * largest)
+        return math.sqrt(float(part @ part) / part.size) if part.size else 0.0
 
 
 class Stepper(ABC):

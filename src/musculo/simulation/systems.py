@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import qr
 
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
-from musculo.dynamics.external import ExternalLoad, listed
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
@@ -19,63 +16,15 @@ from musculo.embedding.motion import CONSISTENT
 from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
-from musculo.simulation.constrained import constraint_drift, project_position, project_velocity
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
-
-Forces = Callable[[float, FloatArray, FloatArray], ArrayLike]
-Loads = Callable[[float, FloatArray, FloatArray], "ExternalLoad | Sequence[ExternalLoad]"]
-
+from musculo.simulation.acting import Acting
+from musculo.simulation.constrained import project_position, project_velocity
+from musculo.simulation.rates import ConstrainedRates, EmbeddedRates, TreeRates
+from musculo.simulation.singular import LoopWatch
 
 # Where others move so many times faster than independent coordinates, errors of these are errors so many times larger.
 _STEEP = 1e4
 # Speeds that change by more than this many times what accelerations before and after explain have jumped.
 _JUMP = 3.0
-
-
-class Acting:
-    """What acts on the tree: the user's generalised forces and loads, checked at every call."""
-
-    def __init__(self, model: Model, forces: Forces | ArrayLike | None, external: Loads | None) -> None:
-        self.model, self._external = model, external
-        if external is not None and not callable(external):
-            raise InvalidInput(f"external is {external!r:.60}; give a function (t, q, u) -> list of ExternalLoad")
-        self._function = forces if callable(forces) else None
-        n = len(model.speed_names)
-        self._constant = np.zeros(n)
-        if forces is not None and not callable(forces):
-            self._constant = self._checked(forces, "forces")
-
-    @property
-    def varies(self) -> bool:
-        """Whether the state must be known first."""
-        return self._function is not None or self._external is not None
-
-    def _checked(self, values: ArrayLike, what: str) -> FloatArray:
-        names = self.model.speed_names
-        try:
-            tau = np.asarray(values, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{what}: not an array of numbers: {error}") from None
-        if tau.shape != (len(names),):
-            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            raise InvalidInput(f"{what}: shape {tau.shape}; it needs ({len(names)},), one each for {shown}")
-        if not np.isfinite(tau).all():
-            k = int(np.flatnonzero(~np.isfinite(tau))[0])
-            raise InvalidInput(f"{what}: {tau[k]} on the speed {names[k]!r}; every force must be finite")
-        return tau
-
-    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        """tau (n_u,) of everything but gravity, the loads as generalised forces J^T F."""
-        tau = self._constant
-        if self._function is not None:
-            tau = self._checked(self._function(t, q, u), f"forces at t = {t:.6g} s")
-        if self._external is not None:
-            loads = listed(self._external(t, q, u), 1)
-            if loads:
-                rest = np.zeros_like(u)
-                without, under = (inverse_dynamics(self.model, q, rest, rest, x, threads=1) for x in ((), loads))
-                tau = tau + (without - under)
-        return tau
 
 
 class System(ABC):
@@ -123,12 +72,18 @@ class System(ABC):
         """Take a state as the last one that counts, and give its pose q (n,)."""
         return self.one(t, y)[0]
 
+    def explain(self, t: float, y: FloatArray) -> str:
+        """Why no step leads on from a state, as far as the system knows; else nothing."""
+        return ""
+
     def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """q and u of one state."""
         q, u = self.whole(np.array([t]), y[None], self.guess[None])
         return q[0], u[0]
 
     guess: FloatArray  # (n,) the pose of the last state that counts
+    independent: str = ""  # coordinates, in words for the provenance of results
+    stabilised: str = ""  # how
 
 
 class EmbeddedSystem(System):
@@ -141,6 +96,8 @@ class EmbeddedSystem(System):
         self._z = [model.coordinate_index(name) for name in e.coordinate_names]
         self._zu = [model.speed_index(name) for name in e.speed_names]
         self._looped = EmbeddedRates(model) if e.loops else None
+        self._tree = TreeRates(model) if not e.rules else None
+        self.independent = ", ".join(e.coordinate_names) if e.loops else ""
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         # the checks of consistency, and their words, are those of forward dynamics
@@ -159,16 +116,13 @@ class EmbeddedSystem(System):
     def rates(self, t: float, y: FloatArray) -> FloatArray:
         z, zu = self._independent(y)
         if self._looped is not None:
-            tau = np.zeros(len(self.model.speed_names)) if self.acting.varies else self.acting(t, self.guess, zu)
-            zudot, q, u = self._looped(z, zu, tau, self.guess, t)
-            if self.acting.varies:
-                zudot, q, u = self._looped(z, zu, self.acting(t, q, u), q, t)
+            zudot, q, u = self._looped(z, zu, self.acting, self.guess, t)
             return np.concatenate([self._qdot(q, u)[self._z], zudot])
         q, u = self._open(t, z, zu)
+        if self._tree is not None:
+            return np.concatenate([self._qdot(q, u)[self._z], self._tree(q, u, self.acting, t)[self._zu]])
         udot = forward_dynamics(self.model, q, u, self.acting(t, q, u), time=t, threads=1)
-        zudot = self.embedding.independent_speeds(q, udot) if self.embedding.rules else udot[self._zu]
-        if self.embedding.rules and self._turning:
-            zudot = self._reduced(t, z, zu, udot, q)
+        zudot = self._reduced(t, z, zu, udot, q) if self._turning else self.embedding.independent_speeds(q, udot)
         return np.concatenate([self._qdot(q, u)[self._z], zudot])
 
     def _reduced(self, t: float, z: FloatArray, zu: FloatArray, udot: FloatArray, q: FloatArray) -> FloatArray:
@@ -190,6 +144,8 @@ class EmbeddedSystem(System):
         return m.q, m.u
 
     def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._tree is not None:
+            return self._open(t, *self._independent(y))
         if self._looped is None:
             return super().one(t, y)
         _, q, u = self._looped(*self._independent(y), np.zeros(len(self.model.speed_names)), self.guess, t)
@@ -209,12 +165,15 @@ class EmbeddedSystem(System):
         if np.abs(u).max() <= _STEEP * np.abs(y[self.n_z :]).max(initial=0.0):
             return
         # the speeds alone may be those of prescribed motion
-        if np.abs(u).max() > 0.0 and np.abs(self.embedding.jacobian(q, t)).max() > _STEEP:
-            raise SingularSystem(
-                f"the loop of {', '.join(map(repr, self.embedding.loop_names))} comes to a dead point of "
-                f"{', '.join(map(repr, self.embedding.coordinate_names))}: others move on while these turn round, and "
-                "branches meet; use formulation='constrained'"
-            )
+        if np.abs(u).max() > 0.0 and np.abs(self.embedding.jacobian(q, t)).max(initial=0.0) > _STEEP:
+            raise self._dead_point()
+
+    def _dead_point(self) -> SingularSystem:
+        return SingularSystem(
+            f"the loop of {', '.join(map(repr, self.embedding.loop_names))} comes to a dead point of "
+            f"{', '.join(map(repr, self.embedding.coordinate_names))}: others move on while these turn round, and "
+            "branches meet; name others with independent=, or use formulation='constrained'"
+        )
 
     def _refuse_turning_back(self, t: float, q: FloatArray, u: FloatArray) -> None:
         """Refuse a step across a dead point, behind which the loop goes on along another branch than was followed.
@@ -227,14 +186,19 @@ class EmbeddedSystem(System):
         if not odd.any():
             return
         tau = self.acting(t, q, u)
-        udot = forward_dynamics(self.model, np.stack([self.guess, q]), np.stack([u_0, u]), np.stack([tau, tau]), time=t)
+        Q, U, times = np.stack([self.guess, q]), np.stack([u_0, u]), np.array([before, t])
+        try:
+            udot = forward_dynamics(self.model, Q, U, np.stack([tau, tau]), time=times)
+        except InvalidInput:
+            # so steep that a pose which closes the loop to rounding does not give the same speeds twice
+            raise self._dead_point() from None
         odd &= jump > _JUMP * (t - before) * np.abs(udot).max(axis=0)
         if odd.any():
             name = self.model.speed_names[int(np.argmax(np.where(odd, jump, 0.0)))]
             raise SingularSystem(
                 f"the loop of {', '.join(map(repr, self.embedding.loop_names))} passes a dead point before "
                 f"t = {t:.9g} s: the speed {name!r} jumps, since the independent coordinates turn "
-                "round there and branches meet; use formulation='constrained'"
+                "round there and branches meet; name others with independent=, or use formulation='constrained'"
             )
 
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
@@ -248,42 +212,64 @@ class ConstrainedSystem(System):
         model: the model.
         acting: what acts on it.
         stabilisation: Baumgarte's rate [1/s].
+        projects: whether states that it gives are brought onto the constraints.
     """
 
-    def __init__(self, model: Model, acting: Acting, stabilisation: float) -> None:
+    def __init__(self, model: Model, acting: Acting, stabilisation: float, projects: bool = False) -> None:
         super().__init__(model, acting)
-        self.stabilisation = stabilisation
+        self.stabilisation, self.projects = stabilisation, projects
+        rate = [f"{stabilisation:g} /s"] if stabilisation or not projects else []
+        self.stabilised = ", ".join((["project"] if projects else []) + rate)
         self._rates = ConstrainedRates(model, stabilisation)
         self.n_z = len(model.coordinate_names)
         self.equations = constraint_equations(model)
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        drift = constraint_drift(self.model, q, u, t)
-        for what, size, way in (
-            ("coordinates", drift.position, "project_position"),
-            ("speeds", drift.velocity / (1.0 + np.abs(u).max(initial=0.0)), "project_velocity"),
+        x = self.equations.by_speeds(q[None], None, np.array([t]))
+        off, fast = np.abs(x.residual[0]), np.abs(x.jacobian[0] @ u + x.rate[0])
+        for what, error, unit, way in (
+            ("coordinates", off, 1.0, "project_position"),
+            ("speeds", fast, 1.0 + np.abs(u).max(initial=0.0), "project_velocity"),
         ):
-            if size > CONSISTENT:
+            if error.max(initial=0.0) > CONSISTENT * unit:
+                name = self.equations.name_of(int(np.argmax(error)))
                 raise InvalidInput(
-                    f"the {what} at the start are off constraint {drift.worst!r} (positions by {drift.position:.3g}, "
-                    f"velocities by {drift.velocity:.3g}); musculo.{way}(model, ...) brings them onto it"
+                    f"the {what} at the start are off constraint {name!r}, by {error.max():.3g}; "
+                    f"musculo.{way}(model, ...) brings them onto it"
                 )
+        self._loops = LoopWatch(self.model, q)
         self.guess = q.copy()
         return np.concatenate([q, u])
 
     def rates(self, t: float, y: FloatArray) -> FloatArray:
         q, u = self._unit(y[: self.n_z].copy()), y[self.n_z :]
-        udot = self._rates(q, u, self.acting(t, q, u), t)
+        udot = self._rates(q, u, self.acting, t)
         return np.concatenate([self._qdot(q, u), udot])
 
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        n_u = len(self.model.speed_names)
-        return self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : self.n_z + n_u].copy()
+        end = self.n_z + len(self.model.speed_names)
+        q, u = self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : end].copy()
+        if not self.projects or not self.equations.count:
+            return q, u
+        q = project_position(self.model, q, t, threads=1)
+        return q, project_velocity(self.model, q, u, t, threads=1)
+
+    def accept(self, t: float, y: FloatArray) -> FloatArray:
+        q = self._unit(y[: self.n_z].copy())
+        self._loops.step(t, q, self._matrix())
+        return q
+
+    def _matrix(self) -> FloatArray | None:
+        """G (m, n_u) of all constraints at the last state that was looked at, if they are all between bodies."""
+        return self._rates.jacobian
+
+    def explain(self, t: float, y: FloatArray) -> str:
+        return self._loops.explain(self._unit(y[: self.n_z].copy()))
 
     def projected(self, t: float, y: FloatArray) -> FloatArray:
         """The state nearest to y on the constraints."""
-        q = project_position(self.model, self._unit(y[: self.n_z].copy()), t, threads=1)
-        return np.concatenate([q, project_velocity(self.model, q, y[self.n_z :], t, threads=1)])
+        q, u = self.one(t, y)
+        return np.concatenate([q, u, y[len(q) + len(u) :]])
 
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
         return constrained_acceleration(self.model, q, u, tau, time=t, stabilisation=self.stabilisation).udot
@@ -299,6 +285,7 @@ class MultiplierSystem(ConstrainedSystem):
     """
 
     _rows: np.ndarray  # equations that do not repeat others
+    _last_matrix: FloatArray | None = None
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         y = super().state(t, q, u)
@@ -322,10 +309,14 @@ class MultiplierSystem(ConstrainedSystem):
         multipliers = np.linalg.lstsq(G.T, -found.generalized, rcond=None)[0]
         return np.concatenate([self._qdot(q, u), found.udot, multipliers])
 
+    def _matrix(self) -> FloatArray | None:
+        return None if self._rates.jacobian is None else self._last_matrix
+
     def residual(self, t: float, y: FloatArray, yp: FloatArray) -> FloatArray:
         n, n_u = self.n_z, len(self.model.speed_names)
         q, u, udot, lam = self._unit(y[:n].copy()), y[n : n + n_u], yp[n : n + n_u], yp[n + n_u :]
         x = self.equations.by_speeds(q[None], u[None], np.array([t]), 1)
+        self._last_matrix = x.jacobian[0]
         G, a = x.jacobian[0, self._rows], self.stabilisation
         gdot = G @ u + x.rate[0, self._rows]
         force = inverse_dynamics(self.model, q, u, udot, threads=1) + G.T @ lam - self.acting(t, q, u)

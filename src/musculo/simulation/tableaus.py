@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from musculo.compile.frames import FloatArray
 
@@ -57,7 +57,8 @@ def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float
         shifted = y.copy()
         shifted[j] += step
         J[:, j] = (rates(t, shifted) - f) / (shifted[j] - y[j])
-    lu, pivots = lu_factor(np.eye(n) - DIAGONAL * h * J)
+    # LAPACK itself: SciPy's checks would cost more than the factors of so few states
+    lu, pivots, _ = dgetrf(np.eye(n) - DIAGONAL * h * J)
     return lu, pivots
 
 
@@ -95,7 +96,7 @@ def tr_bdf2_step(
         return None
     y_1, f_1 = last
     error = h * ((_SECOND - _THIRD) @ np.stack([f, f_g, f_1]))
-    return y_1, lu_solve(matrix, error)
+    return y_1, dgetrs(*matrix, error)[0]
 
 
 def _solved(
@@ -110,7 +111,7 @@ def _solved(
     """x = known + d f(t, x) and its f."""
     x = guess
     for _ in range(_ROUNDS):
-        change = lu_solve(matrix, known + d * rates(t, x) - x)
+        change = dgetrs(*matrix, known + d * rates(t, x) - x)[0]
         x = x + change
         if small(change):
             # f as the equation has it: differences of large stiff rates would lose digits

@@ -9,18 +9,16 @@ import numpy as np
 from musculo.analyses.actuators import actuators_of, generalized_force_on_bodies
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
+from musculo.forces.compiled_forces import IDLE
+from musculo.forces.model_forces import model_forces
 from musculo.io.setup import ActuationAnalysis, ForceReporterAnalysis
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
-from musculo.model.path_force import PATH_FORCES, PathActuator
+from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.geometry import path_geometry
-from musculo.muscle.path_forces import path_tensions
 from musculo.results.external_loads import ExternalForce
 from musculo.tools.descriptions import ACTUATION, FORCES
 from musculo.tools.study import Study
-
-# How OpenSim calls the column of what runs along a path and is no actuator.
-_ENDINGS = {"PathSpring": "_tension", "ClutchedPathSpring": "_tension"}
 
 
 def force_columns(study: Study, forces: Mapping[str, FloatArray]) -> tuple[list[str], FloatArray]:
@@ -32,7 +30,7 @@ def force_columns(study: Study, forces: Mapping[str, FloatArray]) -> tuple[list[
     """
     labels: list[str] = []
     columns: list[FloatArray] = []
-    springs = _springs(study)
+    own = _own(study)
     lost = []
     for force in study.model.forces:
         if not force.applies_force:
@@ -40,10 +38,10 @@ def force_columns(study: Study, forces: Mapping[str, FloatArray]) -> tuple[list[
         if force.name in forces:
             labels.append(force.name)
             columns.append(forces[force.name])
-        elif force.name in springs:
-            labels.append(force.name + _ENDINGS.get(force.kind, ""))
-            columns.append(springs[force.name])
-        else:
+        elif force.name in own:
+            labels += [label for label, _ in own[force.name]]
+            columns += [values for _, values in own[force.name]]
+        elif force.kind not in IDLE:
             lost.append(force.name)
     if lost:
         study.work.note(f"no columns for forces that are not computed: {', '.join(lost)}")
@@ -53,14 +51,19 @@ def force_columns(study: Study, forces: Mapping[str, FloatArray]) -> tuple[list[
     return labels, np.stack(columns, axis=1) if columns else np.zeros((len(study.time), 0))
 
 
-def _springs(study: Study) -> dict[str, FloatArray]:
-    model, motion = study.model, study.motion
-    if not any(isinstance(f, PATH_FORCES) and not isinstance(f, PathActuator) for f in model.forces):
-        return {}
-    g = path_geometry(model, motion.q, motion.u, "geodesic" if study.work.exact else "opensim", study.work.threads)
-    assert g.speed is not None
-    found = path_tensions(model, g.length, g.speed, control=0.0, threads=study.work.threads)
-    return {name: found.tension[:, k] for k, name in enumerate(found.names)}
+def _own(study: Study) -> dict[str, list[tuple[str, FloatArray]]]:
+    """Columns by force: of all that act by themselves, and of clutches, which nothing engages."""
+    model, motion, work = study.model, study.motion, study.work
+    wrapping, method = ("geodesic", "exact") if work.exact else ("opensim", "opensim")
+    found = model_forces(
+        model, motion.q, motion.u, time=motion.time, wrapping=wrapping, method=method, threads=work.threads
+    )
+    columns: dict[str, list[tuple[str, FloatArray]]] = {name: [] for name in found.names}
+    for name, label, values in found.reported:
+        columns[name].append((label, values))
+    idle = np.zeros(len(motion))
+    clutches = [f.name for f in model.forces if isinstance(f, ClutchedPathSpring)]
+    return columns | {name: [(f"{name}_tension", idle)] for name in clutches}
 
 
 def _external(study: Study) -> list[tuple[str, FloatArray]]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.analyses.actuators import left_out
 from musculo.analyses.motion import Motion, motion_of, opensim_rows
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
@@ -14,23 +13,28 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import UnknownName
+from musculo.forces.compiled_forces import told
+from musculo.forces.model_forces import passive_forces
 from musculo.io.setup import InverseDynamicsSetup
 from musculo.model.body import GROUND
 from musculo.model.joints.base import Joint
 from musculo.model.model import Model
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
+from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import muscle_forces, spring_forces
-from musculo.tools.work import Work, largest, loads_at, say_span
+from musculo.tools.state import muscle_forces, own_forces, spring_forces
+from musculo.tools.work import Work, largest, loads_at, say_span, suggest_cutoff
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     """The generalised forces of a recorded motion."""
     model = without(work.model(setup.model_file), setup.forces_to_exclude, work)
-    table = work.table(setup.coordinates_file, "coordinates_file")
-    loads = work.loads(setup.external_loads_file)
+    prepare = preparation_of(setup)
+    table = work.table(setup.coordinates_file, "coordinates_file", prepare)
+    loads = work.loads(setup.external_loads_file, prepare)
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+    suggest_cutoff(table, model, cutoff, work)
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes
@@ -81,9 +85,10 @@ def _forces(model: Model, motion: Motion, external: list[ExternalLoad], work: Wo
         state = muscle_forces(model, motion, work, equilibrium=False)
         tau = tau - path_generalized_forces(state.geometry, state.tension, state.names)
         tau = tau - spring_forces(model, motion, wrapping, work.threads)
-    lost = left_out(model)
+    tau = tau - own_forces(model, motion, work)
+    lost = told(model)
     if lost:
-        work.trouble(f"forces that are not computed and do not act: {', '.join(lost)}; exclude them, or do without")
+        work.trouble(f"forces that are not computed and do not act: {lost}; exclude them, or do without")
     return tau
 
 
@@ -91,6 +96,7 @@ def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs:
     exact = inverse_dynamics(model, motion.q, motion.u, motion.udot, external, threads=work.threads)
     if any(force.applies_force and force.path is not None for force in model.forces):
         return
+    exact = exact - passive_forces(model, motion.q, motion.u, motion.time, threads=work.threads)[0]
     apart, worst = largest(model.speed_names, exact, theirs)
     scale = float(np.abs(theirs).max(initial=0.0))
     if apart > 1e-9 * scale:

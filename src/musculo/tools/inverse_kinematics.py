@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +17,8 @@ from musculo.model.model import Model
 from musculo.results.angles import angle_columns
 from musculo.results.markers import Markers
 from musculo.tools.descriptions import UNITS
+from musculo.tools.preparation import LaboratoryKinematics, preparation_of
 from musculo.tools.work import Work, listed_frames
-
-
-@dataclass(frozen=True)
-class LaboratoryKinematics(InverseKinematicsSetup):
-    """Inverse kinematics of a C3D file whose upward axis is stated, which no set-up file of OpenSim does."""
-
-    up: str | None = None
 
 
 def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
@@ -34,7 +27,7 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
     up = setup.up if isinstance(setup, LaboratoryKinematics) else None
-    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, up=up)
+    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, up=up, prepare=preparation_of(setup))
     work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
     markers = _between(markers, setup.time_range)
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None

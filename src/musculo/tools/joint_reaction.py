@@ -15,8 +15,8 @@ from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
-from musculo.tools.record import lowpass_of
-from musculo.tools.state import accelerations
+from musculo.tools.record import filters_of
+from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
 from musculo.tools.work import largest
 
@@ -44,9 +44,9 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     loads = [*study.loads, *study.simbody]
     udot = motion.udot
     if not work.exact:
-        given = given_forces(model, len(motion), muscles, motors, None)
+        given = given_forces(model, motion.q, muscles, motors, None)
         tension = all_tensions(model, given, paths, work.threads)
-        tau = given.on_speeds + (tension[:, None] @ paths.moment_arm)[:, 0]
+        tau = given.on_speeds + (tension[:, None] @ paths.moment_arm)[:, 0] + own_forces(model, motion, work)
         udot = accelerations(model, motion, tau, [*loads, *given.on_bodies], work.threads)
     everything = any(word.lower() == "all" for word in analysis.joint_names)
     options = {
@@ -56,6 +56,8 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
         "on": analysis.apply_on_bodies,
         "frame": analysis.express_in_frame,
         "geometry": paths,
+        "method": "exact" if work.exact else "opensim",
+        "time": motion.time,
         "threads": work.threads,
     }
     found = joint_loads(model, motion.q, motion.u, udot, loads=loads, **options)  # type: ignore[arg-type]
@@ -137,13 +139,15 @@ def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
             f"{name}: {outside} of {len(study.time)} frames lie outside {file}, which lasts from {first:g} to "
             f"{last:g} s and whose ends they get: choose a span within it (--time {first:g}:{last:g})"
         )
-    then = lowpass_of(file)
-    if then is not None and max(then, -1.0) != max(study.cutoff, -1.0):
-        told = ["not filtered" if c < 0.0 else f"filtered at {c:g} Hz" for c in (then, study.cutoff)]
-        study.work.note(
-            f"{name}: the coordinates were {told[0]} where {file} was made, and are {told[1]} here; forces and motion "
-            "fit each other only with the same filter"
-        )
+    then, now = filters_of(file), (max(study.cutoff, -1.0), study.loads_cutoff)
+    kinds = ("coordinates", "external loads") if study.external is not None else ("coordinates",)
+    for what, before, here in zip(kinds, then or now, now, strict=False):
+        if before != here:
+            told = ["not filtered" if c < 0.0 else f"filtered at {c:g} Hz" for c in (before, here)]
+            study.work.note(
+                f"{name}: the {what} were {told[0]} where {file} was made, and are {told[1]} here; forces and motion "
+                "fit each other only with the same filter"
+            )
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:

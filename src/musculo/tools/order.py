@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from musculo.errors import MusculoError
+from musculo.io.external_loads import data_files
 from musculo.io.setup import (
     AnalyzeSetup,
+    IMUInverseKinematicsSetup,
     InverseDynamicsSetup,
     InverseKinematicsSetup,
     ScaleSetup,
@@ -69,9 +71,14 @@ def _files(setup: PathLike | Setup, output: PathLike | None) -> _Files:
     except (MusculoError, OSError):
         return _Files(frozenset(), ())
     base = Path(known.source).parent
-    reads = {abspath(path) for path in _inputs(known)}
+    inputs = list(_inputs(known))
     # OpenSim opens some of them from the working directory.
-    reads |= {abspath(relpath(path, base)) for path in _inputs(known) if not path.exists()}
+    inputs += [Path(relpath(path, base)) for path in inputs if not path.exists()]
+    reads = {abspath(path) for path in inputs}
+    loads = getattr(known, "external_loads_file", None)
+    if loads is not None:
+        # the table that the loads name is read, too, and may be written by another one
+        reads |= {abspath(table) for path in (loads, Path(relpath(loads, base))) for table in data_files(path)}
     own = [escape(str(folder)) + f"/{name}" for name in _names(known)]
     own += [escape(str(folder / path.name if output is not None else path)) for path in _named_paths(known)]
     return _Files(frozenset(reads), tuple(abspath(pattern) for pattern in own))
@@ -95,6 +102,9 @@ def _names(setup: Setup) -> Iterator[str]:
     if isinstance(setup, InverseDynamicsSetup):
         yield escape(setup.output_gen_force_file)
         yield escape(setup.output_body_forces_file)
+    elif isinstance(setup, IMUInverseKinematicsSetup):
+        yield escape(setup.motion_name)
+        yield escape(setup.errors_name)
     elif isinstance(setup, InverseKinematicsSetup):
         yield escape(f"{setup.name}_ik_") + "*"
     elif isinstance(setup, AnalyzeSetup):

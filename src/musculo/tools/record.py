@@ -10,6 +10,7 @@ from typing import Any
 from musculo import __version__
 from musculo.io.setup import Setup
 from musculo.io.text import write_text
+from musculo.tools.preparation import preparation_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder
@@ -59,6 +60,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "options": options_of(setup, work),
         "stated": stated_options(setup),
         "lowpass": getattr(setup, "lowpass_cutoff_frequency_for_coordinates", None),
+        "loads_lowpass": preparation_of(setup).loads_cutoff,
         "inputs": {str(path.absolute()): fingerprint(path) for path in _inputs(work)},
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
@@ -69,8 +71,8 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
     write_text(record_path(folder, work.source), [json.dumps(record, indent=1, ensure_ascii=False)])
 
 
-def lowpass_of(file: Path) -> float | None:
-    """The frequency at which coordinates were filtered for a result [Hz], negative for none; None if no record says.
+def filters_of(file: Path) -> tuple[float, float] | None:
+    """Frequencies at which coordinates and loads were filtered for a result [Hz], -1 for none; None if no record says.
 
     The record must lie beside the result, which must be as the run left it.
     """
@@ -79,7 +81,7 @@ def lowpass_of(file: Path) -> float | None:
             record = json.loads(path.read_text(encoding="utf-8"))
             made = record["results"].get(str(file.absolute()))
             if made is not None and made == fingerprint(file):
-                return float(record["lowpass"])
+                return max(float(record["lowpass"]), -1.0), float(record.get("loads_lowpass") or -1.0)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # not a record, or one that does not say
     return None

@@ -10,6 +10,8 @@ from typing import Any
 from musculo.errors import InvalidInput
 from musculo.io.setup import (
     AnalyzeSetup,
+    IMUInverseKinematicsSetup,
+    IMUPlacerSetup,
     InverseDynamicsSetup,
     InverseKinematicsSetup,
     ScaleSetup,
@@ -18,6 +20,7 @@ from musculo.io.setup import (
 )
 from musculo.io.text import PathLike
 from musculo.tools.analyze import run_analyze
+from musculo.tools.imu import run_imu_inverse_kinematics, run_imu_placer
 from musculo.tools.inverse_dynamics import run_inverse_dynamics
 from musculo.tools.inverse_kinematics import run_inverse_kinematics
 from musculo.tools.record import unchanged, write_record
@@ -30,6 +33,8 @@ _TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
     InverseKinematicsSetup: ("InverseKinematicsTool", run_inverse_kinematics),
     InverseDynamicsSetup: ("InverseDynamicsTool", run_inverse_dynamics),
     AnalyzeSetup: ("AnalyzeTool", run_analyze),
+    IMUPlacerSetup: ("IMUPlacer", run_imu_placer),
+    IMUInverseKinematicsSetup: ("IMUInverseKinematicsTool", run_imu_inverse_kinematics),
 }
 
 
@@ -89,6 +94,6 @@ def results_folder(setup: Setup, output: PathLike | None) -> Path:
         if not str(output):
             raise InvalidInput("the output folder has no name; give the path of one")
         return Path(output)
-    # The scale tool has no folder of results: its files are named each.
+    # The scale tool and the placer have no folder of results: their files are named each.
     folder = getattr(setup, "results_directory", None)
     return Path(folder) if folder is not None else Path(setup.source).parent

@@ -105,6 +105,13 @@ def _say(found: PlacedMarkers, most: float, work: Work) -> None:
     status = Status(int(found.pose.status[0]))
     if status != Status.CONVERGED:
         work.trouble(f"marker placement: the static pose is {status.name.lower()}; look at the tasks and markers")
+    errors = {name: error for name, error in found.errors.items() if np.isfinite(error)}
+    if errors:
+        worst = max(errors, key=lambda name: errors[name])
+        work.note(
+            f"static pose: RMS error of markers {1e3 * np.sqrt(np.mean(np.square(list(errors.values())))):.3g} mm, the "
+            f"largest {1e3 * errors[worst]:.3g} mm ({worst}), before they were moved"
+        )
     far = {name: moved for name, moved in found.moved.items() if most > 0.0 and moved > most}
     if far:
         shown = ", ".join(f"{name} {1e3 * moved:.0f} mm" for name, moved in far.items())

@@ -8,10 +8,12 @@ import numpy as np
 
 from musculo.analyses.motion import Motion
 from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraints import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import Unsupported
+from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
@@ -72,6 +74,12 @@ def spring_forces(model: Model, motion: Motion, wrapping: str, threads: int | No
     return path_generalized_forces(g, tension.tension, tension.names)
 
 
+def own_forces(model: Model, motion: Motion, work: Work) -> FloatArray:
+    """(frames, n_u): what limits of coordinates, bushings, contacts and the like do on every speed."""
+    method = "exact" if work.exact else "opensim"
+    return passive_forces(model, motion.q, motion.u, motion.time, method, work.threads)[0]
+
+
 def accelerations(
     model: Model,
     motion: Motion,
@@ -84,10 +92,13 @@ def accelerations(
         J^T M J zudot = J^T (tau - ID(q, u, b)),   udot = J zudot + b
 
     As OpenSim, it takes the speeds as they are, even where those of coupled coordinates contradict their coupler.
+    Closed loops are equations with multipliers, for the same reason.
     """
     e = embedding_of(model)
     if e.unsolved:
         raise Unsupported(f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed")
+    if e.loops:
+        return constrained_acceleration(model, motion.q, motion.u, tau, loads, motion.time, threads=threads).udot
     m = e.motion(e.independent(motion.q), e.independent_speeds(motion.q, motion.u), time=motion.time, guess=motion.q)
     rest = inverse_dynamics(model, motion.q, motion.u, m.b, loads, threads=threads)
     M = mass_matrix(model, motion.q, threads=threads)

@@ -106,6 +106,7 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
         passive=chosen.passive,
         weights=dict(chosen.weights),
         tendon=chosen.tendon,  # type: ignore[arg-type]
+        time=motion.time,
         method=method,  # type: ignore[arg-type]
         wrapping=wrapping,
         threads=threads,

@@ -8,19 +8,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.analyses.actuators import left_out
 from musculo.analyses.motion import Motion, motion_of, motion_of_states, opensim_rows
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
+from musculo.forces.compiled_forces import told
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import Analysis, AnalyzeSetup
 from musculo.model.model import Model
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import MuscleState, accelerations, muscle_forces, spring_forces
-from musculo.tools.work import Work, loads_at, say_span
+from musculo.tools.state import MuscleState, accelerations, muscle_forces, own_forces, spring_forces
+from musculo.tools.work import Work, loads_at, say_span, suggest_cutoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Study:
     work: Work
     first: int = 0  # which frame of the whole recording the first one is
     cutoff: float = -1.0  # of the filter of coordinates [Hz]; negative for none
+    loads_cutoff: float = -1.0  # of the filter of external loads
 
     def recorded(self, analysis: Analysis) -> Study:
         """The frames that an analysis keeps: every so many of the whole recording, the first and the last always.
@@ -84,11 +86,12 @@ class Study:
 
     @cached_property
     def generalized_forces(self) -> FloatArray:
-        """(frames, n_u): what muscles, springs and ligaments do; actuators without controller are idle."""
+        """(frames, n_u): what muscles and all passive forces do; actuators without controller are idle."""
         state = self.muscles
         tau = np.zeros((len(self.motion), len(self.model.speed_names)))
         if state.names:
             tau += path_generalized_forces(state.geometry, state.tension, state.names)
+        tau += own_forces(self.model, self.motion, self.work)
         return tau + spring_forces(self.model, self.motion, state.geometry.wrapping, self.work.threads)
 
     @cached_property
@@ -99,9 +102,9 @@ class Study:
         """
         if self.work.exact:
             return self.motion.udot
-        lost = left_out(self.model)
+        lost = told(self.model)
         if lost:
-            self.work.trouble(f"accelerations lack forces that are not computed: {', '.join(lost)}")
+            self.work.trouble(f"accelerations lack forces that are not computed: {lost}")
         loads = [*self.loads, *self.simbody]
         return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
 
@@ -124,12 +127,13 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         motion = twin = motion_of_states(model, table)
         activation, fiber_length = (_states(model, table, what) for what in ("activation", "fiber_length"))
     else:
-        table = work.table(setup.coordinates_file, "coordinates_file")
+        table = work.table(setup.coordinates_file, "coordinates_file", preparation_of(setup))
+        suggest_cutoff(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
         motion, twin = _motions(setup, model, table, work)
     work.notes += motion.notes
     work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
-    loads = work.loads(setup.external_loads_file)
+    loads = work.loads(setup.external_loads_file, preparation_of(setup))
     say_span(loads, motion.time[rows], work)
     return Study(
         setup.name,
@@ -143,6 +147,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         work,
         rows.start,
         setup.lowpass_cutoff_frequency_for_coordinates if setup.states_file is None else -1.0,
+        preparation_of(setup).loads_cutoff or -1.0,
     )
 
 

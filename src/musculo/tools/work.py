@@ -16,13 +16,16 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
+from musculo.io.orientations import read_orientations
 from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
+from musculo.results.orientations import Orientations
 from musculo.results.table import Table
+from musculo.tools.preparation import NOTHING, Preparation, suggested_cutoff
 
 # What is being done, and which part of the whole work is done by then.
 Progress = Callable[[str, float], None]
@@ -58,20 +61,27 @@ class Work:
         # OpenSim rounds joint frames and inertias of old files when it brings them up to date.
         return self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
 
-    def table(self, path: Path | None, what: str) -> Table:
-        table = self._input(path, what, read_storage)
+    def table(self, path: Path | None, what: str, prepare: Preparation = NOTHING) -> Table:
+        table = prepare.filled(self._input(path, what, read_storage))
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
-    def markers(self, path: Path | None, what: str = "marker_file", up: str | None = None) -> Markers:
-        markers = self._input(path, what, partial(read_markers, up=up))
+    def markers(
+        self, path: Path | None, what: str = "marker_file", up: str | None = None, prepare: Preparation = NOTHING
+    ) -> Markers:
+        markers = prepare.filled(self._input(path, what, partial(read_markers, up=up)))
         self.notes += [f"{path}: {note}" for note in markers.notes]
         return markers
 
-    def loads(self, path: Path | None) -> ExternalLoads | None:
+    def orientations(self, path: Path | None, what: str, rotations: tuple[float, float, float]) -> Orientations:
+        found = self._input(path, what, partial(read_orientations, sensor_to_opensim_rotations=rotations))
+        self.notes += [f"{path}: {note}" for note in found.notes]
+        return found
+
+    def loads(self, path: Path | None, prepare: Preparation = NOTHING) -> ExternalLoads | None:
         if path is None:
             return None
-        loads = self._input(path, "external_loads_file", read_external_loads)
+        loads = prepare.acting(self._input(path, "external_loads_file", read_external_loads))
         self.used(Path(loads.table.source))
         self.notes += [f"{path}: {note}" for note in loads.notes]
         return loads
@@ -185,6 +195,15 @@ def say_span(loads: ExternalLoads | None, time: FloatArray, work: Work) -> None:
             f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
             f"nothing; choose a span within them (--time {max(known[0], time[0]):g}:{min(known[-1], time[-1]):g})"
         )
+
+
+def suggest_cutoff(table: Table, model: Model, cutoff: float, work: Work) -> None:
+    """Where flags ask for no filter, say which one would suit: derivatives of unfiltered coordinates are noise."""
+    if cutoff >= 0.0 or work.of_file:
+        return
+    found = suggested_cutoff(table, model)
+    if found is not None:
+        work.note(f"coordinates are not filtered; residual analysis suggests {found}; --lowpass auto takes it")
 
 
 def listed_frames(frames: Sequence[int], time: FloatArray, most: int = 5) -> str:

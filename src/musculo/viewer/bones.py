@@ -129,7 +129,8 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
         # The mass centre of a segment lies near its middle. What joins close to its head is linked to it: the radius
         # of a forearm whose ulna ends at the wrist.
         links = [end for end in ends if np.linalg.norm(end - origin) > 0.004 * size]
-        return [_bone(body.name, origin, origin + 1.9 * (centre - origin), thin), *_links(body.name, origin, links, thin)]
+        shaft = _bone(body.name, origin, origin + 1.9 * (centre - origin), thin)
+        return [shaft, *_links(body.name, origin, links, thin)]
     if len(kept) == 1 and thin < 0.5 * np.linalg.norm(kept[0] - origin):
         return shapes
     if not kept and arm > 0.1 * semi.max():

@@ -36,4 +36,4 @@ def _clustered(mesh: TriangleMesh, cell: float) -> TriangleMesh:
     triangles: NDArray = index[mesh.triangles]
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
-    return TriangleMesh(points.astype(np.float32), triangles.astype(np.int32))
+    return TriangleMesh(points, triangles.astype(np.int32))

@@ -16,7 +16,7 @@ from musculo.errors import InvalidInput, MusculoError
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
-from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
 from musculo.results.angles import coordinate_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
@@ -29,8 +29,12 @@ from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at
 from musculo.viewer.page import framed, page
 from musculo.viewer.paths import polylines
 from musculo.viewer.shapes import bones, wrap_shapes
+from musculo.viewer.straight import lengths, straight_paths
 
 FORMAT = 1
+STRAIGHT = "straight"
+WRAPPINGS = ("geodesic", "opensim", STRAIGHT)
+_STRAIGHT = "Muscles are drawn straight through the points of their paths, not over the surfaces that they slide over."
 # [bytes] A scene stays below this, by leaving out frames; the page says so.
 LARGEST = 8_000_000
 _MOST_FRAMES = 4000
@@ -95,6 +99,7 @@ def view(
     loads: ExternalLoads | None = None,
     reactions: Table | None = None,
     geometry: str | os.PathLike[str] | None = None,
+    wrapping: str = "geodesic",
     path: str | os.PathLike[str] | None = None,
 ) -> Scene:
     """A model, or its motion, to look at in a browser.
@@ -111,14 +116,18 @@ def view(
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
         geometry: the folder of the model's bone meshes; $MUSCULO_GEOMETRY, the model's folder and Geometry beside it
             are looked into, too. Without meshes simple bones are drawn.
+        wrapping: how muscles run over surfaces, "geodesic" or "opensim" as in `muscle_geometry`; "straight" draws lines
+            through the points of their paths, for which no kernels are compiled.
         path: where to write the page.
     """
     if not isinstance(model, Model):
         raise InvalidInput(f"view(model, ...) needs a Model, not {type(model).__name__}; read_osim makes one")
     if geometry is not None and not Path(geometry).is_dir():
         raise InvalidInput(f"no folder {os.fspath(geometry)}; give the folder that holds the .vtp, .obj or .stl files")
+    if wrapping not in WRAPPINGS:
+        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = frames_in(model, q, time)
-    maker = _Maker(model, frames, activation, markers, loads, reactions, geometry)
+    maker = _Maker(model, frames, activation, markers, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
     for _ in range(5):
         size, shown = len(scene.json()), int(scene.data["frames"]["shown"])
@@ -141,6 +150,7 @@ class _Maker:
     loads: ExternalLoads | None
     reactions: Table | None
     geometry: str | os.PathLike[str] | None
+    wrapping: str
 
     def made(self, count: int) -> Scene:
         total = len(self.frames.time)
@@ -193,23 +203,33 @@ class _Maker:
         return {"p": steps(p, "last"), "r": steps(quaternions * signs[..., None])}
 
     # --- muscles ----------------------------------------------------------------------------------------------------
-    def _geometry(self, q: FloatArray) -> tuple[PathGeometry | None, tuple[str, ...]]:
-        """Everything that runs along a path; muscles alone where another path has no mechanics; or nothing."""
+    def _paths(self, q: FloatArray, poses: Kinematics) -> tuple[PathPoints | None, FloatArray, tuple[str, ...]]:
+        """Points and lengths of what runs along a path; muscles alone where another has no mechanics; or nothing."""
+        if self.wrapping == STRAIGHT:
+            try:
+                points, lost = straight_paths(poses, q)
+            except MusculoError as error:
+                return None, np.zeros((len(q), 0)), (f"Muscles are left out: {error}",)
+            told = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in self.model.forces) else ()
+            return points, lengths(points), (*told, *(f"The path of {name} is not known." for name in lost))
         why = ""
         for geometry in (path_geometry, muscle_geometry):
             try:
-                return geometry(self.model, q), (f"Some paths are left out: {why}",) if why else ()
+                found = geometry(self.model, q, wrapping=self.wrapping)
             except MusculoError as error:
                 why = str(error)
-        return None, (f"Muscles are left out: {why}",)
+            else:
+                told = (f"Some paths are left out: {why}",) if why else ()
+                return found.path_points, np.atleast_2d(found.length), told
+        return None, np.zeros((len(q), 0)), (f"Muscles are left out: {why}",)
 
     def _muscles(
         self, frames: Frames, poses: Kinematics, rows: NDArray[np.int64]
     ) -> tuple[dict[str, Any], list[dict[str, Any]], tuple[str, ...]]:
-        geometry, notes = self._geometry(frames.q)
-        if geometry is None or not geometry.names:
+        points, length, notes = self._paths(frames.q, poses)
+        if points is None or not points.names:
             return {"names": []}, [], notes
-        lines = polylines(geometry.path_points, poses)
+        lines = polylines(points, poses)
         n, forces = len(self.model.muscles), {f.name: f for f in self.model.forces}
         active = activation_at(self.model, self.activation, self.frames, rows)
         given = bool(np.isfinite(active).any())
@@ -225,7 +245,6 @@ class _Maker:
             **({"activation": steps(active)} if given else {}),
         }
         series = []
-        length = np.atleast_2d(geometry.length)
         for k, name in enumerate(lines.names):
             kind = "muscle" if k < n else "path"
             if given and k < n and np.isfinite(active[:, k]).any():

@@ -18,7 +18,7 @@ MOST_TRIANGLES = 8_000_000
 class TriangleMesh:
     """Points (n, 3) in the units of the file (OpenSim's geometry: metres) and triangles (m, 3) of their indices."""
 
-    points: NDArray[np.float32]
+    points: NDArray[np.float64]
     triangles: NDArray[np.int32]
 
     def __repr__(self) -> str:
@@ -34,13 +34,14 @@ def mesh_of(points: NDArray, triangles: NDArray, where: str) -> TriangleMesh:
     if not len(points) or not len(triangles):
         raise InvalidFile(f"{where}: holds {len(points)} points and {len(triangles)} faces; a surface needs both")
     with np.errstate(over="ignore"):
-        points = np.asarray(points, dtype=np.float32)
-    if not np.isfinite(points).all():
+        drawable = np.asarray(points, dtype=np.float32)
+    if not np.isfinite(drawable).all():
         raise InvalidFile(f"{where}: a point is not finite; write the mesh again from the program that made it")
     low, high = int(triangles.min()), int(triangles.max())
     if low < 0 or high >= len(points):
         raise InvalidFile(f"{where}: a face names point {high if low >= 0 else low}; there are {len(points)}")
-    return TriangleMesh(points, np.ascontiguousarray(triangles, dtype=np.int32))
+    # with all digits of the file: contact forces hang on them
+    return TriangleMesh(np.asarray(points, dtype=float), np.ascontiguousarray(triangles, dtype=np.int32))
 
 
 def fans(connectivity: NDArray[np.int64], ends: NDArray[np.int64], where: str) -> NDArray[np.int64]:

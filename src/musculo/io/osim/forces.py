@@ -34,6 +34,7 @@ _KNOWN_FORCES = {
     "CoordinateActuator",
     "CoordinateLimitForce",
     "ActivationCoordinateActuator",
+    "ElasticFoundationForce",
     "ExpressionBasedBushingForce",
     "ExpressionBasedCoordinateForce",
     "ExpressionBasedPointToPointForce",
@@ -55,6 +56,12 @@ _REQUIRED = {
     "PathSpring": ("resting_length", "stiffness", "dissipation"),
     "ClutchedPathSpring": ("stiffness", "dissipation"),
 }
+
+
+def acts_by_itself(tag: str) -> bool:
+    """Whether a force needs no activation and no control, and its law is known."""
+    passive = tag in _KNOWN_FORCES or (tag in _PATH_FORCES and tag != "ClutchedPathSpring")
+    return passive and not tag.endswith("Actuator")
 
 
 def is_muscle(tag: str) -> bool:
@@ -93,6 +100,10 @@ class _Parts:
                 self.path = read_path(child, context)
             elif is_function(child) and child.get("name"):
                 self.functions.append((child.get("name", ""), read_function(child, context)))
+            elif child.tag == "FunctionSet" and element.tag == "PrescribedForce":
+                members = list(child.iterfind("objects/*"))
+                name = child.get("name", "")
+                self.functions += [(f"{name}/{k}", read_function(f, context)) for k, f in enumerate(members)]
             elif inner is not None and len(child) == 1 and is_function(inner):
                 self.functions.append((child.tag, read_function(inner, context)))
             elif inner is None and not child.attrib:

@@ -16,7 +16,7 @@ from musculo.io.osim.bodies import (
 )
 from musculo.io.osim.constraints import read_constraints
 from musculo.io.osim.context import Context, component_path
-from musculo.io.osim.forces import read_forces
+from musculo.io.osim.forces import acts_by_itself, read_forces
 from musculo.io.osim.joints import free_joint, read_joints
 from musculo.io.osim.upgrade import upgrade
 from musculo.io.osim.xml import (
@@ -109,14 +109,10 @@ def _without_effect(model: Model) -> Iterable[Note]:
     """What is read and written, but changes no number of the rigid tree."""
     kinds = Counter(force.kind for force in model.forces if force.applies_force)
     for kind, count in kinds.items():
-        yield Note(
-            f"{count} {kind}",
-            "/forceset",
-            "dynamics of the tree apply no force of the model by themselves; hand in generalised or external forces",
-        )
-    if model.contact_geometries:
-        shapes = f"{len(model.contact_geometries)} contact shapes"
-        yield Note(shapes, "/contactgeometryset", "contact exerts no force yet")
+        why = "dynamics of the tree apply no force of the model by themselves; hand in generalised or external forces"
+        if acts_by_itself(kind):
+            why = "inverse and forward dynamics leave them out; musculo.model_forces says what they do"
+        yield Note(f"{count} {kind}", "/forceset", why)
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:

@@ -38,7 +38,14 @@ def write_force(force: Force, document: Document) -> None:
     elif isinstance(force, PATH_FORCES):
         _write_path_force(element, force, document)
     for name, function in force.functions:
-        document.function(element, name, function, f"{name} of {force.kind} {force.name!r}")
+        where = f"{name} of {force.kind} {force.name!r}"
+        group, slash, _ = name.partition("/")
+        if slash:  # a member of a set, by its number
+            found = next((child for child in element if child.get("name") == group), None)
+            holder = etree.SubElement(element, "FunctionSet", name=group) if found is None else found
+            document.named_function(ensure(holder, "objects"), name.replace("/", "_"), function, where)
+        else:
+            document.function(element, name, function, where)
     document.carry(element, force.carried)
 
 

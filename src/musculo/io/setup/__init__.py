@@ -18,6 +18,7 @@ from musculo.io.setup.dynamics import AnalyzeSetup, InverseDynamicsSetup
 from musculo.io.setup.kinematics import CoordinateTask, InverseKinematicsSetup, MarkerTask
 from musculo.io.setup.read import Setup, read_setup, read_tasks
 from musculo.io.setup.scale import ManualScale, ScaleSetup
+from musculo.io.setup.sensors import IMUInverseKinematicsSetup, IMUPlacerSetup, OrientationWeight
 
 __all__ = [
     "ActuationAnalysis",
@@ -26,6 +27,8 @@ __all__ = [
     "BodyKinematicsAnalysis",
     "CoordinateTask",
     "ForceReporterAnalysis",
+    "IMUInverseKinematicsSetup",
+    "IMUPlacerSetup",
     "InverseDynamicsSetup",
     "InverseKinematicsSetup",
     "JointReactionAnalysis",
@@ -33,6 +36,7 @@ __all__ = [
     "ManualScale",
     "MarkerTask",
     "MuscleAnalysis",
+    "OrientationWeight",
     "OtherAnalysis",
     "PointKinematicsAnalysis",
     "ScaleSetup",

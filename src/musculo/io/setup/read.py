@@ -12,15 +12,25 @@ from musculo.io.setup.dynamics import AnalyzeSetup, InverseDynamicsSetup
 from musculo.io.setup.kinematics import TASK_KINDS, InverseKinematicsSetup, Task
 from musculo.io.setup.properties import HINT, KIND, SetupFile, read_members, read_properties
 from musculo.io.setup.scale import ScaleSetup
+from musculo.io.setup.sensors import IMUInverseKinematicsSetup, IMUPlacerSetup
 from musculo.io.setup.upgrade import upgrade_setup
 from musculo.io.text import PathLike, checked_path, read_bytes
 
-Setup = ScaleSetup | InverseKinematicsSetup | InverseDynamicsSetup | AnalyzeSetup
+Setup = (
+    ScaleSetup
+    | InverseKinematicsSetup
+    | InverseDynamicsSetup
+    | AnalyzeSetup
+    | IMUPlacerSetup
+    | IMUInverseKinematicsSetup
+)
 TOOLS: dict[str, type[Any]] = {
     "ScaleTool": ScaleSetup,
     "InverseKinematicsTool": InverseKinematicsSetup,
     "InverseDynamicsTool": InverseDynamicsSetup,
     "AnalyzeTool": AnalyzeSetup,
+    "IMUPlacer": IMUPlacerSetup,
+    "IMUInverseKinematicsTool": IMUInverseKinematicsSetup,
 }
 _OLD = ("IKTool",)
 # OpenSim takes a file without <OpenSimDocument> for one of this version.
@@ -28,7 +38,9 @@ _BARE_VERSION = 10500
 
 
 def read_setup(path: PathLike) -> Setup:
-    """Read the set-up file of OpenSim's scale, inverse kinematics, inverse dynamics or analyze tool, of any version.
+    """Read the set-up file of OpenSim's tools to scale, for inverse kinematics and dynamics, analyses or IMUs.
+
+    Files may be of any version.
 
     Paths in it count from its own folder (OpenSim opens the `model_file` of its inverse tools from the working
     directory instead). What is not used stands in `notes`.

@@ -1,0 +1,82 @@
+"""What constraints between bodies carry during a motion: the loads that close loops, from kinematics and forces.
+
+With the multipliers lambda of all equations (locks, couplers, loops) and what drives the coordinates, d:
+
+    M udot + C + g - J_ext^T external - tau + G^T lambda = d
+
+The motion alone does not say what constraints carry and what drives do: G^T lambda moves nothing. So the drive is taken
+to act on the independent speeds zu = P u of the embedding, as reserves of static optimisation and motors do, and on no
+other:
+
+    d = P^T t,   t = J^T (M udot + C + g - J_ext^T external - tau),   G^T lambda = (P^T J^T - 1) (the same)
+
+Where the forces given produce the accelerations, t = 0 and nothing was assumed: lambda is that of forward dynamics,
+which is what OpenSim's JointReaction takes. OpenSim's inverse dynamics leaves lambda out. Where equations repeat
+others (a planar loop stated in space) no rigid-body theory says which of them carries what; the smallest multipliers
+are taken, as Simbody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraints import RANK, ConstraintReaction, constraint_equations, reactions_of
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.embedding import Embedding, embedding_of, times_of
+from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model import Model
+
+
+def closes_loops(model: Model) -> bool:
+    """Whether anything but couplers is enforced: constraints between bodies, equations, and kinds carried only."""
+    return any(c.enforced and not isinstance(c, CoordinateCoupler) for c in model.constraints)
+
+
+def loop_loads(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    A: FloatArray,
+    tau: FloatArray,
+    external: Sequence[ExternalLoad],
+    time: ArrayLike = 0.0,
+    threads: int | None = None,
+) -> dict[str, ConstraintReaction]:
+    """What each constraint between bodies exerts (frames first), by its name; see the module.
+
+    Args:
+        model: the model.
+        Q, U, A: (frames, n) coordinates, speeds and accelerations; loops closed.
+        tau: (frames, n_u) generalised forces that are known: of muscles, springs, actuators and reserves.
+        external: all loads on bodies that `tau` does not hold.
+        time: (frames,) or a number, for prescribed motion [s].
+        threads: at most so many; all cores by default.
+
+    Raises:
+        InvalidInput: coordinates that contradict couplers, locks or loops.
+        Unsupported: a constraint of a kind that is carried only.
+    """
+    e, system, times = embedding_of(model), constraint_equations(model), times_of(time, len(Q))
+    e.check(Q, times)
+    missing = inverse_dynamics(model, Q, U, A, external, threads) - tau
+    driven = np.einsum("fuz,fu->fz", e.jacobian(Q, times), missing)
+    carried = _on_speeds(e, Q, driven) - missing
+    G = system.by_speeds(Q, time=times, threads=threads).jacobian
+    inverse = np.linalg.pinv(np.swapaxes(G, 1, 2), rcond=RANK)
+    return reactions_of(model, Q, np.einsum("fmu,fu->fm", inverse, carried))
+
+
+def _on_speeds(e: Embedding, Q: FloatArray, driven: FloatArray) -> FloatArray:
+    """P^T t (frames, n_u) of forces t on the independent speeds zu = P u."""
+    n = len(e.model.speed_names)
+    forces = np.empty((len(Q), n))
+    for k in range(n):
+        unit = np.zeros((len(Q), n))
+        unit[:, k] = 1.0
+        forces[:, k] = np.einsum("fz,fz->f", e.independent_speeds(Q, unit), driven)
+    return forces

@@ -1,0 +1,169 @@
+"""The forces of a model that are no muscles and no actuators, sorted by their law, ready to be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.poses import Kinematics, kinematics
+from musculo.errors import InvalidFile, InvalidInput, Unsupported
+from musculo.forces.bushings import ExpressionBushings, FunctionBushings, LinearBushings
+from musculo.forces.contact_foundation import Foundations
+from musculo.forces.contact_hertz import HertzContacts
+from musculo.forces.contact_smooth import SmoothContacts
+from musculo.forces.coordinates import CoordinateExpressions, CoordinateLimits, CoordinateSprings
+from musculo.forces.placed import Acting, Columns, IntArray, Moving
+from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
+from musculo.model.force import Force, Muscle
+from musculo.model.model import Model
+from musculo.model.path_force import PATH_FORCES, ClutchedPathSpring, PathActuator
+
+METHODS = ("exact", "opensim")
+# Frames at a time: what is held between the steps stays small beside the results.
+_CHUNK = 1024
+
+
+class Group(Protocol):
+    """Forces of one law."""
+
+    names: list[str]
+
+    def act(self, s: Moving) -> Acting: ...
+
+    def columns(self, s: Moving, acting: Acting) -> Columns: ...
+
+
+_GROUPS: dict[str, Callable[[Model, Sequence[Force]], Any]] = {
+    "CoordinateLimitForce": CoordinateLimits,
+    "SpringGeneralizedForce": CoordinateSprings,
+    "ExpressionBasedCoordinateForce": CoordinateExpressions,
+    "BushingForce": LinearBushings,
+    "FunctionBasedBushingForce": FunctionBushings,
+    "ExpressionBasedBushingForce": ExpressionBushings,
+    "PointToPointSpring": PointSprings,
+    "ExpressionBasedPointToPointForce": PointExpressions,
+    "PrescribedForce": PrescribedForces,
+    "SmoothSphereHalfSpaceForce": SmoothContacts,
+    "HuntCrossleyForce": HertzContacts,
+    "ElasticFoundationForce": Foundations,
+}
+# Actuators that give nothing without a control, and that no analysis here controls.
+IDLE = ("BodyActuator",)
+CONTROLLED = (
+    "CoordinateActuator",
+    "ActivationCoordinateActuator",
+    "PointActuator",
+    "TorqueActuator",
+    "PointToPointActuator",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledForces:
+    """Forces of one model by their laws; `at[i]` are the places of group i's forces in `names`."""
+
+    names: tuple[str, ...]  # in file order
+    kinds: tuple[str, ...]
+    groups: tuple[Group, ...] = field(repr=False)
+    at: tuple[IntArray, ...] = field(repr=False)
+    reasons: dict[str, str]  # name -> why it is not computed
+
+
+def compiled_forces(model: Model, method: str = "exact") -> CompiledForces:
+    """The forces of a model, made once.
+
+    Raises:
+        InvalidModel: a force whose numbers, frames or expressions cannot be used; names it.
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"method {method!r} is not known; it is one of {', '.join(METHODS)}")
+    return model.derived(("model forces", method), lambda: _compile(model, method))
+
+
+def left_out(model: Model) -> tuple[str, ...]:
+    """Forces of the model that apply and that no analysis here computes."""
+    return tuple(compiled_forces(model).reasons)
+
+
+def told(model: Model) -> str:
+    """What is left out and why, for a sentence; empty where nothing is."""
+    return "; ".join(f"{name} ({why})" for name, why in compiled_forces(model).reasons.items())
+
+
+def _compile(model: Model, method: str) -> CompiledForces:
+    found: list[Force] = []
+    reasons: dict[str, str] = {}
+    for force in model.forces:
+        if not force.applies_force or isinstance(force, (Muscle, *PATH_FORCES)) or force.kind in (*CONTROLLED, *IDLE):
+            continue
+        if force.kind in _GROUPS:
+            found.append(force)
+        else:
+            reasons[force.name] = f"forces of kind {force.kind} are carried and exert no force"
+    groups: list[Group] = []
+    for kind, make in _GROUPS.items():
+        made = partial(HertzContacts, opensim=method == "opensim") if make is HertzContacts else make
+        groups += _able(made, model, [force for force in found if force.kind == kind], reasons)
+    able = [force for force in found if force.name not in reasons]
+    names, kinds = tuple(force.name for force in able), tuple(force.kind for force in able)
+    at = tuple(np.array([names.index(name) for name in group.names], dtype=np.int64) for group in groups)
+    return CompiledForces(names, kinds, tuple(groups), at, reasons)
+
+
+def _able(
+    make: Callable[[Model, Sequence[Force]], Any], model: Model, forces: Sequence[Force], reasons: dict[str, str]
+) -> list[Group]:
+    """The group of those forces that can be computed, if any can; adds why others cannot."""
+    able, alone = [], []
+    for force in forces:
+        try:
+            alone.append(make(model, [force]))
+        except (Unsupported, InvalidFile) as error:
+            reasons[force.name] = str(error)
+            continue
+        able.append(force)
+    return [make(model, able)] if len(able) > 1 else alone
+
+
+def moving(poses: Kinematics, Q: FloatArray, U: FloatArray, time: FloatArray) -> Moving:
+    return Moving(Q, U, time, *poses.nodes)
+
+
+def acting_on(
+    model: Model, c: CompiledForces, Q: FloatArray, U: FloatArray, time: FloatArray, threads: int | None
+) -> tuple[FloatArray, FloatArray, Kinematics]:
+    """Wrenches (frames, 1 + bodies, 6) and forces on speeds (frames, n_u) of all forces together, and the poses."""
+    frames = len(Q)
+    wrench, direct = np.zeros((frames, 1 + len(model.bodies), 6)), np.zeros_like(U)
+    poses = kinematics(model, Q, U, threads=threads)
+    s = moving(poses, Q, U, time)
+    for start in range(0, frames, _CHUNK):
+        at = slice(start, min(start + _CHUNK, frames))
+        part = Moving(*(x[at] for x in s)) if frames > _CHUNK else s
+        for group in c.groups:
+            add(group.act(part), wrench[at], direct[at])
+    return wrench, direct, poses
+
+
+def add(acting: Acting, wrench: FloatArray, direct: FloatArray) -> None:
+    """Sum what some forces do into all wrenches and forces on speeds."""
+    for row, body in enumerate(acting.row_body.tolist()):
+        wrench[:, body] += acting.wrench[:, row]
+    for k, speed in enumerate(acting.speed.tolist()):
+        direct[:, speed] += acting.on_speed[:, k]
+
+
+def passive_paths(model: Model) -> Model | None:
+    """The model with springs and ligaments along paths as its only forces; None where there are none."""
+
+    def make() -> Model | None:
+        idle = (PathActuator, ClutchedPathSpring)
+        some = [f for f in model.forces if isinstance(f, PATH_FORCES) and not isinstance(f, idle) and f.applies_force]
+        return model.replace(forces=tuple(some)) if some else None
+
+    return model.derived("passive paths", make)

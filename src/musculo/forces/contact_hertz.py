@@ -1,0 +1,196 @@
+"""Contact of spheres and half-spaces by Hertz, damped after Hunt and Crossley."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidModel, Unsupported
+from musculo.forces import stated
+from musculo.forces.contact_shapes import Material, materials, radius_of, shape_place
+from musculo.forces.placed import (
+    Acting,
+    Columns,
+    Moving,
+    Placed,
+    cross,
+    on_bodies,
+    vector_columns,
+)
+from musculo.kernels.contact import APART, PARTING, Friction, Pairs, hertz_frames
+from musculo.model.force import Force
+from musculo.model.model import Model
+
+PLANE, BALL = "ContactHalfSpace", "ContactSphere"
+
+
+class _Pair(NamedTuple):
+    """Two shapes of one force that may touch; a half-space comes first."""
+
+    force: int
+    first: int  # among all shapes of all forces
+    second: int
+
+
+class HertzContacts:
+    """`<HuntCrossleyForce>`: every two shapes of a force that touch press on each other.
+
+        x    = depth;   1 / k = 1 / k_1 + 1 / k_2,   k_i = E_i^(2/3);   c = (k_2 c_1 + k_1 c_2) / (k_1 + k_2)
+        f_H  = 4/3 k x sqrt(R k x),   1 / R = 1 / R_1 + 1 / R_2
+        f    = f_H (1 + 3/2 c v_n),   none where that is negative;   V = 2/5 f_H x
+        friction  f mu(|v_t|) against the slip v_t (`kernels.contact._friction`), mu = 2 mu_1 mu_2 / (mu_1 + mu_2)
+
+    It acts at the point that divides the depth as the stiffnesses do. There, v_n is the speed of approach.
+
+    Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behaviour.
+    Departs:    OpenSim leaves out all contacts of a force that come after one that parts so fast that its f is negative
+                (Simbody returns where it should go on), so that a foot loses its toe as its heel lifts off. This is
+                done with `method="opensim"` only, as is counting the energy of shapes of one body that overlap, which
+                do nothing.
+    Guarantees: wrenches of a pair add up to zero; f_H = -dV/dq at rest.
+    """
+
+    def __init__(self, model: Model, forces: Sequence[Force], opensim: bool = False) -> None:
+        self.names = [force.name for force in forces]
+        self._opensim = opensim
+        every: list[Material] = []
+        self._shapes_of: list[list[int]] = []
+        pairs: list[_Pair] = []
+        for i, force in enumerate(forces):
+            own = materials(force, model)
+            _check(force, own)
+            start = len(every)
+            every += own
+            self._shapes_of.append(list(range(start, len(every))))
+            # meshes have no point contact, so that they do nothing here, as in OpenSim
+            at = [k for k in self._shapes_of[-1] if every[k].shape.kind in (PLANE, BALL)]
+            for k, a in enumerate(at):
+                for b in at[k + 1 :]:
+                    planes = every[a].shape.kind == every[b].shape.kind == PLANE
+                    if not planes and (opensim or _body(model, every[a]) != _body(model, every[b])):
+                        pairs.append(_Pair(i, *((b, a) if every[b].shape.kind == PLANE else (a, b))))
+        self._place = shape_place(model, [m.shape for m in every])
+        ball = np.array([m.shape.kind == BALL for m in every], dtype=bool)
+        self._radius = np.array([radius_of(m.shape) if on else np.inf for m, on in zip(every, ball, strict=True)])
+        self._force = np.array([p.force for p in pairs], dtype=np.int64)
+        self._first = np.array([p.first for p in pairs], dtype=np.int64)
+        self._second = np.array([p.second for p in pairs], dtype=np.int64)
+        slow = np.array([stated.finite(force, "transition_velocity", 0.01) for force in forces])
+        self._pairs = self._compiled(every, slow)
+
+    def _compiled(self, every: list[Material], transition: FloatArray) -> Pairs:
+        first, second, place = self._first, self._second, self._place
+        stiffness = np.array([m.stiffness for m in every]) ** (2.0 / 3.0)
+        damping = np.array([m.dissipation for m in every])
+        k_1, k_2 = stiffness[first], stiffness[second]
+        share = k_2 / np.where(k_1 + k_2 > 0.0, k_1 + k_2, 1.0)
+        on_plane = np.isinf(self._radius[first])
+        r_1, r_2 = np.where(on_plane, 0.0, self._radius[first]), self._radius[second]
+
+        def both(values: list[float]) -> FloatArray:
+            mu = np.array(values)
+            a, b = mu[first], mu[second]
+            return 2.0 * a * b / np.where(a + b > 0.0, a + b, 1.0)
+
+        return Pairs(
+            place.node[first],
+            place.node[second],
+            place.offset[first],
+            place.offset[second],
+            place.R[first][:, :, 0].copy(),
+            on_plane.astype(np.int64),
+            r_1,
+            r_2,
+            np.where(on_plane, r_2, r_1 * r_2 / (r_1 + r_2)),
+            k_1 * share,
+            damping[first] * share + damping[second] * (1.0 - share),
+            share,
+            Friction(
+                both([m.static_friction for m in every]),
+                both([m.dynamic_friction for m in every]),
+                both([m.viscous_friction for m in every]),
+                transition[self._force],
+            ),
+        )
+
+    def act(self, s: Moving) -> Acting:
+        frames, n = len(s.q), len(self._force)
+        wrench, stored, state = np.empty((frames, n, 6)), np.empty((frames, n)), np.empty((frames, n), dtype=np.int64)
+        hertz_frames(self._pairs, s.R, s.motion, wrench, stored, state, 0, frames)
+        if self._opensim:
+            for frame in np.flatnonzero((state == PARTING).any(axis=1)):
+                part = Moving(*(x[frame : frame + 1] for x in s))
+                lost, unseen = self._abandoned(self._place.origin(part)[0], state[frame])
+                wrench[frame, lost] = 0.0
+                stored[frame, unseen] = 0.0
+        energy = np.zeros((frames, len(self.names)))
+        for pair, force in enumerate(self._force.tolist()):
+            energy[:, force] += stored[:, pair]
+        rows = np.concatenate([self._force, self._force]), self._place.body[np.concatenate([self._first, self._second])]
+        return on_bodies(frames, *rows, np.concatenate([-wrench, wrench], axis=1), energy, len(self.names))
+
+    def _abandoned(self, p: FloatArray, state: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+        """Pairs of one frame whose force is lost in OpenSim, and whose energy is: those after one that parts.
+
+        Contacts come in the order of a sweep along the axis on which the shapes of a force are spread most, by where
+        each begins on it.
+        """
+        lost: list[int] = []
+        unseen: list[int] = []
+        parting = state == PARTING
+        for force in np.unique(self._force[parting]):
+            shapes = self._shapes_of[force]
+            centres = p[shapes]
+            spread = np.abs(centres - centres.mean(axis=0)).sum(axis=0)
+            axis = 0 if spread[0] > spread[1] else 1
+            axis = 2 if spread[2] > spread[axis] else axis
+            begin = centres[:, axis] - self._radius[shapes]
+            place = {shapes[k]: rank for rank, k in enumerate(np.argsort(begin, kind="stable"))}
+            mine = [int(k) for k in np.flatnonzero((self._force == force) & (state != APART))]
+            mine.sort(key=lambda k: sorted((place[int(self._first[k])], place[int(self._second[k])])))
+            cut = next(rank for rank, k in enumerate(mine) if parting[k])
+            lost += mine[cut:]
+            unseen += mine[cut + 1 :]
+        return lost, unseen
+
+    def columns(self, s: Moving, acting: Acting) -> Columns:
+        return body_columns(self.names, self._shapes_of, self._place, s, acting)
+
+
+def body_columns(
+    names: Sequence[str], shapes_of: Sequence[Sequence[int]], place: Placed, s: Moving, acting: Acting
+) -> Columns:
+    """OpenSim's columns of a contact force: for each of its shapes all that the force does to the shape's body."""
+    found: Columns = []
+    origin = place.body_origin(s)
+    for k, name in enumerate(names):
+        mine = acting.row_force == k
+        for shape in shapes_of[k]:
+            rows = mine & (acting.row_body == place.body[shape])
+            total = acting.wrench[:, rows].sum(axis=1)
+            torque = total[:, :3] - cross(origin[:, shape], total[:, 3:])
+            label = f"{name}.{stated.last_name(place.names[shape])}"
+            found += vector_columns(k, f"{label}.force", total[:, 3:])
+            found += vector_columns(k, f"{label}.torque", torque)
+    return found
+
+
+def _body(model: Model, material: Material) -> str:
+    return model.placement(material.shape.frame).body
+
+
+def _check(force: Force, own: Sequence[Material]) -> None:
+    """Refuse shapes whose contact is not computed."""
+    for material in own:
+        kind = material.shape.kind
+        if kind not in (PLANE, BALL, "ContactMesh"):
+            raise Unsupported(
+                f"{stated.described(force)}: contact of a {kind} ({material.shape.name!r}) is not computed; "
+                "spheres and half-spaces are"
+            )
+    if not own:
+        raise InvalidModel(f"{stated.described(force)} names no contact shape")

@@ -1,0 +1,277 @@
+"""`model_forces`: what the forces of a model do that act by themselves, without a muscle or a control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.poses import Kinematics, kinematics
+from musculo.embedding.embedding import times_of
+from musculo.errors import InvalidInput, UnknownName
+from musculo.forces.along_paths import path_columns, stored_energy
+from musculo.forces.compiled_forces import Group, acting_on, add, compiled_forces, moving, passive_paths
+from musculo.forces.placed import Acting, Columns, IntArray, Moving
+from musculo.model.body import GROUND
+from musculo.model.model import Model
+from musculo.muscle.geometry import WRAPPINGS, path_geometry
+from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
+from musculo.results.labelled import labelled
+from musculo.results.provenance import Provenance
+from musculo.results.table import Table
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class OneForce(NamedTuple):
+    """What one force does; without the frame axis where a single pose was asked for."""
+
+    tau: FloatArray  # (frames, n_u) generalised forces [N m, N]
+    wrench: FloatArray  # (frames, 1 + bodies, 6) moment about ground's origin, force, in ground [N m, N]
+    energy: FloatArray  # (frames,) potential energy [J]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelForces:
+    """What the passive forces of a model do; arrays have no frame axis where a single pose was asked for."""
+
+    model: Model = field(repr=False)
+    names: tuple[str, ...]  # of the forces, those along paths last
+    kinds: tuple[str, ...]
+    body_names: tuple[str, ...]  # ground first
+    tau: FloatArray = field(repr=False)  # (frames, n_u) generalised forces of all of them [N m, N]
+    wrench: FloatArray = field(repr=False)  # (frames, bodies, 6) moment about ground's origin, force, in ground
+    energy: FloatArray = field(repr=False)  # (frames, forces) potential energy [J]; zero where none is known
+    tension: FloatArray = field(repr=False)  # (frames, paths) of those along paths [N]
+    left_out: Mapping[str, str]  # forces that apply and are not computed, and why
+    options: Mapping[str, Any] = field(repr=False)  # that made it
+    _report: Callable[[], Columns] = field(repr=False)
+    _parts: tuple[tuple[IntArray, Acting], ...] = field(repr=False)
+    _paths: PathWrenches | None = field(repr=False)
+    _poses: Kinematics = field(repr=False)
+
+    @cached_property
+    def reported(self) -> tuple[tuple[str, str, FloatArray], ...]:
+        """Force, label and values (frames,) of every column of OpenSim's force reporter; made when first asked for."""
+        return tuple((self.names[k], label, values) for k, label, values in self._report())
+
+    def of(self, name: str) -> OneForce:
+        """What one of the forces does."""
+        if name not in self.names:
+            raise UnknownName("force", name, self.names)
+        k, frames = self.names.index(name), self._poses.frames
+        wrench = np.zeros((frames, len(self.body_names), 6))
+        tau = np.zeros((frames, len(self.model.speed_names)))
+        tension = self.tension.reshape(frames, -1)
+        if self._paths is not None and name in self._paths.names:
+            alone = np.zeros_like(tension)
+            row = self._paths.index(name)
+            alone[:, row] = tension[:, row]
+            wrench += self._paths.on_bodies(alone)
+            tau += alone[:, row, None] * self._paths.moment_arm[:, row]
+        for at, acting in self._parts:
+            for row, body in enumerate(acting.row_body.tolist()):
+                if at[acting.row_force[row]] == k:
+                    wrench[:, body] += acting.wrench[:, row]
+            for row, speed in enumerate(acting.speed.tolist()):
+                if at[acting.speed_force[row]] == k:
+                    tau[:, speed] += acting.on_speed[:, row]
+        if self._paths is None or name not in self._paths.names:
+            tau += self._poses.pull_back(wrench).reshape(frames, -1)
+        if self._poses.single:
+            tau, wrench = tau[0], wrench[0]
+        return OneForce(tau, wrench, self.energy[..., k])
+
+    def to_table(self, time: ArrayLike) -> Table:
+        """The columns of OpenSim's force reporter."""
+        columns = [values for _, _, values in self.reported]
+        values = np.stack(columns, axis=1) if columns else np.zeros((self._poses.frames, 0))
+        labels = _unique([label for _, label, _ in self.reported])
+        made = Provenance.of("model_forces", self.model, **self.options)
+        return Table(np.atleast_1d(time), labels, values, name="ModelForces", provenance=made)
+
+    def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
+        """A labelled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
+        import xarray
+
+        rows: dict[str, object] = {}
+        if self.tau.ndim == 2:
+            n = len(self.tau)
+            if time is not None and np.shape(time) != (n,):
+                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
+            rows = {"frame": range(n)} if time is None else {"time": time}
+        on_body = {**rows, "body": self.body_names, "axis": ("x", "y", "z")}
+        parts = {
+            "tau": labelled("tau", self.tau, {**rows, "coordinate": self.model.speed_names}),
+            "moment": labelled("moment", self.wrench[..., :3], on_body, "N m"),
+            "force": labelled("force", self.wrench[..., 3:], on_body, "N"),
+            "energy": labelled("energy", self.energy, {**rows, "model_force": self.names}, "J"),
+        }
+        made = Provenance.of("model_forces", self.model, **self.options)
+        return xarray.Dataset(parts, attrs=made.attributes())
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """OpenSim names the energy of every limit the same: later ones get a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return tuple(found)
+
+
+def model_forces(
+    model: Model,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    time: ArrayLike = 0.0,
+    paths: bool = True,
+    wrapping: str = "geodesic",
+    method: str = "exact",
+    threads: int | None = None,
+) -> ModelForces:
+    """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
+
+    Muscles and actuators are none of them: they need an activation or a control. A force that is switched off
+    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.forces`.
+
+        tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
+
+    is what is left for muscles and motors.
+
+    Guarantees: wrenches of a force between bodies, ground among them, add up to zero; tau . u is their power.
+
+    Args:
+        model: the model.
+        q: (frames, n) or (n,) coordinates, all of the file in its order.
+        u: speeds, likewise; at rest by default.
+        time: (frames,) or a number, for prescribed forces [s].
+        paths: whether springs and ligaments along paths are among them.
+        wrapping: of those, "geodesic" or "opensim".
+        method: "exact", or "opensim" for OpenSim's faults too (`HuntCrossleyForce`).
+        threads: at most so many; all cores by default.
+
+    Raises:
+        InvalidInput: arrays that do not fit.
+        InvalidModel: a force whose numbers, frames, shapes or expressions cannot be used; names it.
+    """
+    c = compiled_forces(model, method)
+    Q, U, times, single = _arrays(model, q, u, time)
+    if wrapping not in WRAPPINGS:
+        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
+    frames = len(Q)
+    poses = kinematics(model, Q[0] if single else Q, U[0] if single else U, threads=threads)
+    s = moving(poses, Q, U, times)
+    parts = tuple((at, group.act(s)) for at, group in zip(c.at, c.groups, strict=True))
+    energy = np.zeros((frames, len(c.names)))
+    wrench, direct = np.zeros((frames, 1 + len(model.bodies), 6)), np.zeros_like(U)
+    for at, acting in parts:
+        energy[:, at] = acting.energy
+        add(acting, wrench, direct)
+    tau = direct + poses.pull_back(wrench).reshape(frames, -1)
+
+    along = passive_paths(model) if paths else None
+    lines, tension = None, np.zeros((frames, 0))
+    if along is not None:
+        lines = path_wrenches(along, Q, U, wrapping, threads)
+        assert lines.speed is not None
+        tension = path_tensions(along, lines.length, lines.speed, threads=threads).tension
+        tau = tau + (tension[:, None] @ lines.moment_arm)[:, 0]
+        wrench = wrench + lines.on_bodies(tension)
+        energy = np.concatenate([energy, stored_energy(along, lines.length)], axis=1)
+    finite("the generalised force", tau, model.speed_names)
+
+    def report() -> Columns:
+        found = _columns(c.groups, parts, s)
+        if along is not None and lines is not None and lines.speed is not None:
+            for k, label, values in path_columns(along, lines.length, lines.speed, tension):
+                found.append((len(c.names) + k, label, values))
+        return found
+
+    def cut(part: FloatArray) -> FloatArray:
+        return part[0] if single else part
+
+    return ModelForces(
+        model,
+        (*c.names, *(() if along is None else (f.name for f in along.forces))),
+        (*c.kinds, *(() if along is None else (f.kind for f in along.forces))),
+        (GROUND, *model.body_names),
+        cut(tau),
+        cut(wrench),
+        cut(energy),
+        cut(tension),
+        dict(c.reasons),
+        {"paths": paths, "wrapping": wrapping, "method": method},
+        report,
+        parts,
+        lines,
+        poses,
+    )
+
+
+def passive_forces(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    time: FloatArray,
+    method: str = "exact",
+    threads: int | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """tau (frames, n_u) and wrenches (frames, 1 + bodies, 6) of all forces but those along paths, and nothing else."""
+    c = compiled_forces(model, method)
+    if not c.groups:
+        return np.zeros_like(U), np.zeros((len(Q), 1 + len(model.bodies), 6))
+    wrench, direct, poses = acting_on(model, c, Q, U, time, threads)
+    return direct + poses.pull_back(wrench), wrench
+
+
+class ForcesAtStates:
+    """Generalised forces (n_u,) of all passive forces at one state after the other, for integrators.
+
+    Args:
+        model: the model.
+        method: as `model_forces`.
+    """
+
+    __name__ = "model_forces"
+
+    def __init__(self, model: Model, method: str = "exact") -> None:
+        self.model, self._method = model, method
+        self._along = passive_paths(model)
+        self.any = bool(compiled_forces(model, method).groups) or self._along is not None
+
+    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
+        Q, U = q[None], u[None]
+        tau, _ = passive_forces(self.model, Q, U, np.array([t]), self._method, threads=1)
+        if self._along is not None:
+            g = path_geometry(self._along, Q, U, threads=1)
+            assert g.speed is not None
+            tension = path_tensions(self._along, g.length, g.speed, threads=1)
+            tau = tau + path_generalized_forces(g, tension.tension, tension.names)
+        return np.asarray(tau[0])
+
+
+def _arrays(
+    model: Model, q: ArrayLike, u: ArrayLike | None, time: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    Q, single = frames_of("q", q, model.coordinate_names)
+    U = np.zeros((len(Q), len(model.speed_names))) if u is None else frames_of("u", u, model.speed_names)[0]
+    same_frames(q=Q, u=U)
+    return Q, U, times_of(time, len(Q)), single
+
+
+def _columns(groups: Sequence[Group], parts: Sequence[tuple[IntArray, Acting]], s: Moving) -> Columns:
+    """Columns of all groups in the order of the file."""
+    found: Columns = []
+    for group, (at, acting) in zip(groups, parts, strict=True):
+        found += [(int(at[k]), label, values) for k, label, values in group.columns(s, acting)]
+    return sorted(found, key=lambda column: column[0])

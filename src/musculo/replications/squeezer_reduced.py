@@ -1,0 +1,80 @@
+"""Andrews' squeezer as the paper integrates it: joint variables modelled beforehand, one equation left to solve.
+
+With joint variables f(beta) known as Fourier series, the mechanism has a mass m(beta) = J^T M J and a force
+Q(beta) = J^T tau, and moves like a body of unit mass on a line whose place x is a measured function of beta:
+
+    x(beta) = integral of sqrt(m) dbeta,      m betaddot + 1/2 m' betadot^2 = Q.
+
+So the squeezer becomes a joint from samples, and everything that is known of joints serves it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from scipy.interpolate import PPoly, make_interp_spline
+
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.inverse import mass_matrix
+from musculo.embedding.embedding import embedding_of
+from musculo.embedding.fitted import Fitted
+from musculo.functions.sampled import SampledSpline
+from musculo.model.body import Body, Placement
+from musculo.model.coordinate import Coordinate
+from musculo.model.joints import CustomJoint
+from musculo.model.joints.base import X_AXIS, Axis
+from musculo.model.model import Model
+from musculo.replications.mechanisms import squeezer_forces
+from musculo.simulation.acting import ForceKernel
+
+# The paper sweeps beta in steps of 0.01; so many make one turn.
+SWEEP = 629
+# Samples of m and Q over a turn: splines through them err by less than 1e-11, relative.
+_A_TURN = 500
+
+
+class Reduced(NamedTuple):
+    """A model of one joint, and the force on it."""
+
+    model: Model
+    forces: ForceKernel
+
+
+def reduced_squeezer(model: Model, beta_0: float, beta_end: float) -> Reduced:
+    """The squeezer over a range of beta, by Fourier series of its joint variables."""
+    fit = Fitted(ranges={"beta": (-math.pi, math.pi)}, samples=SWEEP + 1, kind="fourier")
+    e = embedding_of(model, independent=("beta",), loops=fit)
+    step = 2.0 * math.pi / _A_TURN
+    margin = 10.0 * step
+    beta = np.arange(beta_0 - margin, beta_end + margin, step)
+    motion = e.motion(beta[:, None], np.zeros((len(beta), 1)))
+    mass = np.einsum("fi,fij,fj->f", motion.J[:, :, 0], mass_matrix(model, motion.q), motion.J[:, :, 0])
+    force = np.einsum("fi,fi->f", motion.J[:, :, 0], squeezer_forces(model, motion.q))
+    place = make_interp_spline(beta, np.sqrt(mass), k=5).antiderivative()(beta)
+    along = Axis(X_AXIS, SampledSpline(tuple(beta), tuple(place), 7), ("beta",))
+    coordinate = Coordinate("beta", default_value=beta_0, range=(float(beta[0]), float(beta[-1])))
+    joint = CustomJoint("squeezer", Placement("ground"), Placement("bead"), (coordinate,), translations=(along,))
+    bead = Body("bead", 1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    return Reduced(Model("reduced squeezer", (bead,), (joint,), gravity=(0.0, 0.0, 0.0)), _force(beta, force))
+
+
+def _force(beta: FloatArray, force: FloatArray) -> ForceKernel:
+    """A spline of fifth degree through equidistant samples, compiled."""
+    pieces = PPoly.from_spline(make_interp_spline(beta, force, k=5))
+    # pieces of no length stand at the ends of a spline; others may be longer than a step there
+    kept = np.diff(pieces.x) > 0.0
+    starts, rows = pieces.x[:-1][kept], np.ascontiguousarray(pieces.c[:, kept].T)
+
+    @numba.njit
+    def push(t, q, u, tau):  # type: ignore[no-untyped-def]
+        k = min(max(np.searchsorted(starts, q[0], side="right") - 1, 0), len(starts) - 1)
+        x, value = q[0] - starts[k], 0.0
+        for c in rows[k]:
+            value = value * x + c
+        tau[0] += value
+
+    kernel: ForceKernel = push
+    return kernel

@@ -1,0 +1,179 @@
+"""What acts on a model in a simulation: constants, functions of the state, compiled kernels, loads on bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.external import ExternalLoad, listed
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.errors import InvalidInput
+from musculo.model.model import Model
+
+Forces = Callable[[float, FloatArray, FloatArray], ArrayLike]
+Loads = Callable[[float, FloatArray, FloatArray], "ExternalLoad | Sequence[ExternalLoad]"]
+# (t, q, u, tau) -> None, compiled by numba.njit: adds to tau
+ForceKernel: TypeAlias = Callable[[float, FloatArray, FloatArray, FloatArray], None]
+AllForces: TypeAlias = "Forces | ForceKernel | ArrayLike | Sequence[Forces | ForceKernel | ArrayLike] | None"
+
+_ROW = numba.types.Array(numba.types.float64, 1, "C")
+_POINTER = numba.types.CPointer(numba.types.float64)
+_C_SIGNATURE = numba.types.void(numba.types.float64, _POINTER, _POINTER, _POINTER)
+_SIGNATURE = numba.types.void(numba.types.float64, _ROW, _ROW, _ROW)
+
+# Forces whose compiled form is kept for the next simulation.
+_KEPT = 64
+
+
+def is_kernel(force: object) -> bool:
+    """Whether it is a compiled function of (t, q, u, tau)."""
+    return isinstance(force, Dispatcher) and force.py_func.__code__.co_argcount == 4
+
+
+class Acting:
+    """What acts on the tree: generalised forces and loads, checked as they are called.
+
+    Args:
+        model: the model.
+        forces: (n_u,) constant, a function (t, q, u) -> (n_u,), a kernel (t, q, u, tau), a list of such, or None.
+        loads: a function (t, q, u) -> list of `ExternalLoad`.
+    """
+
+    address: int  # of a C function that adds all forces; 0 where some of them are in Python, or none varies
+
+    def __init__(self, model: Model, forces: AllForces, loads: Loads | None) -> None:
+        self.model, self._external = model, loads
+        if loads is not None and not callable(loads):
+            raise InvalidInput(f"loads is {loads!r:.60}; give a function (t, q, u) -> list of ExternalLoad")
+        self.constant = np.zeros(len(model.speed_names))
+        self._functions: list[Forces] = []
+        kernels: list[Any] = []
+        for force in listed_forces(forces):
+            if is_kernel(force):
+                kernels.append(_compiled(force, model))
+            elif callable(force):
+                self._functions.append(force)
+            elif force is not None:
+                self.constant = self.constant + self._checked(force, "forces")
+        self._kernel = _one_after_the_other(tuple(kernels))
+        self._c = None
+        if self._kernel is not None and not self._functions and loads is None:
+            self._c = _as_c(self._kernel, len(model.coordinates), len(model.speed_names))
+        self.address = 0 if self._c is None else int(self._c.address)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the state must be known first."""
+        return bool(self._functions) or self._kernel is not None or self._external is not None
+
+    def describe(self) -> str:
+        """In words, for the provenance of results."""
+        names = [getattr(f, "__name__", type(f).__name__) for f in self._functions]
+        if self._kernel is not None:
+            names.append("kernels")
+        if self.constant.any():
+            names.append("constant")
+        if self._external is not None:
+            names.append("external loads")
+        return ", ".join(names)
+
+    def _checked(self, values: Any, what: str) -> FloatArray:
+        names = self.model.speed_names
+        try:
+            tau = np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{what}: not an array of numbers: {error}") from None
+        if tau.shape != (len(names),):
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise InvalidInput(f"{what}: shape {tau.shape}; it needs ({len(names)},), one each for {shown}")
+        if not np.isfinite(tau).all():
+            k = int(np.flatnonzero(~np.isfinite(tau))[0])
+            raise InvalidInput(f"{what}: {tau[k]} on the speed {names[k]!r}; every force must be finite")
+        return tau
+
+    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
+        """tau (n_u,) of everything but gravity, the loads as generalised forces J^T F."""
+        if not self.varies:
+            return self.constant
+        tau = self.constant.copy()
+        if self._kernel is not None:
+            self._kernel(t, np.ascontiguousarray(q), np.ascontiguousarray(u), tau)
+            self._checked(tau, f"forces at t = {t:.6g} s")
+        for function in self._functions:
+            tau += self._checked(function(t, q, u), f"forces at t = {t:.6g} s")
+        if self._external is not None:
+            loads = listed(self._external(t, q, u), 1)
+            if loads:
+                rest = np.zeros_like(u)
+                without, under = (inverse_dynamics(self.model, q, rest, rest, x, threads=1) for x in ((), loads))
+                tau += without - under
+        return tau
+
+
+def listed_forces(forces: Any) -> list[Any]:
+    """Forces as a list: a list or tuple with something callable in it is one of forces, else it is numbers."""
+    if isinstance(forces, list | tuple) and any(callable(force) for force in forces):
+        return list(forces)
+    return [forces]
+
+
+def _compiled(force: Any, model: Model) -> Any:
+    """The kernel, compiled and tried once on zeros: compiled code does not look whether indices fit."""
+    name = force.py_func.__name__
+    q, u, tau = np.zeros(len(model.coordinates)), np.zeros(len(model.speed_names)), np.zeros(len(model.speed_names))
+    try:
+        with np.errstate(all="ignore"):
+            force.py_func(0.0, q, u, tau)
+        force.compile(_SIGNATURE)
+    except (IndexError, ZeroDivisionError, TypeError, ValueError) as error:
+        if not isinstance(error, ZeroDivisionError):
+            raise InvalidInput(
+                f"the force kernel {name!r} fails with {len(q)} coordinates and {len(u)} speeds: {error}"
+            ) from None
+    except NumbaError as error:
+        raise InvalidInput(
+            f"the force kernel {name!r} does not compile: {str(error).strip().splitlines()[0]}; it takes (t, q, u, "
+            "tau), adds to tau and returns nothing. Without @numba.njit it may be any function (t, q, u) -> forces"
+        ) from None
+    return force
+
+
+@lru_cache(maxsize=_KEPT)
+def _one_after_the_other(kernels: tuple[Any, ...]) -> Any:
+    """One kernel that calls all."""
+    if not kernels:
+        return None
+    first, rest = kernels[0], _one_after_the_other(kernels[1:])
+    if rest is None:
+        return first
+
+    @numba.njit
+    def both(t, q, u, tau):  # type: ignore[no-untyped-def]
+        first(t, q, u, tau)
+        rest(t, q, u, tau)
+
+    both.compile(_SIGNATURE)
+    return both
+
+
+@lru_cache(maxsize=_KEPT)
+def _as_c(kernel: Any, n: int, n_u: int) -> Any:
+    """The kernel as a C function of pointers; where it raises, forces are NaN, which is seen in what follows."""
+
+    @numba.cfunc(_C_SIGNATURE)
+    def call(t, q, u, tau):  # type: ignore[no-untyped-def]
+        forces = numba.carray(tau, n_u)
+        try:
+            kernel(t, numba.carray(q, n), numba.carray(u, n_u), forces)
+        except Exception:
+            forces[:] = np.nan
+
+    return call

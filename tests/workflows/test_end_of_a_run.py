@@ -1,0 +1,207 @@
+"""Every step of the pipeline ends with one page of its folder, which never costs the results."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import musculo
+from musculo.cli.main import app
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.kernels.kept import kept
+from musculo.kernels.path_frames import geodesic_path_frames
+from musculo.report import report_of_folder
+from musculo.report.results import read_results, trials_of
+from support import tool_setups
+from support.tool_setups import arm_folder
+
+MODEL, MOTION, STEM = str(ARM_FILE), str(ARM_FLEXION_FILE), ARM_FLEXION_FILE.stem
+
+
+def shell(*words, code=0):
+    """What a command prints; it must end with the exit code."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def recorded(path, shift=0.0):
+    """Markers of the flexion, later by a time."""
+    table = arm_flexion()
+    at = musculo.kinematics(arm(), table.coordinates(arm())).markers(arm().marker_names)
+    musculo.write_trc(musculo.Markers(table.time + shift, arm().marker_names, at), path)
+    return path
+
+
+def titles(report):
+    return [section.title for section in report.sections]
+
+
+@pytest.mark.parametrize(
+    ("command", "sections"),
+    [
+        ("id", ["Joint angles", "Joint moments", "Joint powers"]),
+        ("so", ["Joint angles", "Muscle activations", "Muscle forces"]),
+        ("jr", ["Joint angles", "Joint reactions"]),
+        ("muscles", ["Joint angles", "Muscle forces", "Fibre lengths", "Moment arms"]),
+    ],
+)
+def test_every_step_ends_with_a_page(command, sections, tmp_path):
+    """The motion comes from elsewhere, and is shown as well."""
+    more = ("--reserve", 1) if command == "so" else ()
+    printed = shell(command, MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2", *more)
+    assert f"report: {tmp_path / 'report.html'} (made in " in printed
+    report = report_of_folder(tmp_path)
+    assert titles(report) == sections
+    assert report.scene
+    before = (tmp_path / "report.html").stat().st_mtime_ns
+    again = shell(command, MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2", *more)
+    assert "report:" not in again
+    assert (tmp_path / "report.html").stat().st_mtime_ns == before
+
+
+def test_scaling_ends_with_a_page_of_the_scaled_model(tmp_path):
+    trial = recorded(tmp_path / "static.trc")
+    shell(
+        "scale", MODEL, "-o", tmp_path / "out" / "big.osim", "--factors", "forearm=1.5", "--mass", 7, "--static", trial
+    )
+    found = read_results(tmp_path / "out")
+    assert found.model is not None
+    assert musculo.total_mass(found.model) == pytest.approx(7.0)
+    report = report_of_folder(tmp_path / "out")
+    assert report.scene
+    assert [check.title for check in report.checks] == ["Runs"]
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_no_page_where_none_is_wanted(tmp_path):
+    assert "report" not in shell("id", MODEL, MOTION, "-o", tmp_path, "--no-report")
+    assert not (tmp_path / "report.html").exists()
+    (told,) = json.loads(shell("id", MODEL, MOTION, "-o", tmp_path, "--no-report", "--json", "--force"))
+    assert told["report"] is None
+
+
+@pytest.mark.parametrize(
+    "error", [musculo.InvalidInput("odd numbers"), ValueError("odd numbers"), OSError("disk full")]
+)
+def test_a_page_that_cannot_be_made_is_a_warning(error, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("musculo.cli.report.write_report", fail)
+    printed = shell("id", MODEL, MOTION, "-o", tmp_path)
+    assert f"warning: no report of {tmp_path}: " in printed
+    assert str(error) in printed
+    assert (tmp_path / f"{STEM}_id.sto").is_file()
+
+
+def test_many_setups_leave_one_page_of_all(tmp_path):
+    folder = arm_folder(
+        tmp_path,
+        id=tool_setups.inverse_dynamics(),
+        so=tool_setups.analyze('<StaticOptimization name="SO"/>'),
+        k=tool_setups.analyze('<Kinematics name="K"/>'),
+    )
+    setups = [folder / f"{name}.xml" for name in ("id", "so", "k")]
+    printed = shell("run", *setups, "-j", 2, "--no-compare")
+    assert printed.count("report:") == 1
+    assert {"Joint moments", "Muscle activations", "Joint angles"} <= set(titles(report_of_folder(folder / "results")))
+
+
+def test_every_folder_has_its_page(tmp_path):
+    folders = [arm_folder(tmp_path / name, id=tool_setups.inverse_dynamics()) for name in ("a", "b")]
+    printed = shell("run", *(folder / "id.xml" for folder in folders), "-j", 2, "--no-compare")
+    for folder in folders:
+        assert f"report: {folder / 'results' / 'report.html'} (made in" in printed
+        assert (folder / "results" / "report.html").is_file()
+
+
+def test_a_page_shows_the_trial_that_was_run(tmp_path):
+    """Two trials in one folder: numbers of one do not stand beside those of the other, whose tables are named."""
+    for name, shift in (("a", 0.0), ("b", 10.0)):
+        trial = recorded(tmp_path / f"{name}.trc", shift)
+        shell("ik", MODEL, trial, "-o", tmp_path / "out", "--time", f"{shift}:{shift + 0.3}")
+    shell("id", MODEL, tmp_path / "out" / "a_ik.mot", "-o", tmp_path / "out")
+    # a foreign table, which a run did not write, is not on the page of a run
+    table = musculo.Table(np.arange(3.0), ("elbow_flexion_moment",), np.full((3, 1), 999.0))
+    musculo.write_storage(table, tmp_path / "out" / "foreign.sto")
+    runs = {name: tmp_path / "out" / f"{name}.musculo.json" for name in ("ik_a", "ik_b", "id_a_ik")}
+    of_b = read_results(tmp_path / "out", runs=[runs["ik_b"]])
+    assert of_b.angles.time[0] == pytest.approx(10.0)
+    assert of_b.moments is None
+    of_a = read_results(tmp_path / "out", runs=[runs["id_a_ik"]])
+    assert of_a.angles.time[0] == pytest.approx(0.0)
+    assert of_a.moments.time[0] == pytest.approx(0.0)
+    assert of_a.marker_errors.time[0] == pytest.approx(0.0)
+    both = read_results(tmp_path / "out", runs=runs.values())
+    assert both.angles.time[0] == pytest.approx(0.0)  # of the larger group
+    assert "b_ik.mot" in both.more
+
+
+def test_runs_are_grouped_by_the_series_they_share():
+    def run(tool, inputs, results):
+        return {"tool": tool, "inputs": dict.fromkeys(inputs, ""), "results": dict.fromkeys(results, "")}
+
+    scale = run("ScaleTool", ["generic.osim", "static.trc"], ["subject.osim"])
+    ik = run("InverseKinematicsTool", ["subject.osim", "walk.trc"], ["walk_ik.mot"])
+    other = run("InverseKinematicsTool", ["subject.osim", "run.trc"], ["run_ik.mot"])
+    effort = run("AnalyzeTool", ["subject.osim", "walk_ik.mot"], ["walk_force.sto"])
+    moments = run("InverseDynamicsTool", ["subject.osim", "walk_ik.mot", "grf.mot"], ["walk_id.sto"])
+    assert trials_of([ik, scale, other, moments, effort]) == [[ik, moments, effort, scale], [other, scale]]
+    # what links two groups may come last
+    assert trials_of([ik, other, run("AnalyzeTool", ["walk_ik.mot", "run_ik.mot"], [])])[0][:2] == [ik, other]
+    assert trials_of([scale]) == [[scale]]
+    sensors = run("IMUPlacer", ["subject.osim", "still.sto"], ["sensors.osim"])
+    worn = run("IMUInverseKinematicsTool", ["sensors.osim", "turns.sto"], ["turns_ik.mot"])
+    assert trials_of([sensors, scale, worn]) == [[worn, sensors, scale]]
+    assert trials_of([]) == []
+
+
+def test_nothing_is_compiled_for_a_page(tmp_path, monkeypatch):
+    """Without compiled paths muscles are drawn through their points; with them, over surfaces."""
+    shell("ik", MODEL, recorded(tmp_path / "a.trc"), "-o", tmp_path / "out", "--time", "0:0.1", "--no-report")
+    asked = []
+
+    def view(model, *_, wrapping, **__):
+        asked.append(wrapping)
+        return musculo.view(model, wrapping="straight")
+
+    monkeypatch.setattr("musculo.report.folder.view", view)
+    for there, drawn in (
+        (set(), "straight"),
+        ({"opensim_path_frames"}, "opensim"),
+        ({"geodesic_path_frames"}, "geodesic"),
+    ):
+        monkeypatch.setattr("musculo.report.folder.kept", lambda d, there=there: d.py_func.__name__ in there)
+        report_of_folder(tmp_path / "out")
+        assert asked[-1] == drawn
+
+
+def test_a_driver_is_kept_once_it_ran(tmp_path, monkeypatch):
+    """By this process or an earlier one, on this processor."""
+    musculo.muscle_geometry(arm(), np.zeros((1, len(arm().coordinates))))
+    assert kept(geodesic_path_frames)
+    index = geodesic_path_frames._cache._cache_file
+    earlier = SimpleNamespace(
+        signatures=[], targetctx=geodesic_path_frames.targetctx, _cache=SimpleNamespace(_cache_file=index)
+    )
+    assert kept(earlier)
+    signature, _, code = next(iter(index._load_index()))
+    for found in ({}, {(signature, ("another", "processor"), code): "file"}):
+        earlier._cache = SimpleNamespace(_cache_file=SimpleNamespace(_load_index=lambda found=found: found))
+        assert not kept(earlier)
+
+
+def test_a_folder_without_known_tables_is_an_error(tmp_path):
+    table = musculo.Table(np.arange(3.0), ("humerus_X", "humerus_Y"), np.zeros((3, 2)))
+    musculo.write_storage(table, tmp_path / "arm_BodyKinematics_pos_global.sto")
+    musculo.write_storage(table, tmp_path / "anything.sto")
+    result = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert isinstance(result.exception, musculo.InvalidInput)
+    assert "holds no motion" in str(result.exception)
+    assert "2 tables looked at" in str(result.exception)
+    assert not (tmp_path / "report.html").exists()
