@@ -113,6 +113,7 @@ def _scalar_evaluate(table, i, x):
 @overload(evaluate_function, inline="always")
 def _evaluate_function(table, i, x):
     if isinstance(x, PackType):
+
         def packs(table, i, x):
             return _pack_evaluate(table, i, x)
 

@@ -11,8 +11,7 @@ import numpy as np
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import (
-    RANK,
-    SINGULAR_MASS,
+    TOLERANCES,
     constrained_acceleration,
     constraint_equations,
 )
@@ -49,9 +48,11 @@ class ConstrainedRates:
         self._udot, self._status = np.zeros((1, n_u)), np.zeros(1, dtype=np.int64)
         self.multipliers = np.zeros((1, m))  # of the last state
         rows = [np.zeros((1, m)) for _ in range(4)]
-        settings = (np.zeros((1, m)), float(stabilisation), SINGULAR_MASS, RANK**2)
+        settings = (np.zeros((1, m)), float(stabilisation), TOLERANCES)
         self._inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
-        self._results = (rows[0], np.zeros((1, m * n_u)), rows[1], rows[2], self._udot, self.multipliers, self._status)
+        repeated = np.zeros(1, dtype=np.int64)
+        matrices = (rows[0], np.zeros((1, m * n_u)), rows[1], rows[2])
+        self._results = (*matrices, self._udot, self.multipliers, self._status, repeated)
 
     def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray, time: float = 0.0) -> FloatArray:
         """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,)."""
