@@ -5,8 +5,9 @@ python benchmarks/constrained.py      needs the extra `oracles` for Simbody's pa
 Embedded: independent coordinates only. Constrained: all coordinates and multipliers (index 1), same kernels. Simbody:
 its constrained model of the same file, through OpenSim, a state at a time, as it works; only `realizeAcceleration` is
 timed. (Where a knee's angle drives three rotations, as in Rajagopal's model, Simbody's accelerations are off by some
-1e-3: tests/support/simbody_terms.py says why.) Ours is timed over frames (how analyses ask), and a state at a time from Python (how an integrator with forces
-written in Python asks). Least processor time of several rounds in turn, one thread.
+1e-3: tests/support/simbody_terms.py says why.) Ours is timed over frames (how analyses ask), and a state at a time from
+Python (how an integrator with forces written in Python asks). Least processor time of several rounds in turn, one
+thread.
 """
 
 from __future__ import annotations
