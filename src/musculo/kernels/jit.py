@@ -152,6 +152,13 @@ def apart(typingctx):
     return types.none(), codegen
 
 
+def _anywhere() -> None:
+    """What `apart` means on the GPU and in plain Python: nothing."""
+
+
+apart.py_func = _anywhere  # type: ignore[attr-defined]
+
+
 def driver(function: Callable[..., Any]) -> Any:
     """As `kernel`, for the loops over frames that allocate the workspaces kernels run in."""
     return _cached(function, _DriverCache)
