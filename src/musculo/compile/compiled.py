@@ -190,6 +190,7 @@ def _arrays(
         inertia=inertia,
         massless=massless,
         reversed=ints([int(x.reversed) for x in nodes]),
+        guided=ints([int(x.guided) for x in nodes]),
         quaternion=ints([int(x.quaternion) for x in nodes]),
         radii=np.array([x.radii for x in nodes], dtype=float),
         axes=axes,

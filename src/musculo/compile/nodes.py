@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Node:
     quaternion: bool = False
     radii: tuple[float, float, float] = (1.0, 1.0, 1.0)
     axes: tuple[Axis | None, ...] = ()  # six, of a function node
+    guided: bool = False  # a function node that turns about z of F by its coordinate, and slides as that says
     joint: str = ""
 
 
@@ -81,6 +82,11 @@ def _plain(function: Function) -> tuple[float, float] | None:
     if isinstance(function, Linear) and scale * function.slope in (0.0, 1.0, -1.0):
         return scale * function.slope, scale * function.intercept
     return None
+
+
+def _of_several(axis: Axis | None) -> bool:
+    """Whether an axis is driven by several coordinates at once."""
+    return axis is not None and axis.function.n_arguments > 1
 
 
 def _misfit(joint: Joint) -> InvalidModel:
@@ -187,12 +193,31 @@ class NodeChain:
         def six(axes: tuple[Axis, ...]) -> tuple[Axis | None, ...]:
             if len(axes) > 3:
                 raise InvalidModel(f"joint {self.joint.name!r}: at most three rotations and three translations")
-            return tuple(axes) + (None,) * (3 - len(axes))
+            # an axis along which nothing ever happens costs nothing
+            moving = (axis if _plain(axis.function) != (0.0, 0.0) else None for axis in axes)
+            return (*moving, *(None,) * (3 - len(axes)))
 
         driven = {name for axis in (*motion.rotations, *motion.translations) for name in axis.coordinates}
         names = tuple(name for name in self.joint.coordinate_names if name in driven or name in idle)
-        axes = six(motion.rotations) + six(motion.translations)
-        self._add(Node(FUNCTION, self.after, names, names, self.backwards, axes=axes))
+        turns, slides = six(motion.rotations), six(motion.translations)
+        turning = [axis for axis in turns if axis is not None]
+        plain = _plain(turning[0].function) if len(turning) == 1 else None
+        if plain is None or not plain[0] or len(names) != 1 or self.backwards or any(map(_of_several, slides)):
+            self._add(Node(FUNCTION, self.after, names, names, self.backwards, axes=turns + slides))
+            return
+        # one turn by the coordinate itself, about z of a frame of our own, as a pin's: T(p) R(a, s q + c) is
+        # Z T(Z^T p) R(z, q) Z^T R(a, c), with a frame Z whose third axis is s a
+        slope, offset = plain
+        direction = unit(turning[0].direction, self.joint.name)
+        Z = _frame_with_z(direction * slope)
+        seen = tuple(
+            None if axis is None else replace(axis, direction=tuple(Z.T @ unit(axis.direction, self.joint.name)))
+            for axis in slides
+        )
+        turn = Axis((0.0, 0.0, 1.0), Linear(1.0, 0.0), names)
+        self.after = self.after @ Pose(Z, np.zeros(3))
+        self._add(Node(FUNCTION, self.after, names, names, axes=(turn, None, None, *seen), guided=True))
+        self.after = Pose(Z.T @ axis_rotation(direction, offset) if offset else Z.T, np.zeros(3))
 
     def _append_native(self, motion: BallMotion | FreeMotion | EllipsoidMotion) -> None:
         kind = {BallMotion: BALL, FreeMotion: FREE, EllipsoidMotion: ELLIPSOID}[type(motion)]

@@ -29,7 +29,7 @@ from musculo.embedding.embedding import times_of
 from musculo.embedding.equations import Equation, EquationSet, Residuals
 from musculo.embedding.rules import Coupled
 from musculo.errors import InvalidInput, SingularSystem, UnknownName, Unsupported
-from musculo.kernels.constrained import SOLVED, constrained_frames
+from musculo.kernels.constrained import SOLVED, Tolerances, constrained_frames
 from musculo.kernels.frames import over_frames
 from musculo.model.body import GROUND
 from musculo.model.constraint import CoordinateCoupler
@@ -43,6 +43,7 @@ RANK = 1e-9
 _CONSISTENT = 1e-6
 # A pivot of the mass matrix below this part of its diagonal is rounding, not mass.
 SINGULAR_MASS = 1e-13
+TOLERANCES = Tolerances(SINGULAR_MASS, RANK**2, _CONSISTENT)
 _NO_WRENCH = np.zeros((0, 6))
 
 
@@ -159,8 +160,10 @@ def constrained_acceleration(
 
         Y^T Y lambda = Y^T L^-1 f - r,   udot = L^-T (L^-1 f - Y lambda)
 
-    Where equations repeat others, or the tree's mass matrix is singular by itself and held by its constraints, the
-    null space Z of G serves: udot = G^+ r + Z v,  Z^T M Z v = Z^T (f - M G^+ r),  lambda = (G^T)^+ (f - M udot).
+    Where equations repeat others, the shortest multipliers do. Where the tree's mass matrix is singular by itself and
+    held by its constraints, the null space Z of G serves:
+
+        udot = G^+ r + Z v,   Z^T M Z v = Z^T (f - M G^+ r),   lambda = (G^T)^+ (f - M udot)
 
     Source:     Ehsani2023 calls it the index-1 form; the sign of lambda is Simbody's.
     Guarantees: agrees with `forward_dynamics` wherever q and u satisfy the constraints.
@@ -192,14 +195,13 @@ def constrained_acceleration(
     wrenches = node_wrenches(c, loads, frames, poses) if loads else _NO_WRENCH
     x = system.others_by_speeds(Q, U, times)
     gdot, udot, multipliers = np.zeros_like(x.residual), np.empty_like(U), np.zeros_like(x.residual)
-    status = np.zeros(frames, dtype=np.int64)
+    status, redundant = np.zeros(frames, dtype=np.int64), np.zeros(frames, dtype=np.int64)
     inputs = (c.tree, c.table, system.table, Q, U, T, wrenches, bool(loads), x.rate, float(stabilisation))
-    results = (x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot, udot, multipliers, status)
-    over_frames(constrained_frames, (*inputs, SINGULAR_MASS, RANK**2, *results), frames, threads)
-    redundant = np.sum(~np.any(x.jacobian, axis=2), axis=1)
+    results = (x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot, udot, multipliers, status, redundant)
+    over_frames(constrained_frames, (*inputs, TOLERANCES, *results), frames, threads)
     left = np.flatnonzero(status != SOLVED)
     if left.size:
-        # speeds without inertia of their own, or equations that repeat others: slower, and for every case
+        # speeds without inertia of their own, or equations that contradict others: slower, and for every case
         loads = [
             replace(v, force=_some(v.force, left), point=_some(v.point, left), moment=_some(v.moment, left))
             for v in loads

@@ -1,4 +1,4 @@
-"""Accelerations of models with couplers, all in one kernel."""
+"""Accelerations of models with couplers and loops, all in one kernel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
+from musculo.embedding.loop import SEARCH, SINGULAR
 from musculo.embedding.looped import Looped
 from musculo.embedding.outcome import refuse_unsolved
+from musculo.embedding.projection import ProjectedVariables
 from musculo.embedding.rates import turning_joints
 from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
+from musculo.kernels.closed import closed_frames
 from musculo.kernels.embedded import Followers, IntArray, embedded_frames
 from musculo.kernels.frames import over_frames
+from musculo.kernels.loop_space import LoopTable
 from musculo.model.model import Model
 
 _NO_WRENCH = np.zeros((0, 6))
@@ -28,6 +32,7 @@ class EmbeddedDynamics:
 
     followers: Followers
     rules: tuple[tuple[Rule, list[int], list[int]], ...]  # steps, with the columns of dependents and inputs
+    loop: LoopTable | None  # the only rule there is, where that is a loop that kernels solve
 
     def slopes_and_bias(
         self, Q: FloatArray, U: FloatArray, time: FloatArray
@@ -79,6 +84,27 @@ class EmbeddedDynamics:
         over_frames(embedded_frames, (*inputs, udot, pivot), len(Q), threads)
         return udot, pivot
 
+    def closed(
+        self, model: Model, Q: FloatArray, U: FloatArray, tau: FloatArray, wrenches: FloatArray | None,
+        threads: int | None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:  # fmt: skip
+        """udot and how far from singular it is, and q and u as the loop makes them, all in one kernel.
+
+        None where that does not serve: other rules than one loop, or frames that do not close or are singular, of
+        which the slower way says more.
+        """
+        if self.loop is None:
+            return None
+        c, frames = compiled(model), len(Q)
+        q, u, udot, pivot = Q.copy(), U.copy(), np.empty_like(U), np.ones_like(U)
+        done, margin = np.zeros(frames), np.zeros(frames)
+        external = _NO_WRENCH if wrenches is None else wrenches
+        inputs = (c.tree, c.table, self.loop, SEARCH, self.followers, Q, q, u, tau, external, wrenches is not None)
+        over_frames(closed_frames, (*inputs, udot, pivot, done, margin), frames, threads)
+        if not (np.all(done == 1.0) and np.all(margin > SINGULAR)):
+            return None
+        return udot, pivot, q, u
+
 
 def embedded_dynamics(model: Model) -> EmbeddedDynamics | None:
     """As the kernel takes it, made once; None where it does not.
@@ -114,7 +140,9 @@ def _make(model: Model) -> EmbeddedDynamics | None:
         first_row=_ints(np.cumsum([0, *(len(row) for row in pattern)])),
         row_index=_ints([i for row in pattern for i in row]),
     )
-    return EmbeddedDynamics(followers, rules)
+    only = rules[0][0] if len(rules) == 1 else None
+    exact = isinstance(only, Looped) and isinstance(only.variables, ProjectedVariables)
+    return EmbeddedDynamics(followers, rules, e.loops[0].table if exact else None)
 
 
 def _ints(values: ArrayLike) -> IntArray:

@@ -121,14 +121,19 @@ def _embedded(
     threads: int | None,
     first: int,
 ) -> FloatArray:
-    slopes, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
-    if embedding_of(model).loops:
-        embedding_of(model).refuse_difference(Q, poses, first)
-    _check_speeds(model, U, speeds, first)
     wrenches = (
         node_wrenches(compiled(model), loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else None
     )
-    udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
+    found = own.closed(model, Q, U, T, wrenches, threads)
+    if found is not None:
+        udot, pivot, poses, speeds = found
+    else:
+        slopes, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
+    if embedding_of(model).loops:
+        embedding_of(model).refuse_difference(Q, poses, first)
+    _check_speeds(model, U, speeds, first)
+    if found is None:
+        udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
     weak = ~(pivot > SINGULAR_HINGE)
     if weak.any():
         frame = int(np.argmax(weak.any(axis=1)))

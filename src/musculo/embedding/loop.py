@@ -26,7 +26,8 @@ from musculo.embedding.equations import EquationSet
 from musculo.embedding.loop_table import loop_table
 from musculo.embedding.rules import Rule
 from musculo.kernels.frames import over_frames
-from musculo.kernels.loop_branch import LoopTable, Search, loop_frames
+from musculo.kernels.loop_branch import loop_frames
+from musculo.kernels.loop_space import LoopTable, Search
 from musculo.model.model import Model
 
 IntArray = NDArray[np.int64]
@@ -52,7 +53,12 @@ _RANK_LOST = 1e-3
 
 
 _NONE, _NO_FRAMES = np.zeros((0, 0)), np.zeros(0)
-SEARCH = Search(_QUADRATIC, CLOSED, _SHUT, _CONTRACTION, _STRIDE, _SHORTEST, _ROUNDS, _GENTLE_ROUNDS, _FAR_ROUNDS)
+# Guesses that are open by no more are closed on the way; others first, where they stand.
+_NEAR = 1e-4
+# Corrections below this are rounding already.
+_SETTLED = 1e-14
+_LIMITS = (_QUADRATIC, CLOSED, _SHUT, _CONTRACTION, _STRIDE, _SHORTEST)
+SEARCH = Search(*_LIMITS, _ROUNDS, _GENTLE_ROUNDS, _FAR_ROUNDS, _NEAR, _SETTLED)
 
 
 class LoopStatus(IntEnum):

@@ -12,8 +12,8 @@ from musculo.embedding.rules import Coupled, Rule
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
 from musculo.kernels.coupling import Couplings
-from musculo.kernels.loop_branch import LoopTable
 from musculo.kernels.loop_equations import BodyEquations, IntArray
+from musculo.kernels.loop_space import LoopTable
 from musculo.model.model import Model
 
 

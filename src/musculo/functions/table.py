@@ -37,7 +37,7 @@ class FunctionTable(NamedTuple):
     data_offsets: IntArray  # (functions,) first element in data
     exponent_offsets: IntArray  # (functions,) first element in exponents
     scales: FloatArray  # (functions,) factor on value and derivatives
-    data: FloatArray  # (total,)
+    data: FloatArray  # (total + 8,)
     exponents: IntArray  # (total,)
 
 
@@ -72,7 +72,8 @@ def compile_functions(functions: Sequence[Function]) -> FunctionTable:
         data_offsets=_starts(data_sizes),
         exponent_offsets=_starts(exponent_sizes),
         scales=np.array([p.scale for p in packed], dtype=np.float64),
-        data=np.ascontiguousarray(np.concatenate([p.data for p in packed]), dtype=np.float64),
+        # kernels fetch eight numbers from the beginning of a piece on
+        data=np.ascontiguousarray(np.concatenate([*(p.data for p in packed), np.zeros(8)]), dtype=np.float64),
         exponents=np.array(exponents or [0], dtype=np.int64),
     )
 

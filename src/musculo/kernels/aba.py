@@ -23,6 +23,7 @@ from musculo.kernels.tree import (
     PRISMATIC,
     REVOLUTE,
     hinge_column,
+    hinge_row,
     load_rotation,
     pose,
 )
@@ -165,6 +166,12 @@ def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lan
         rate = 2.0 * u[tree.u_rows[tree.u_first[i]], lane]
         alpha = (zero, zero, zero)
         accel = (accel[0] + omega[1] * rate, accel[1] - omega[0] * rate, accel[2])
+    elif tree.guided[i]:
+        rate = u[tree.u_rows[tree.u_first[i]], lane]
+        accel = add(accel, load3(W, b + JOINT_ACCEL, lane))
+        accel = add_scaled(accel, 2.0, cross(omega, load3(W, b + JOINT_VELOCITY, lane)))
+        alpha = (omega[1] * rate, -(omega[0] * rate), zero)
+        omega = (omega[0], omega[1], omega[2] + rate)
     else:
         omega_J = load3(W, b + JOINT_OMEGA, lane)
         velocity_J = load3(W, b + JOINT_VELOCITY, lane)
@@ -233,6 +240,13 @@ def _inward(tree, i, tau, prescribed, W, A, lane):
             D = IC[2]
             rest = tau[row, lane] - force[2]
             size = IC[0] + IC[1] + IC[2]
+        elif tree.guided[i]:
+            slide = load3(W, hinge_row(tree, slot) + 3, lane)
+            U_t = add((IA[4], IA[5], IA[2]), rotate(IB, slide))
+            U_f = add((IB[6], IB[7], IB[8]), symmetric_times(IC, slide))
+            D = U_t[2] + dot(slide, U_f)
+            rest = tau[row, lane] - moment[2] - dot(slide, force)
+            size = IA[0] + IA[1] + IA[2] + dot(slide, slide) * (IC[0] + IC[1] + IC[2])
         else:
             angular, linear = hinge_column(tree, i, k, W, lane)
             U_t = add(symmetric_times(IA, angular), rotate(IB, linear))

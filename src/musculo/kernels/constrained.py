@@ -1,4 +1,4 @@
-"""Accelerations and multipliers of a tree with constraints as equations, all of a frame in one pass."""
+"""Accelerations and multipliers of a tree with constraints as equations, eight frames in one pass."""
 
 from __future__ import annotations
 
@@ -14,183 +14,302 @@ from musculo.kernels.frames import work_rows
 from musculo.kernels.jit import driver, kernel
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.loop_equations import body_rows
+from musculo.kernels.mask import less, where
 from musculo.kernels.pack import WIDTH, lanes
+from musculo.kernels.repeated import Repeated, solve_repeated
 from musculo.kernels.rnea import rnea
+from musculo.kernels.scalar import like, square_root
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 # How a frame came out: solved; or left to a slower method, since the mass matrix is singular by itself, or equations
-# repeat or contradict each other.
-SOLVED, MASSLESS, REPEATED = 0, 1, 2
+# contradict each other.
+SOLVED, MASSLESS, CONTRADICTING = 0, 1, 2
+# Where others leave less than this of an equation, squared, it is looked at whether it repeats them.
+_NEARLY_REPEATED = 1e-10
 
 
-class _Lane(NamedTuple):
-    """Space for one lane's solution."""
+class Tolerances(NamedTuple):
+    """What counts as zero."""
 
-    L: FloatArray  # (n, n) Cholesky's factor of M
-    Y: FloatArray  # (m, n) rows L^-1 G^T
-    f: FloatArray  # (n,)
-    b: FloatArray  # (m,)
-    R: FloatArray  # (m, m) factor of the equations, in the order they were taken
-    order: FloatArray  # (m,)
-    norm: FloatArray  # (m,)
+    mass: float  # a pivot of the mass matrix, as a part of its diagonal element
+    rank: float  # what others leave of an equation, squared, as a part of the longest
+    consistent: float  # what repeated equations may leave of each other, as a part of the largest that is asked for
+
+
+class ConstrainedSpace(NamedTuple):
+    """What eight frames of a tree with n speeds and m equations need."""
+
+    W: FloatArray
+    K: FloatArray  # motion of all nodes
+    S: FloatArray  # twists of all speeds
+    C: FloatArray
+    M: FloatArray  # (n n,) mass matrix, then its factor
+    rest: FloatArray  # (n,) zeros
+    force: FloatArray  # (n,)
+    g: FloatArray  # (m,)
+    G: FloatArray  # (m n,)
+    bias: FloatArray  # (m,)
+    drift: FloatArray  # (m,)
+    right: FloatArray  # (m,)
+    Y: FloatArray  # (m n,) rows L^-1 G^T, then orthogonal ones
+    R: FloatArray  # (m m,)
+    inverse: FloatArray  # (m,)
+    v: FloatArray  # (m,)
+    weak: FloatArray  # (2,) 1 where the mass matrix is singular, and where equations may repeat others
+    used: IntArray  # (m,) equations that are not zero
+    lane: Repeated
+
+
+@driver
+def constrained_space(tree, m):
+    """Room for the work on eight frames."""
+    n, nodes = tree.u_rows.size, tree.parent.size
+    return ConstrainedSpace(
+        np.zeros((work_rows(tree), WIDTH)),
+        np.zeros((MOTION_ROWS * nodes, WIDTH)),
+        np.zeros((6 * n, WIDTH)),
+        np.zeros((COMPOSITE_ROWS * nodes, WIDTH)),
+        np.zeros((n * n, WIDTH)),
+        np.zeros((n, WIDTH)),
+        np.zeros((n, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((m * n, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((m * n, WIDTH)),
+        np.zeros((m * m, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros((2, WIDTH)),
+        np.zeros(m, dtype=np.int64),
+        Repeated(
+            np.zeros((m, n)),
+            np.zeros((m, m)),
+            np.zeros((m, m)),
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m),
+            np.zeros(m, dtype=np.int64),
+            np.zeros(m),
+        ),
+    )
 
 
 @kernel
-def _solve(w, n, m, M, G, force, right, singular, rank, udot, multipliers, lane):
-    """M udot + G^T lambda = force, G udot = right.
+def factor_mass(n, M, force, singular, weak, lane):
+    """M = L L^T in place, lower half, with 1/L_ii on the diagonal; force <- L^-1 force.
 
-        M = L L^T,   Y = L^-1 G^T,   Y = Q R (longest columns first),   R^T R lambda = Y^T L^-1 force - right
-        udot = L^-T (L^-1 force - Y lambda)
-
-    Equations whose column is zero have no multiplier; other repeated ones are left to a slower method.
+    weak: (1, lanes) takes 1 where a pivot is no more than the part `singular` of the diagonal element before.
     """
+    flag = like(force[0, lane], 0.0)
     for i in range(n):
-        for j in range(i + 1):
-            total = M[i * n + j, lane]
+        at = i * n
+        whole = M[at + i, lane]
+        f = force[i, lane]
+        for j in range(i):
+            total = M[at + j, lane]
             for k in range(j):
-                total -= w.L[i, k] * w.L[j, k]
-            if i == j:
-                if not total > singular * M[i * n + i, lane]:
-                    return MASSLESS
-                w.L[i, i] = np.sqrt(total)
-            else:
-                w.L[i, j] = total / w.L[j, j]
+                total = total - M[at + k, lane] * M[j * n + k, lane]
+            total = total * M[j * n + j, lane]
+            M[at + j, lane] = total
+            f = f - total * force[j, lane]
+        pivot = whole
+        for k in range(i):
+            pivot = pivot - M[at + k, lane] * M[at + k, lane]
+        flag = where(less(singular * whole, pivot), flag, 1.0)
+        inverse = 1.0 / square_root(pivot)
+        M[at + i, lane] = inverse
+        force[i, lane] = f * inverse
+    weak[0, lane] = flag
+
+
+@kernel
+def eliminate(n, used, count, M, G, right, force, Y, R, inverse, v, multipliers, weak, lane):
+    """force <- force - Y^T lambda with Y Y^T lambda = Y force - right, Y = L^-1 G^T, by the rows `used`.
+
+        Y_r = sum over k < r of R_kr c_k + c_r, c orthogonal;   R^T w = Y force - right,   v = w / c.c,   R lambda = v
+
+    Projections one after the other, right-hand side included, lose no digits [Bjorck1967]. weak: (1, lanes) takes 1
+    where so little is left of a row that it may repeat others.
+
+    Args: M, force: as `factor_mass` leaves them. G, Y: (m n, lanes). R: (m m, lanes). v, inverse: (m, lanes).
+    """
+    flag = like(force[0, lane], 0.0)
+    for a in range(count):
+        row, at = used[a], a * n
+        along = -right[row, lane]
+        whole = like(along, 0.0)
+        for i in range(n):
+            total = G[row * n + i, lane]
+            for k in range(i):
+                total = total - M[i * n + k, lane] * Y[at + k, lane]
+            total = total * M[i * n + i, lane]
+            Y[at + i, lane] = total
+            along = along + total * force[i, lane]
+            whole = whole + total * total
+        for b in range(a):
+            share = like(along, 0.0)
+            for i in range(n):
+                share = share + Y[b * n + i, lane] * Y[at + i, lane]
+            share = share * inverse[b, lane]
+            R[b * count + a, lane] = share
+            for i in range(n):
+                Y[at + i, lane] = Y[at + i, lane] - share * Y[b * n + i, lane]
+            along = along - share * v[b, lane]
+        rest = like(along, 0.0)
+        for i in range(n):
+            rest = rest + Y[at + i, lane] * Y[at + i, lane]
+        flag = where(less(_NEARLY_REPEATED * whole, rest), flag, 1.0)
+        inverse[a, lane] = 1.0 / rest
+        v[a, lane] = along
+    weak[1, lane] = flag
+    for a in range(count - 1, -1, -1):
+        share = v[a, lane] * inverse[a, lane]
+        total = share
+        for b in range(a + 1, count):
+            total = total - R[a * count + b, lane] * multipliers[used[b], lane]
+        multipliers[used[a], lane] = total
+        v[a, lane] = share
     for i in range(n):
         total = force[i, lane]
-        for k in range(i):
-            total -= w.L[i, k] * w.f[k]
-        w.f[i] = total / w.L[i, i]
-    longest = 0.0
-    for r in range(m):
-        square, along = 0.0, 0.0
-        for i in range(n):
-            total = G[r * n + i, lane]
-            for k in range(i):
-                total -= w.L[i, k] * w.Y[r, k]
-            w.Y[r, i] = total / w.L[i, i]
-            square += w.Y[r, i] ** 2
-            along += w.Y[r, i] * w.f[i]
-        w.b[r] = along - right[r, lane]
-        w.norm[r] = square
-        w.order[r] = r
-        longest = max(longest, square)
-    # w.f keeps L^-1 force; rows of Y become orthonormal one after the other, the longest rest first
-    taken = m
-    for k in range(m):
-        best = k
-        for r in range(k + 1, m):
-            if w.norm[int(w.order[r])] > w.norm[int(w.order[best])]:
-                best = r
-        w.order[k], w.order[best] = w.order[best], w.order[k]
-        for r in range(k):
-            w.R[r, k], w.R[r, best] = w.R[r, best], w.R[r, k]
-        row = int(w.order[k])
-        for r in range(k):  # once more, so that rows are orthogonal to rounding
-            along, before = 0.0, int(w.order[r])
-            for i in range(n):
-                along += w.Y[before, i] * w.Y[row, i]
-            w.R[r, k] += along
-            for i in range(n):
-                w.Y[row, i] -= along * w.Y[before, i]
-        square = 0.0
-        for i in range(n):
-            square += w.Y[row, i] ** 2
-        if not square > rank * longest:
-            taken = k
-            break
-        size = np.sqrt(square)
-        w.R[k, k] = size
-        for i in range(n):
-            w.Y[row, i] /= size
-        for r in range(k + 1, m):
-            other, along = int(w.order[r]), 0.0
-            for i in range(n):
-                along += w.Y[row, i] * w.Y[other, i]
-            w.R[k, r] = along
-            w.norm[other] = 0.0
-            for i in range(n):
-                w.Y[other, i] -= along * w.Y[row, i]
-                w.norm[other] += w.Y[other, i] ** 2
-    for k in range(taken, m):
-        row = int(w.order[k])
-        for i in range(n):
-            if G[row * n + i, lane] != 0.0:
-                return REPEATED
-        if not abs(right[row, lane]) <= 1e-12:
-            return REPEATED
-        multipliers[row, lane] = 0.0
-    for k in range(taken):
-        total = w.b[int(w.order[k])]
-        for r in range(k):
-            total -= w.R[r, k] * w.b[int(w.order[r])]
-        w.b[int(w.order[k])] = total / w.R[k, k]
-    # b is now Q^T L^-1 (G^T lambda): what the constraints take from the force
-    for k in range(taken):
-        row = int(w.order[k])
-        for i in range(n):
-            w.f[i] -= w.b[row] * w.Y[row, i]
-    for k in range(taken - 1, -1, -1):
-        total = w.b[int(w.order[k])]
-        for r in range(k + 1, taken):
-            total -= w.R[k, r] * multipliers[int(w.order[r]), lane]
-        multipliers[int(w.order[k]), lane] = total / w.R[k, k]
+        for a in range(count):
+            total = total - Y[a * n + i, lane] * v[a, lane]
+        force[i, lane] = total
+
+
+@kernel
+def back_substitute(n, M, force, udot, lane):
+    """udot = L^-T force."""
     for i in range(n - 1, -1, -1):
-        total = w.f[i]
+        total = force[i, lane]
         for k in range(i + 1, n):
-            total -= w.L[k, i] * udot[k, lane]
-        udot[i, lane] = total / w.L[i, i]
-    return SOLVED
+            total = total - M[k * n + i, lane] * udot[k, lane]
+        udot[i, lane] = total * M[i * n + i, lane]
+
+
+@kernel
+def nonzero_rows(n, m, G, used):
+    """The rows of G (m n, WIDTH) that are not zero in all lanes, into `used`; how many."""
+    count = 0
+    for r in range(m):
+        size = 0.0
+        for i in range(n):
+            for lane in range(WIDTH):
+                size = max(size, abs(G[r * n + i, lane]))
+        if size != 0.0:
+            used[count] = r
+            count += 1
+    return count
+
+
+@kernel
+def solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redundant):
+    """M udot + G^T lambda = force, G udot = right in eight lanes, where equations may repeat each other.
+
+        M = L L^T,   Y = L^-1 G^T,   Y Y^T lambda = Y L^-1 force - right,   udot = L^-T (L^-1 force - Y^T lambda)
+
+    status: (WIDTH,) how each lane came out. redundant: (WIDTH,) equations that repeat others.
+    """
+    force = w.force
+    factor_mass(n, lanes(w.M), lanes(force), tolerances.mass, lanes(w.weak), 0)
+    for lane in range(WIDTH):
+        for i in range(n):
+            w.S[i, lane] = force[i, lane]  # twists have done their work: L^-1 force is kept there
+    count = nonzero_rows(n, m, w.G, w.used)
+    multipliers[:] = 0.0
+    eliminate(
+        n, w.used, count, lanes(w.M), lanes(w.G), lanes(w.right), lanes(force), lanes(w.Y), lanes(w.R),
+        lanes(w.inverse), lanes(w.v), lanes(multipliers), lanes(w.weak), 0,
+    )  # fmt: skip
+    for lane in range(WIDTH):
+        status[lane] = MASSLESS if w.weak[0, lane] != 0.0 else SOLVED
+        redundant[lane] = m - count
+        at, bad = 0, w.weak[1, lane] != 0.0
+        for r in range(m):
+            if at < count and w.used[at] == r:
+                at += 1
+            elif not abs(w.right[r, lane]) <= 1e-12:
+                bad = True
+        if bad and status[lane] == SOLVED:
+            for i in range(n):
+                force[i, lane] = w.S[i, lane]
+            taken = solve_repeated(
+                w.lane, n, m, w.M, w.G, force, w.right, tolerances.rank, tolerances.consistent, multipliers, lane
+            )
+            redundant[lane] = m - taken
+            if taken < 0:
+                status[lane] = CONTRADICTING
+    back_substitute(n, lanes(w.M), lanes(force), lanes(udot), 0)
+
+
+@kernel
+def constrained_lanes(
+    tree, table, equations, w, Q, U, T, E, loaded, rate, decay, tolerances, udot, multipliers, status, redundant
+):
+    """Accelerations and multipliers of eight states; rows of w.g, w.G and w.bias not between bodies come filled in.
+
+    Args:
+        Q, U, T: (rows, WIDTH) coordinates, speeds, generalised forces. E, loaded: loads as in `rnea`.
+        rate: (m, WIDTH) partial derivatives by time. decay: Baumgarte's rate.
+    """
+    n, m = tree.u_rows.size, w.g.shape[0]
+    rnea(tree, table, lanes(Q), lanes(U), lanes(w.rest), lanes(E), loaded, lanes(w.W), lanes(w.force), 0)
+    w.M[:] = 0.0
+    crba(tree, table, lanes(Q), lanes(w.W), lanes(w.C), lanes(w.M), 0)
+    kinematics(tree, table, lanes(Q), lanes(U), lanes(w.rest), True, lanes(w.W), lanes(w.K), 0)
+    twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
+    body_rows(equations, lanes(w.K), lanes(w.S), True, n, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    for r in range(m):
+        for lane in range(WIDTH):
+            w.drift[r, lane] = rate[r, lane]
+        for i in range(n):
+            for lane in range(WIDTH):
+                w.drift[r, lane] += w.G[r * n + i, lane] * U[i, lane]
+        for lane in range(WIDTH):
+            fall = 2.0 * decay * w.drift[r, lane] + decay * decay * w.g[r, lane]
+            w.right[r, lane] = -w.bias[r, lane] - fall
+    for i in range(n):
+        for lane in range(WIDTH):
+            w.force[i, lane] = T[i, lane] - w.force[i, lane]
+    solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redundant)
 
 
 @driver
 def constrained_frames(
-    tree, table, equations, q, u, tau, external, loaded, rate, decay, singular, rank, residual, jacobian, bias, drift,
-    udot, multipliers, status, start, stop,
+    tree, table, equations, q, u, tau, external, loaded, rate, decay, tolerances, residual, jacobian, bias, drift,
+    udot, multipliers, status, redundant, start, stop,
 ):  # fmt: skip
     """Frames start .. stop - 1. Rows of equations that are not between bodies come filled in residual, jacobian, bias.
 
     Args:
         rate: (frames, m) partial derivatives by time. decay: Baumgarte's rate. drift: (frames, m), takes gdot.
-        singular, rank: parts of a pivot and of a squared column that count as zero.
+        status, redundant: (frames,) how each frame came out, and how many equations repeat others.
     """
     n, m = tree.u_rows.size, residual.shape[1]
-    W = np.zeros((work_rows(tree), WIDTH))
+    w = constrained_space(tree, m)
     Q, U, T = np.empty((q.shape[1], WIDTH)), np.empty((n, WIDTH)), np.empty((n, WIDTH))
-    A, F, E = np.zeros((n, WIDTH)), np.empty((n, WIDTH)), np.empty((external.shape[1], WIDTH))
-    C, M = np.empty((COMPOSITE_ROWS * tree.parent.size, WIDTH)), np.zeros((n * n, WIDTH))
-    K, S = np.empty((MOTION_ROWS * tree.parent.size, WIDTH)), np.zeros((6 * n, WIDTH))
-    g, G, B = np.empty((m, WIDTH)), np.empty((m * n, WIDTH)), np.empty((m, WIDTH))
-    V, P, right = np.empty((m, WIDTH)), np.empty((m, WIDTH)), np.empty((m, WIDTH))
+    E, V = np.empty((external.shape[1], WIDTH)), np.zeros((m, WIDTH))
     D, X = np.zeros((n, WIDTH)), np.zeros((m, WIDTH))
-    w = _Lane(np.zeros((n, n)), np.zeros((m, n)), np.zeros(n), np.zeros(m), np.zeros((m, m)), np.zeros(m), np.zeros(m))
+    how, many = np.zeros(WIDTH, dtype=np.int64), np.zeros(WIDTH, dtype=np.int64)
     for block in range(start, stop, WIDTH):
         take(q, block, stop, Q)
         take(u, block, stop, U)
         take(tau, block, stop, T)
         if loaded:
             take(external, block, stop, E)
-        rnea(tree, table, lanes(Q), lanes(U), lanes(A), lanes(E), loaded, lanes(W), lanes(F), 0)
-        crba(tree, table, lanes(Q), lanes(W), lanes(C), lanes(M), 0)
-        kinematics(tree, table, lanes(Q), lanes(U), lanes(A), True, lanes(W), lanes(K), 0)
-        twists(tree, lanes(W), lanes(K), lanes(S), 0)
-        take(residual, block, stop, g)
-        take(jacobian, block, stop, G)
-        take(bias, block, stop, B)
+        take(residual, block, stop, w.g)
+        take(jacobian, block, stop, w.G)
+        take(bias, block, stop, w.bias)
         take(rate, block, stop, V)
-        for lane in range(min(WIDTH, stop - block)):
-            body_rows(equations, K, S, True, n, g, G, B, lane)
-            for r in range(m):
-                P[r, lane] = V[r, lane]
-                for i in range(n):
-                    P[r, lane] += G[r * n + i, lane] * U[i, lane]
-                right[r, lane] = -B[r, lane] - 2.0 * decay * P[r, lane] - decay * decay * g[r, lane]
-            for i in range(n):
-                T[i, lane] -= F[i, lane]
-            status[block + lane] = _solve(w, n, m, M, G, T, right, singular, rank, D, X, lane)
+        constrained_lanes(tree, table, equations, w, Q, U, T, E, loaded, V, decay, tolerances, D, X, how, many)
         give(D, 0, n, udot, block, stop)
         give(X, 0, m, multipliers, block, stop)
-        give(g, 0, m, residual, block, stop)
-        give(G, 0, m * n, jacobian, block, stop)
-        give(B, 0, m, bias, block, stop)
-        give(P, 0, m, drift, block, stop)
+        give(w.g, 0, m, residual, block, stop)
+        give(w.G, 0, m * n, jacobian, block, stop)
+        give(w.bias, 0, m, bias, block, stop)
+        give(w.drift, 0, m, drift, block, stop)
+        for lane in range(min(WIDTH, stop - block)):
+            status[block + lane], redundant[block + lane] = how[lane], many[lane]

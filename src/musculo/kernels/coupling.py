@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.function_table import evaluate_many
+from musculo.kernels.function_lanes import evaluate_function
+from musculo.kernels.function_table import evaluate_multivariate
 from musculo.kernels.jit import kernel
 
 FloatArray = NDArray[np.float64]
@@ -34,8 +35,16 @@ class Couplings(NamedTuple):
 def follow(couplings, table, q, slopes, lane):
     """Fill the dependent rows of q; keeps value, gradient and Hessian of every rule in `slopes`."""
     for r in range(couplings.dependent.size):
-        row = couplings.first_slope[r]
-        evaluate_many(table, couplings.function[r], q, couplings.inputs, couplings.first_input[r], lane, slopes, row)
+        row, function, first = couplings.first_slope[r], couplings.function[r], couplings.first_input[r]
+        m = table.n_arguments[function]
+        if m <= 1:
+            f, f1, f2 = evaluate_function(table, function, q[couplings.inputs[first] if m == 1 else 0, lane])
+            slopes[row, lane] = f
+            if m == 1:
+                slopes[row + 1, lane] = f1
+                slopes[row + 2, lane] = f2
+        else:
+            evaluate_multivariate(table, function, m, q, couplings.inputs, first, lane, slopes, row)
         q[couplings.dependent[r], lane] = couplings.scale[r] * slopes[row, lane]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel, spliced
+from musculo.kernels.jit import apart, inline, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.traced import traced
 from musculo.kernels.tree import PRISMATIC, REVOLUTE, hinge_row, pose
@@ -87,6 +87,7 @@ def crba(tree, table, q, W, C, M, lane):
     Args:
         tree, table: the model. q: (rows, lanes). W: workspace. C: composites (COMPOSITE_ROWS n, lanes).
     """
+    apart()
     n = tree.parent.size
     moving = n < 0  # no literal, as in `rnea`
     for i in range(1, n):

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import intrinsic
 
 # Products may fuse with sums, as on the GPU; no other liberty is taken with the order of operations.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -134,6 +136,27 @@ def _cached(function: Callable[..., Any], cache: type[_KernelCache], **options: 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel for the CPU on first use; the result is kept for the next process. It may not allocate."""
     return _cached(function, _KernelCache, **_NO_COUNTS)
+
+
+@intrinsic
+def apart(typingctx):
+    """Called inside a kernel: its code is never copied into those that call it.
+
+    For what is long and called from many places: LLVM would optimise every copy of it again.
+    """
+
+    def codegen(context, builder, signature, args):
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.none(), codegen
+
+
+def _anywhere() -> None:
+    """What `apart` means on the GPU and in plain Python: nothing."""
+
+
+apart.py_func = _anywhere  # type: ignore[attr-defined]
 
 
 def driver(function: Callable[..., Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import kernel, spliced
+from musculo.kernels.jit import apart, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import joint_motion
 from musculo.kernels.scalar import like
@@ -55,6 +55,7 @@ def kinematics(tree, table, q, u, udot, moving, W, out, lane):
     Args:
         tree, table: the model. q, u, udot: (rows, lanes). W: workspace. out: (MOTION_ROWS n, lanes), written.
     """
+    apart()
     zero = like(q[0, lane], 0.0)
     one = like(zero, 1.0)
     for k in range(MOTION_ROWS):

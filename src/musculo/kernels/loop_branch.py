@@ -1,182 +1,77 @@
-"""Closed loops: their solution along a branch, and derivatives of the dependents.
+"""Closed loops: their solution along a branch, for eight frames at once or one that strays.
 
 `musculo.embedding.loop` says what a loop is, and does the same in NumPy for equations that users write in Python.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from musculo.kernels.coupling import Couplings, follow
-from musculo.kernels.frames import work_rows
+from musculo.kernels.frames import _give as give
+from musculo.kernels.frames import _take as take
 from musculo.kernels.jit import driver, kernel
-from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.loop_equations import BodyEquations, body_rows
+from musculo.kernels.loop_solve import anchor, copy_lanes, derive, evaluate_loop, factor_loop, solve_against, solve_loop
+from musculo.kernels.loop_space import branch_space, loop_space
+from musculo.kernels.mask import less, where
 from musculo.kernels.pack import WIDTH, lanes
-from musculo.kernels.scalar import sincos
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-
-class LoopTable(NamedTuple):
-    """A loop as arrays: its equations, its coordinates y (inputs, then dependents), and what follows them."""
-
-    equations: BodyEquations
-    couplings: Couplings
-    functions: Any  # the table of functions that couplers use
-    y: IntArray  # (n_y,) columns of q
-    n_x: int
-    speed_of: IntArray  # (n,) column of u of each column of q; -1 for parts of quaternions
-    turn_q: IntArray  # (turning, 3) angles of joints that turn freely
-    turn_u: IntArray  # (turning, 3)
-    scale: FloatArray  # (n_y,)
-    row_scale: FloatArray  # (m,)
-
-
-class Search(NamedTuple):
-    """How branches are followed; the numbers are those of `musculo.embedding.loop`."""
-
-    quadratic: float
-    closed: float
-    shut: float
-    contraction: float
-    stride: float
-    shortest: float
-    rounds: int
-    gentle_rounds: int
-    far_rounds: int
-
-
-class _Space(NamedTuple):
-    """What one frame of a loop needs; of arrays with lanes the first lane is used."""
-
-    W: FloatArray
-    K: FloatArray
-    S: FloatArray
-    Q: FloatArray
-    qdot: FloatArray
-    qddot: FloatArray
-    U: FloatArray
-    udot: FloatArray
-    slopes: FloatArray
-    g: FloatArray
-    G: FloatArray
-    bias: FloatArray
-    row: FloatArray  # (n,) one row by coordinates
-    A: FloatArray  # (m, n_y)
-    basis: FloatArray  # (m, n_d) orthonormal columns
-    factor: FloatArray  # (n_d, n_d) upper triangular
-    x: FloatArray  # (n_d,)
-    left: FloatArray  # (m,)
+from musculo.kernels.scalar import like
 
 
 @kernel
-def _evaluate(tree, table, loop, w):
-    """g and A = dg/dy at w.Q, whose columns y are set."""
-    n_u, n = tree.u_rows.size, w.Q.shape[0]
-    m, n_y = w.g.shape[0], loop.y.size
-    c = loop.couplings
-    follow(c, loop.functions, w.Q, w.slopes, 0)
-    # packs, of which one lane is used: they are compiled already, and cost no more than a single number
-    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), False, lanes(w.W), lanes(w.K), 0)
-    twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-    body_rows(loop.equations, w.K, w.S, False, n_u, w.g, w.G, w.bias, 0)
-    for i in range(m):
-        for k in range(n):
-            w.row[k] = w.G[i * n_u + loop.speed_of[k], 0] if loop.speed_of[k] >= 0 else 0.0
-        for t in range(loop.turn_q.shape[0]):
-            a, b, d = loop.turn_q[t, 0], loop.turn_q[t, 1], loop.turn_q[t, 2]
-            x, y, z = w.row[a], w.row[b], w.row[d]
-            s_0, c_0 = sincos(w.Q[a, 0])
-            s_1, c_1 = sincos(w.Q[b, 0])
-            w.row[b] = y * c_0 + z * s_0
-            w.row[d] = x * s_1 - y * s_0 * c_1 + z * c_0 * c_1
-        for r in range(c.dependent.size - 1, -1, -1):
-            pulled = c.scale[r] * w.row[c.dependent[r]]
-            for j in range(loop.functions.n_arguments[c.function[r]]):
-                w.row[c.inputs[c.first_input[r] + j]] += pulled * w.slopes[c.first_slope[r] + 1 + j, 0]
-        for j in range(n_y):
-            w.A[i, j] = w.row[loop.y[j]]
+def _openness(loop, g, size):
+    """How far each lane's loop is open, in units of the mechanism, into size (WIDTH,)."""
+    size[:] = 0.0
+    for i in range(g.shape[0]):
+        unit = 1.0 / loop.row_scale[i]
+        for lane in range(WIDTH):
+            x = abs(g[i, lane]) * unit
+            # a number that is none stays
+            size[lane] = x if not x <= size[lane] else size[lane]
 
 
 @kernel
-def _factor(loop, w):
-    """Orthogonal factors of A_d in units of `scale`, by projections; returns how far from singular it is.
-
-    Each column loses what lies along those before it, twice, so that it is orthogonal to rounding.
-    """
-    n_x, n_d, m = loop.n_x, w.x.shape[0], w.A.shape[0]
-    margin = 1.0
-    for j in range(n_d):
-        whole = 0.0
-        for i in range(m):
-            w.basis[i, j] = w.A[i, n_x + j] * loop.scale[n_x + j]
-            whole += w.basis[i, j] ** 2
-        for k in range(j):
-            w.factor[k, j] = 0.0
-        for _ in range(2):
-            for k in range(j):
-                along = 0.0
-                for i in range(m):
-                    along += w.basis[i, k] * w.basis[i, j]
-                w.factor[k, j] += along
-                for i in range(m):
-                    w.basis[i, j] -= along * w.basis[i, k]
-        rest = 0.0
-        for i in range(m):
-            rest += w.basis[i, j] ** 2
-        rest, whole = np.sqrt(rest), np.sqrt(whole)
-        share = rest / whole if whole > 0.0 else 0.0
-        if not share > 1e-15:
-            return 0.0
-        margin = min(margin, share)
-        w.factor[j, j] = rest
-        for i in range(m):
-            w.basis[i, j] /= rest
-    return margin
+def _length(loop, x, size):
+    """The largest element of a change of dependents in each lane, in units of `scale`, into size (WIDTH,)."""
+    size[:] = 0.0
+    for j in range(x.shape[0]):
+        unit = 1.0 / loop.scale[loop.n_x + j]
+        for lane in range(WIDTH):
+            a = abs(x[j, lane]) * unit
+            size[lane] = a if not a <= size[lane] else size[lane]
 
 
 @kernel
-def _solve(loop, w, b):
-    """w.x = A_d^+ b; the factors are made."""
-    n_x, n_d, m = loop.n_x, w.x.shape[0], w.A.shape[0]
-    for j in range(n_d):
-        along = 0.0
-        for i in range(m):
-            along += w.basis[i, j] * b[i, 0]
-        w.x[j] = along
-    for j in range(n_d - 1, -1, -1):
-        for k in range(j + 1, n_d):
-            w.x[j] -= w.factor[j, k] * w.x[k]
-        w.x[j] /= w.factor[j, j]
-    for j in range(n_d):
-        w.x[j] *= loop.scale[n_x + j]
+def _left_open(loop, w, lane):
+    """What Newton's correction w.x leaves of the equations, in units of `row_scale`: what no dependent can close."""
+    n_x, n_y = loop.n_x, loop.y.size
+    most = 0.0
+    for i in range(w.g.shape[0]):
+        rest = w.g[i, lane]
+        for j in range(n_y - n_x):
+            rest -= w.A[i * n_y + n_x + j, lane] * w.x[j, lane]
+        most = max(most, abs(rest) / loop.row_scale[i])
+    return most
 
 
 @kernel
 def _correct(tree, table, loop, search, w, gentle):
-    """Newton's corrections of the dependents in w.Q: whether they converged, and the first contraction."""
-    n_x, n_d, m = loop.n_x, w.x.shape[0], w.A.shape[0]
+    """Newton's corrections of the dependents in lane 0 of w.Q: whether they converged, and the first contraction."""
+    n_x, n_d = loop.n_x, w.x.shape[0]
     before, ease = np.inf, 0.0
     for k in range(search.gentle_rounds if gentle else search.far_rounds):
-        _evaluate(tree, table, loop, w)
-        open_ = 0.0
-        for i in range(m):
-            open_ = max(open_, abs(w.g[i, 0]) / loop.row_scale[i])
-        if not np.isfinite(open_):
+        evaluate_loop(tree, table, loop, w)
+        _openness(loop, w.g, w.size[0])
+        if not np.isfinite(w.size[0, 0]):
             return False, ease
-        if open_ <= search.shut:
+        if w.size[0, 0] <= search.shut:
             return True, ease
-        if not _factor(loop, w) > 0.0:
+        factor_loop(loop, w)
+        if not w.margin[0, 0] > 0.0:
             return False, ease
-        _solve(loop, w, w.g)
-        size = 0.0
-        for j in range(n_d):
-            size = max(size, abs(w.x[j]) / loop.scale[n_x + j])
+        copy_lanes(w.g, w.left)
+        solve_loop(loop, w, w.x)
+        _length(loop, w.x, w.size[1])
+        size = w.size[1, 0]
         short = 1.0
         if gentle:
             if (size > search.quadratic and size > search.contraction * before) or size > search.stride:
@@ -186,57 +81,77 @@ def _correct(tree, table, loop, search, w, gentle):
         elif size > search.stride:
             short = search.stride / size
         for j in range(n_d):
-            w.Q[loop.y[n_x + j], 0] -= short * w.x[j]
+            w.Q[loop.y[n_x + j], 0] -= short * w.x[j, 0]
         before = size
         if size <= search.quadratic:
-            for i in range(m):
-                left = w.g[i, 0]
-                for j in range(n_d):
-                    left -= w.A[i, n_x + j] * w.x[j]
-                if not abs(left) <= search.closed * loop.row_scale[i]:
-                    return False, ease
-            return True, ease
+            return _left_open(loop, w, 0) <= search.closed, ease
     return False, ease
 
 
 @kernel
-def _orientation(loop, w, kept, square):
-    """Sign of det(kept_d^T A_d), in `square`, by elimination with the largest pivots."""
-    n_x, n_d, m = loop.n_x, w.x.shape[0], w.A.shape[0]
+def _product(n_x, n_y, used, m, scale, kept, A, square, lane):
+    """kept_d^T A_d (n_d n_d,), both in units of `scale`."""
+    n_d = n_y - n_x
     for i in range(n_d):
         for j in range(n_d):
-            square[i, j] = 0.0
+            total = like(A[0, lane], 0.0)
             for r in range(m):
-                square[i, j] += kept[r, n_x + i] * loop.scale[n_x + i] * w.A[r, n_x + j] * loop.scale[n_x + j]
+                at = used[r] * n_y + n_x
+                total = total + kept[at + i, lane] * A[at + j, lane]
+            square[i * n_d + j, lane] = total * (scale[n_x + i] * scale[n_x + j])
+
+
+@kernel
+def _steady(n_d, square, steady, lane):
+    """steady (1,): 1 where elimination without exchange meets positive pivots alone, and so the determinant is so."""
+    fine = like(square[0, lane], 1.0)
+    for k in range(n_d):
+        pivot = square[k * n_d + k, lane]
+        there = less(0.0, pivot)
+        fine = where(there, fine, 0.0)
+        inverse = 1.0 / where(there, pivot, 1.0)
+        for i in range(k + 1, n_d):
+            share = square[i * n_d + k, lane] * inverse
+            for j in range(k + 1, n_d):
+                square[i * n_d + j, lane] = square[i * n_d + j, lane] - share * square[k * n_d + j, lane]
+    steady[0, lane] = fine
+
+
+@kernel
+def _orientation(loop, w, kept):
+    """Sign of det(kept_d^T A_d) in lane 0, by elimination with the largest pivots."""
+    n_d, square = w.x.shape[0], w.square
+    _product(loop.n_x, loop.y.size, w.used, w.count[0], loop.scale, lanes(kept), lanes(w.A), lanes(square), 0)
     sign = 1.0
     for k in range(n_d):
         best = k
         for i in range(k + 1, n_d):
-            if abs(square[i, k]) > abs(square[best, k]):
+            if abs(square[i * n_d + k, 0]) > abs(square[best * n_d + k, 0]):
                 best = i
-        if square[best, k] == 0.0:
+        if square[best * n_d + k, 0] == 0.0:
             return 0.0
         if best != k:
             sign = -sign
             for j in range(n_d):
-                square[k, j], square[best, j] = square[best, j], square[k, j]
-        if square[k, k] < 0.0:
+                a, b = square[k * n_d + j, 0], square[best * n_d + j, 0]
+                square[k * n_d + j, 0], square[best * n_d + j, 0] = b, a
+        if square[k * n_d + k, 0] < 0.0:
             sign = -sign
         for i in range(k + 1, n_d):
-            share = square[i, k] / square[k, k]
+            share = square[i * n_d + k, 0] / square[k * n_d + k, 0]
             for j in range(k + 1, n_d):
-                square[i, j] -= share * square[k, j]
+                square[i * n_d + j, 0] -= share * square[k * n_d + j, 0]
     return sign
 
 
 @kernel
-def branch(tree, table, loop, search, w, start, target, here, tangent, kept, square):
-    """From the guess in w.Q to the inputs `target`, as `Loop.follow` does; returns the part of the way that was done.
+def branch(tree, table, loop, search, w, start, target, here, tangent, kept):
+    """From the guess in lane 0 of w.Q to the inputs `target` (n_x,), as `Loop.follow` does; the part of the way done.
 
     w.Q holds the last pose that closed; `here` keeps its dependents.
     """
     n_x, n_d = loop.n_x, w.x.shape[0]
-    m = w.A.shape[0]
+    n_y = n_x + n_d
     same = True
     for k in range(n_x):
         start[k] = w.Q[loop.y[k], 0]
@@ -250,24 +165,22 @@ def branch(tree, table, loop, search, w, start, target, here, tangent, kept, squ
     done, stride = 0.0, 1.0
     for j in range(n_d):
         here[j] = w.Q[loop.y[n_x + j], 0]
-    _evaluate(tree, table, loop, w)
+    evaluate_loop(tree, table, loop, w)
     for _ in range(search.rounds):
         # the branch's direction where it stands
         speed = reach
-        if _factor(loop, w) > 0.0:
-            for i in range(m):
-                w.left[i, 0] = 0.0
-                for k in range(n_x):
-                    w.left[i, 0] -= w.A[i, k] * (target[k] - start[k])
-            _solve(loop, w, w.left)
-            for j in range(n_d):
-                tangent[j] = w.x[j]
-                speed = max(speed, abs(tangent[j]) / loop.scale[n_x + j])
-        else:
+        factor_loop(loop, w)
+        if not w.margin[0, 0] > 0.0:
             return done
-        for i in range(m):
-            for j in range(n_x + n_d):
-                kept[i, j] = w.A[i, j]
+        for i in range(w.g.shape[0]):
+            w.left[i] = 0.0
+            for k in range(n_x):
+                w.left[i, 0] -= w.A[i * n_y + k, 0] * (target[k] - start[k])
+        solve_loop(loop, w, w.x)
+        for j in range(n_d):
+            tangent[j] = w.x[j, 0]
+            speed = max(speed, abs(tangent[j]) / loop.scale[n_x + j])
+        copy_lanes(w.A, kept)
         landed = False
         while not landed:
             h = min(min(stride, 1.0 - done), search.stride / max(speed, 1e-300))
@@ -279,8 +192,8 @@ def branch(tree, table, loop, search, w, start, target, here, tangent, kept, squ
                 w.Q[loop.y[n_x + j], 0] = here[j] + h * tangent[j]
             landed, ease = _correct(tree, table, loop, search, w, True)
             if landed:
-                _evaluate(tree, table, loop, w)
-                landed = _orientation(loop, w, kept, square) > 0.0
+                evaluate_loop(tree, table, loop, w)
+                landed = _orientation(loop, w, kept) > 0.0
             if landed:
                 done = 1.0 if last else done + h
                 stride = 2.0 * h if ease < 0.1 else h
@@ -300,100 +213,109 @@ def branch(tree, table, loop, search, w, start, target, here, tangent, kept, squ
 
 
 @kernel
-def _accelerations(tree, loop, w):
-    """w.U and w.udot from w.qdot along y, where y does not accelerate: couplers and turning joints bend."""
-    n = w.Q.shape[0]
-    c = loop.couplings
-    for r in range(c.dependent.size):
-        k, first, row = c.dependent[r], c.first_input[r], c.first_slope[r]
-        m = loop.functions.n_arguments[c.function[r]]
-        rate, bend = 0.0, 0.0
-        for i in range(m):
-            a = c.inputs[first + i]
-            rate += w.slopes[row + 1 + i, 0] * w.qdot[a]
-            bend += w.slopes[row + 1 + i, 0] * w.qddot[a]
-            for j in range(m):
-                bend += w.slopes[row + 1 + m + i * m + j, 0] * w.qdot[a] * w.qdot[c.inputs[first + j]]
-        w.qdot[k], w.qddot[k] = c.scale[r] * rate, c.scale[r] * bend
-    for k in range(n):
-        if loop.speed_of[k] >= 0:
-            w.U[loop.speed_of[k], 0], w.udot[loop.speed_of[k], 0] = w.qdot[k], w.qddot[k]
-    for t in range(loop.turn_q.shape[0]):
-        a, b, d = loop.turn_q[t, 0], loop.turn_q[t, 1], loop.turn_q[t, 2]
-        s_0, c_0 = sincos(w.Q[a, 0])
-        s_1, c_1 = sincos(w.Q[b, 0])
-        x, y, z = w.qdot[a], w.qdot[b], w.qdot[d]
-        u, v = loop.turn_u[t], w.qddot
-        w.U[u[0], 0] = x + s_1 * z
-        w.U[u[1], 0] = c_0 * y - s_0 * c_1 * z
-        w.U[u[2], 0] = s_0 * y + c_0 * c_1 * z
-        w.udot[u[0], 0] = v[a] + s_1 * v[d] + c_1 * y * z
-        w.udot[u[1], 0] = c_0 * v[b] - s_0 * c_1 * v[d] - s_0 * x * y + (s_0 * s_1 * y - c_0 * c_1 * x) * z
-        w.udot[u[2], 0] = s_0 * v[b] + c_0 * c_1 * v[d] + c_0 * x * y - (s_0 * c_1 * x + c_0 * s_1 * y) * z
+def glide(tree, table, loop, search, a, w, fine):
+    """One stride in every lane, from the poses in a.Q to the inputs in w.Q; fine (WIDTH,): 1 where that was all.
+
+    a holds A and its factors at poses that close the loop or nearly so, and w.Q the poses to be, whose dependents are
+    found: first along the tangent, with what is still open closed, then by Newton's corrections as `branch` makes them.
+    w has A at the result. A lane that is not fine means nothing: it needs `branch`.
+    """
+    n_x, n_d = loop.n_x, w.x.shape[0]
+    n_y, m = n_x + n_d, w.g.shape[0]
+    _openness(loop, a.g, w.size[0])
+    for i in range(m):
+        for lane in range(WIDTH):
+            w.left[i, lane] = a.g[i, lane]
+        for k in range(n_x):
+            for lane in range(WIDTH):
+                w.left[i, lane] += a.A[i * n_y + k, lane] * (w.Q[loop.y[k], lane] - a.Q[loop.y[k], lane])
+    solve_against(loop, a, w.left, w.x)
+    _length(loop, w.x, w.size[1])
+    for j in range(n_d):
+        for lane in range(WIDTH):
+            w.Q[loop.y[n_x + j], lane] = a.Q[loop.y[n_x + j], lane] - w.x[j, lane]
+    moving = w.size[2]  # 1 where a lane is not there yet
+    for lane in range(WIDTH):
+        near = w.size[0, lane] <= search.near and w.size[1, lane] <= search.stride and a.margin[0, lane] > 0.0
+        for k in range(n_x):
+            way = abs(w.Q[loop.y[k], lane] - a.Q[loop.y[k], lane]) / loop.scale[k]
+            near = near and way <= search.stride
+        fine[lane] = moving[lane] = 1.0 if near else 0.0
+    before = w.size[3]
+    before[:] = np.inf
+    fresh = False
+    for _ in range(search.gentle_rounds):
+        busy = 0.0
+        for lane in range(WIDTH):
+            busy += moving[lane]
+        if busy == 0.0:
+            break
+        evaluate_loop(tree, table, loop, w)
+        factor_loop(loop, w)
+        copy_lanes(w.g, w.left)
+        solve_loop(loop, w, w.x)
+        _openness(loop, w.g, w.size[0])
+        _length(loop, w.x, w.size[1])
+        fresh = True
+        for lane in range(WIDTH):
+            if moving[lane] == 0.0:
+                continue
+            size = w.size[1, lane]
+            lost = not np.isfinite(w.size[0, lane]) or not w.margin[0, lane] > 0.0 or not size <= search.stride
+            if lost or (size > search.quadratic and size > search.contraction * before[lane]):
+                fine[lane] = moving[lane] = 0.0
+                continue
+            before[lane] = size
+            if w.size[0, lane] > search.shut and size > search.settled:
+                for j in range(n_d):
+                    w.Q[loop.y[n_x + j], lane] -= w.x[j, lane]
+                fresh = False
+            if size <= search.quadratic or w.size[0, lane] <= search.shut:
+                moving[lane] = 0.0
+                if not _left_open(loop, w, lane) <= search.closed:
+                    fine[lane] = 0.0
+    for lane in range(WIDTH):
+        if moving[lane] != 0.0:
+            fine[lane] = 0.0
+    if not fresh:
+        evaluate_loop(tree, table, loop, w)
+        factor_loop(loop, w)
+    _product(n_x, n_y, w.used, w.count[0], loop.scale, lanes(a.A), lanes(w.A), lanes(w.square), 0)
+    _steady(n_d, lanes(w.square), lanes(w.size), 0)
+    for lane in range(WIDTH):
+        if w.size[0, lane] != 1.0:
+            fine[lane] = 0.0
 
 
 @kernel
-def derive(tree, table, loop, w, gradient, xdot, bent, bend):
-    """dd/dx at the pose in w.Q and, if `bent`, the second derivative of d along xdot; returns the margin of A_d."""
-    n_x, n_d, m = loop.n_x, w.x.shape[0], w.A.shape[0]
-    n_u = tree.u_rows.size
-    _evaluate(tree, table, loop, w)
-    margin = _factor(loop, w)
-    if not margin > 0.0:
-        return 0.0
-    for k in range(n_x):
-        for i in range(m):
-            w.left[i, 0] = -w.A[i, k]
-        _solve(loop, w, w.left)
-        for j in range(n_d):
-            gradient[j * n_x + k] = w.x[j]
-    if not bent:
-        return margin
-    w.qdot[:] = 0.0
-    w.qddot[:] = 0.0
-    w.U[:] = 0.0
-    w.udot[:] = 0.0
-    for k in range(n_x):
-        w.qdot[loop.y[k]] = xdot[k]
-    for j in range(n_d):
-        for k in range(n_x):
-            w.qdot[loop.y[n_x + j]] += gradient[j * n_x + k] * xdot[k]
-    _accelerations(tree, loop, w)
-    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), True, lanes(w.W), lanes(w.K), 0)
-    body_rows(loop.equations, w.K, w.S, True, n_u, w.g, w.G, w.bias, 0)
-    for i in range(m):
-        w.left[i, 0] = -w.bias[i, 0]
-    _solve(loop, w, w.left)
-    for j in range(n_d):
-        bend[j] = w.x[j]
-    return margin
+def follow_branches(tree, table, loop, search, b, w, real, done):
+    """Dependents in w.Q, on the branches of the poses b.a.Q, of the inputs that are there; leaves A and factors in w.
 
-
-@driver
-def loop_space(tree, loop, n):
-    """The workspace of one frame."""
-    n_u, n_y = tree.u_rows.size, loop.y.size
-    n_d, m = n_y - loop.n_x, loop.row_scale.size
-    return _Space(
-        np.zeros((work_rows(tree), WIDTH)),
-        np.zeros((MOTION_ROWS * tree.parent.size, WIDTH)),
-        np.zeros((6 * n_u, WIDTH)),
-        np.zeros((n, WIDTH)),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((loop.couplings.first_slope[-1] + 1, 1)),
-        np.zeros((m, 1)),
-        np.zeros((m * n_u, 1)),
-        np.zeros((m, 1)),
-        np.zeros(n),
-        np.zeros((m, n_y)),
-        np.zeros((m, n_d)),
-        np.zeros((n_d, n_d)),
-        np.zeros(n_d),
-        np.zeros((m, 1)),
-    )
+    Args:
+        real: lanes that count; those after it are made like the last one.
+        done: (WIDTH,) the part of the way that was done: 1 where the loop closes, -1 where the guess does not.
+    """
+    n_x, n_y = loop.n_x, loop.y.size
+    glide(tree, table, loop, search, b.a, w, b.fine)
+    strayed = False
+    for lane in range(WIDTH):
+        done[lane] = 1.0
+        if b.fine[lane] == 1.0:
+            continue
+        strayed = True
+        if lane < real:
+            for k in range(w.Q.shape[0]):
+                for other in range(WIDTH):
+                    b.alone.Q[k, other] = b.a.Q[k, lane]
+            for k in range(n_x):
+                b.target[k] = w.Q[loop.y[k], lane]
+            done[lane] = branch(tree, table, loop, search, b.alone, b.start, b.target, b.here, b.tangent, b.kept)
+        else:
+            done[lane] = done[real - 1]
+        for k in range(n_y):
+            w.Q[loop.y[k], lane] = b.alone.Q[loop.y[k], 0] if lane < real else w.Q[loop.y[k], real - 1]
+    if strayed:
+        anchor(tree, table, loop, w)
 
 
 @driver
@@ -408,19 +330,33 @@ def loop_frames(
         was done; where that is less than 1, d belongs to the last inputs that closed; -1 where the guess does not.
         gradient: (frames, n_d n_x), margin: (frames,) if `derived`. bend: (frames, n_d), along xdot, if `bent`.
     """
-    n = q.shape[1]
-    n_d, m = loop.y.size - loop.n_x, loop.row_scale.size
-    w = loop_space(tree, loop, n)
-    begin, here, tangent = np.zeros(loop.n_x), np.zeros(n_d), np.zeros(n_d)
-    kept, square = np.zeros((m, loop.y.size)), np.zeros((n_d, n_d))
-    for f in range(start, stop):
-        w.Q[:, 0] = q[f]
-        w.U[:] = 0.0
-        w.udot[:] = 0.0
+    n, n_x, n_d = q.shape[1], loop.n_x, loop.y.size - loop.n_x
+    w, b = loop_space(tree, loop, n), branch_space(tree, loop, n)
+    X, rate, parts = np.zeros((n_x, WIDTH)), np.zeros((n_x, WIDTH)), np.zeros(WIDTH)
+    slope, curve = np.zeros((n_d * n_x, WIDTH)), np.zeros((n_d, WIDTH))
+    for block in range(start, stop, WIDTH):
+        real = min(WIDTH, stop - block)
+        take(q, block, stop, w.Q)
         if followed:
-            done[f] = branch(tree, table, loop, search, w, begin, x[f], here, tangent, kept, square)
-            for j in range(n_d):
-                d[f, j] = w.Q[loop.y[loop.n_x + j], 0]
+            copy_lanes(w.Q, b.a.Q)
+            take(x, block, stop, X)
+            for k in range(n_x):
+                for lane in range(WIDTH):
+                    w.Q[loop.y[k], lane] = X[k, lane]
+            anchor(tree, table, loop, b.a)
+            follow_branches(tree, table, loop, search, b, w, real, parts)
+            for lane in range(real):
+                done[block + lane] = parts[lane]
+                for j in range(n_d):
+                    d[block + lane, j] = w.Q[loop.y[n_x + j], lane]
         if derived:
-            k = f if bent else 0
-            margin[f] = derive(tree, table, loop, w, gradient[f], xdot[k], bent, bend[f])
+            if not followed:
+                anchor(tree, table, loop, w)
+            if bent:
+                take(xdot, block, stop, rate)
+            derive(tree, table, loop, w, slope, rate, bent, curve)
+            give(slope, 0, n_d * n_x, gradient, block, stop)
+            for lane in range(real):
+                margin[block + lane] = w.margin[0, lane]
+            if bent:
+                give(curve, 0, n_d, bend, block, stop)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import driver, kernel
+from musculo.kernels.jit import apart, driver, kernel
 from musculo.kernels.kinematics import (
     ACCELERATION,
     ANGULAR_ACCELERATION,
@@ -16,6 +16,7 @@ from musculo.kernels.kinematics import (
     POSITION,
     VELOCITY,
 )
+from musculo.kernels.mask import any_of, less, where
 from musculo.kernels.scalar import square_root
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import (
@@ -28,6 +29,7 @@ from musculo.kernels.vector import (
     rotate,
     rotate_back,
     scale,
+    store3,
     subtract,
     transpose,
 )
@@ -63,6 +65,7 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
 
     Args: g, bias: (m, lanes). G: (m n_u, lanes), of which only columns that an equation feels are written.
     """
+    apart()
     for k in range(e.kind.size):
         row, kind = e.first_row[k], e.kind[k]
         n_1, n_2 = e.node[k, 0] * MOTION_ROWS, e.node[k, 1] * MOTION_ROWS
@@ -98,24 +101,31 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
             spun = matmul((zero, zero - w[2], w[1], w[2], zero, zero - w[0], zero - w[1], w[0], zero), R)
             fall = spun[0] + spun[4] + spun[8]
             sine = (0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1]))
-            if trace < 0.0:
+            far = less(trace, 0.0)
+            if any_of(far):
                 # half a turn off has the same sine as none: beyond 120 degrees it counts from the other side
                 size = square_root(dot(sine, sine))
-                sine = scale((2.0 - size) / size, sine) if size > 0.0 else (2.0, 0.0, 0.0)
-            for i in range(3):
-                g[row + i, lane] = sine[i]
+                turned = less(0.0, size)
+                longer = where(turned, (2.0 - size) / where(turned, size, 1.0), 0.0)
+                other = scale(longer, sine)
+                sine = (
+                    where(far, where(turned, other[0], 2.0), sine[0]),
+                    where(far, other[1], sine[1]),
+                    where(far, other[2], sine[2]),
+                )
+            store3(g, row, lane, sine)
             x = subtract(scale(trace, turn), rotate(R, turn))
             y = subtract(scale(fall, w), rotate(spun, w))
-            for i in range(3):
-                bias[row + i, lane] = 0.5 * (x[i] + y[i])
-                g[row + 3 + i, lane] = s[i]
-                bias[row + 3 + i, lane] = sddot[i]
+            store3(bias, row, lane, scale(0.5, add(x, y)))
+            store3(g, row + 3, lane, s)
+            store3(bias, row + 3, lane, sddot)
             for c in range(e.first_column[k], e.first_column[k + 1]):
                 column = e.column[c]
                 spin = rotate_back(R_1, scale(e.sign[c], load3(S, 6 * column, lane)))
-                turned = subtract(scale(trace, spin), rotate(R, spin))
-                for i in range(3):
-                    G[(row + i) * n_u + column, lane] = 0.5 * turned[i]
+                swung = scale(0.5, subtract(scale(trace, spin), rotate(R, spin)))
+                G[row * n_u + column, lane] = swung[0]
+                G[(row + 1) * n_u + column, lane] = swung[1]
+                G[(row + 2) * n_u + column, lane] = swung[2]
             row += 3
         length = s[0] * 0.0 + 1.0
         n = s
@@ -131,9 +141,8 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
                 g[row + i, lane] = dot(d, s)
                 bias[row + i, lane] = dot(d, sddot)
         elif kind == COINCIDENT:
-            for i in range(3):
-                g[row + i, lane] = s[i]
-                bias[row + i, lane] = sddot[i]
+            store3(g, row, lane, s)
+            store3(bias, row, lane, sddot)
         for c in range(e.first_column[k], e.first_column[k + 1]):
             column = e.column[c]
             spin, drift = load3(S, 6 * column, lane), load3(S, 6 * column + 3, lane)
@@ -145,8 +154,9 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
                     d = (e.across[k, 3 * i], e.across[k, 3 * i + 1], e.across[k, 3 * i + 2])
                     G[(row + i) * n_u + column, lane] = dot(d, moved)
             else:
-                for i in range(3):
-                    G[(row + i) * n_u + column, lane] = moved[i]
+                G[row * n_u + column, lane] = moved[0]
+                G[(row + 1) * n_u + column, lane] = moved[1]
+                G[(row + 2) * n_u + column, lane] = moved[2]
 
 
 @driver

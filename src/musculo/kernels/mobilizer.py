@@ -28,6 +28,7 @@ from musculo.kernels.tree import (
     hinge_row,
     scratch_row,
     store_rotation,
+    turned_about_z,
 )
 from musculo.kernels.vector import (
     add,
@@ -178,6 +179,42 @@ def place_ball(tree, i, q, W, lane):
     return R
 
 
+@spliced
+def place_guided(tree, table, i, q, u, moving, W, lane):
+    """A function node that turns about z of F by its coordinate and slides by functions of it, as a knee does.
+
+        H_M = (z, R^T p'),   a_bias = R^T p'' u^2
+
+    The same as `place_general` makes of it, with nothing computed that is known beforehand: it costs little more than
+    a pin.
+    """
+    b, slot = i * NODE_ROWS, tree.u_first[i]
+    x = q[tree.q_rows[tree.q_first[i]], lane]
+    s, c = sincos(x)
+    zero = like(x, 0.0)
+    p, slope, bend = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
+    for j in range(3, 6):
+        if tree.function[i, j] >= 0:
+            axis = (tree.axes[i, j, 0], tree.axes[i, j, 1], tree.axes[i, j, 2])
+            f, f1, f2 = evaluate_function(table, tree.function[i, j], x)
+            p, slope, bend = add_scaled(p, f, axis), add_scaled(slope, f1, axis), add_scaled(bend, f2, axis)
+    slide = (c * slope[0] + s * slope[1], c * slope[1] - s * slope[0], slope[2])
+    row = hinge_row(tree, slot)
+    store3(W, row, lane, (zero, zero, like(x, 1.0)))
+    store3(W, row + 3, lane, slide)
+    if moving:
+        rate = u[tree.u_rows[slot], lane]
+        square = rate * rate
+        store3(W, b + JOINT_OMEGA, lane, (zero, zero, rate))
+        store3(W, b + JOINT_VELOCITY, lane, scale(rate, slide))
+        store3(W, b + JOINT_ALPHA, lane, (zero, zero, zero))
+        turned = (c * bend[0] + s * bend[1], c * bend[1] - s * bend[0], bend[2])
+        store3(W, b + JOINT_ACCEL, lane, scale(square, turned))
+    F = fixed_rotation(tree, i)
+    store_rotation(W, b + POSE, lane, turned_about_z(F, c, s))
+    store3(W, b + POSE + 9, lane, add(fixed_position(tree, i), rotate(F, p)))
+
+
 @kernel
 def place_general(tree, table, i, q, u, moving, W, lane):
     """Pose, H, joint velocity and bias of a general node, in the outboard frame.
@@ -271,5 +308,7 @@ def place(tree, table, i, q, u, moving, W, lane):
         W[b + 1, lane] = s
     elif kind == PRISMATIC:
         W[b, lane] = q[tree.q_rows[tree.q_first[i]], lane]
+    elif tree.guided[i]:
+        place_guided(tree, table, i, q, u, moving, W, lane)
     else:
         place_general(tree, table, i, q, u, moving, W, lane)

@@ -5,7 +5,7 @@ Barman2020 chapters II-III give the recursion for revolute and prismatic links; 
 
 from __future__ import annotations
 
-from musculo.kernels.jit import kernel, spliced
+from musculo.kernels.jit import apart, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.scalar import like
 from musculo.kernels.tree import (
@@ -117,6 +117,7 @@ def rnea(tree, table, q, u, udot, external, loaded, W, tau, lane):
         external: (6 n, lanes) where `loaded`: force, then moment about ground's origin, on each node, in ground.
         W: workspace (rows, lanes). tau: (speeds, lanes), written.
     """
+    apart()
     n = tree.parent.size
     rest_at_ground(tree, loaded, W, lane)
     moving = n > 0  # no literal: `place_general` is compiled once for still and moving alike

@@ -54,6 +54,7 @@ class Tree(NamedTuple):
     inertia: FloatArray  # (n, 10) mass, first moment (3), tensor about the origin xx yy zz xy xz yz
     massless: IntArray  # (n,) 1 where all of inertia is zero
     reversed: IntArray  # (n,) 1 where F is the outboard frame (general nodes only)
+    guided: IntArray  # (n,) 1 where a function node only turns about z of F by its coordinate, and slides
     quaternion: IntArray  # (n,) 1 where a ball or free node takes w, x, y, z
     radii: FloatArray  # (n, 3) of an ellipsoid
     axes: FloatArray  # (n, 6, 3) unit axes of a function node: three rotations, three translations

@@ -11,8 +11,7 @@ import numpy as np
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import (
-    RANK,
-    SINGULAR_MASS,
+    TOLERANCES,
     constrained_acceleration,
     constraint_equations,
 )
@@ -53,12 +52,12 @@ class ConstrainedRates:
         self._udot, self._status = np.zeros((1, n_u)), np.zeros(1, dtype=np.int64)
         self.multipliers = np.zeros((1, m))  # of the last state
         rows = [np.zeros((1, m)) for _ in range(4)]
-        settings = (np.zeros((1, m)), float(stabilisation), SINGULAR_MASS, RANK**2)
+        settings = (np.zeros((1, m)), float(stabilisation), TOLERANCES)
         inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
-        jacobian = np.zeros((1, m * n_u))
+        jacobian, repeated = np.zeros((1, m * n_u)), np.zeros(1, dtype=np.int64)
         # (m, n_u) G of the last state; None where the kernel does not serve
         self.jacobian = jacobian.reshape(m, n_u) if self._plain else None
-        results = (rows[0], jacobian, rows[1], rows[2], self._udot, self.multipliers, self._status)
+        results = (rows[0], jacobian, rows[1], rows[2], self._udot, self.multipliers, self._status, repeated)
         self._arguments = (*inputs, *results)
 
     def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:

@@ -19,9 +19,9 @@ from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
 
 Rates = Callable[[float, FloatArray], FloatArray]
 
-_SAFETY, _LEAST, _MOST = 0.9, 0.2, 5.0
+SAFETY, LEAST, MOST = 0.9, 0.2, 5.0
 # A step below this part of the time at hand leads nowhere.
-_SMALLEST = 1e-12
+SMALLEST = 1e-12
 
 
 class StepFailed(Exception):
@@ -108,7 +108,7 @@ class OneStep(Stepper):
             left = end - self.t
             # two halves rather than a step and a splinter
             step = left if h >= left else (0.5 * left if 2.0 * h > left else h)
-            if step <= _SMALLEST * max(abs(self.t), abs(end)) and step < left:
+            if step <= SMALLEST * max(abs(self.t), abs(end)) and step < left:
                 raise StepFailed(reason)
             try:
                 tried = self.trial(self.t, self.y, self.f, step)
@@ -126,10 +126,10 @@ class OneStep(Stepper):
             except MusculoError as error:
                 # beyond reach, or singular: perhaps only this trial was
                 reason, size = str(error), np.inf
-            h = step * (self._factor(size) if np.isfinite(size) else _LEAST)
+            h = step * (self._factor(size) if np.isfinite(size) else LEAST)
 
     def _factor(self, size: float) -> float:
-        return float(np.clip(_SAFETY * max(size, 1e-10) ** (-1.0 / (self.order + 1)), _LEAST, _MOST))
+        return float(np.clip(SAFETY * max(size, 1e-10) ** (-1.0 / (self.order + 1)), LEAST, MOST))
 
     def inside(self, t: float) -> FloatArray:
         if t <= self.t0:

@@ -11,24 +11,24 @@ from musculo.compile.frames import FloatArray
 
 Rates = Callable[[float, FloatArray], FloatArray]
 
-_NODES = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
-_STAGES = (
+NODES = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
+STAGES = (
     np.array([1 / 4]),
     np.array([3 / 32, 9 / 32]),
     np.array([1932 / 2197, -7200 / 2197, 7296 / 2197]),
     np.array([439 / 216, -8.0, 3680 / 513, -845 / 4104]),
     np.array([-8 / 27, 2.0, -3544 / 2565, 1859 / 4104, -11 / 40]),
 )
-_FOURTH = np.array([25 / 216, 0.0, 1408 / 2565, 2197 / 4104, -1 / 5, 0.0])
-_FIFTH = np.array([16 / 135, 0.0, 6656 / 12825, 28561 / 56430, -9 / 50, 2 / 55])
+FOURTH = np.array([25 / 216, 0.0, 1408 / 2565, 2197 / 4104, -1 / 5, 0.0])
+FIFTH = np.array([16 / 135, 0.0, 6656 / 12825, 28561 / 56430, -9 / 50, 2 / 55])
 
 # TR-BDF2: the part of the step that the trapezoidal rule takes; with it both stages have one matrix.
-_GAMMA = 2.0 - np.sqrt(2.0)
-DIAGONAL = 0.5 * _GAMMA
+GAMMA = 2.0 - np.sqrt(2.0)
+DIAGONAL = 0.5 * GAMMA
 _W = np.sqrt(2.0) / 4.0
-_SECOND = np.array([_W, _W, DIAGONAL])
-_THIRD = np.array([(1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, DIAGONAL / 3.0])
-_ROUNDS = 12
+SECOND = np.array([_W, _W, DIAGONAL])
+THIRD = np.array([(1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, DIAGONAL / 3.0])
+ROUNDS = 12
 
 
 def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
@@ -43,9 +43,9 @@ def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -
     """
     k = np.empty((6, y.size))
     k[0] = f
-    for i, row in enumerate(_STAGES, start=1):
-        k[i] = rates(t + _NODES[i] * h, y + h * (row @ k[:i]))
-    return y + h * (_FIFTH @ k), h * ((_FIFTH - _FOURTH) @ k)
+    for i, row in enumerate(STAGES, start=1):
+        k[i] = rates(t + NODES[i] * h, y + h * (row @ k[:i]))
+    return y + h * (FIFTH @ k), h * ((FIFTH - FOURTH) @ k)
 
 
 def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
@@ -86,16 +86,16 @@ def tr_bdf2_step(
         small: whether a change of y is small enough to end Newton's iteration.
     """
     d = DIAGONAL * h
-    middle = _solved(rates, t + _GAMMA * h, y + d * f, d, y + _GAMMA * h * f, matrix, small)
+    middle = _solved(rates, t + GAMMA * h, y + d * f, d, y + GAMMA * h * f, matrix, small)
     if middle is None:
         return None
     y_g, f_g = middle
-    known = (y_g - (1.0 - _GAMMA) ** 2 * y) / (_GAMMA * (2.0 - _GAMMA))
-    last = _solved(rates, t + h, known, d, y_g + (1.0 - _GAMMA) * h * f_g, matrix, small)
+    known = (y_g - (1.0 - GAMMA) ** 2 * y) / (GAMMA * (2.0 - GAMMA))
+    last = _solved(rates, t + h, known, d, y_g + (1.0 - GAMMA) * h * f_g, matrix, small)
     if last is None:
         return None
     y_1, f_1 = last
-    error = h * ((_SECOND - _THIRD) @ np.stack([f, f_g, f_1]))
+    error = h * ((SECOND - THIRD) @ np.stack([f, f_g, f_1]))
     return y_1, dgetrs(*matrix, error)[0]
 
 
@@ -110,7 +110,7 @@ def _solved(
 ) -> tuple[FloatArray, FloatArray] | None:
     """x = known + d f(t, x) and its f."""
     x = guess
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         change = dgetrs(*matrix, known + d * rates(t, x) - x)[0]
         x = x + change
         if small(change):
