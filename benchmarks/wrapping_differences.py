@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo import Model, embedding_of, path_geometry, read_osim
 from musculo.muscle.geometry import WRAPPINGS
+from support.short_steps import random_poses
 from support.who_is_right import KINDS, REASONS, SAME, Court, Verdict
 from trees import data_folder
 
@@ -37,20 +38,8 @@ MODELS = (
 DIFFERENT = 1e-4
 # A step of random direction [rad, m], cut by ten so often where the length changes most, and what is then a jump [m].
 STEP, CUTS, JUMP = 5e-3, 9, 1e-7
-# A model with an open loop is moved by this part of its coordinates' ranges, so that its bodies stay about in place.
-OPEN_LOOP = 0.3
 SEED = 7
 RIGHT = ("ours", "opensim", "both", "neither")
-
-
-def random_poses(model: Model, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Poses (n, coordinates) within the ranges; couplings hold, loops stay open."""
-    e = embedding_of(model)
-    low, high = np.array([c.range for c in model.coordinates], dtype=float).T
-    q = rng.uniform(low, high, (n, len(low)))
-    if e.unsolved:
-        return e.default_pose() + OPEN_LOOP * (q - e.default_pose())
-    return e.coordinates(e.independent(q))
 
 
 def recorded_poses(folder: Path, name: str, model: Model) -> np.ndarray:
@@ -156,7 +145,7 @@ def jumps(model: Model, n: int, seed: int) -> dict[str, list[Jump]]:
     start = random_poses(model, n, rng)
     d = rng.normal(size=start.shape)
     stop = start + STEP * d / np.linalg.norm(d, axis=1)[:, None]
-    stop = stop if e.unsolved else e.coordinates(e.independent(stop))
+    stop = stop if e.loops else e.coordinates(e.independent(stop))
     found: dict[str, list[Jump]] = {}
     for wrapping in WRAPPINGS:
         names, length = _lengths(model, start, stop, wrapping)

@@ -10,24 +10,8 @@ import pytest
 from musculo import muscle_geometry, path_geometry, read_osim
 from musculo.model.path import ConditionalPathPoint
 from musculo.muscle.geometry import STATUSES
-from support.short_steps import jumps, moment_arm_errors, random_poses
+from support.short_steps import MODELS, OVERLAP, RANGE_EDGE, jumps, moment_arm_errors, random_poses
 
-MODELS = {
-    "arm26": "arm26/arm26.osim",
-    "gait10dof18musc": "gait10dof18musc/subject01.osim",
-    "gait2392": "gait2392/subject01_simbody.osim",
-    "leg6dof9musc": "leg6dof9musc/leg6dof9musc.osim",
-    "mobl_arms": "mobl_arms/MoBL_ARMS.osim",
-    "moco_walk_armless": "moco_walk_armless/subject_walk_armless_18musc.osim",
-    "rajagopal_walk": "rajagopal_walk/subject_walk_scaled.osim",
-    "moving_points": "small_models/MovingPathPointMomentArmTest.osim",
-    "ball_joint": "small_models/P2PBallJointMomentArmTest.osim",
-    "constrained_body": "small_models/PathOnConstrainedBodyMomentArmTest.osim",
-    "custom_joint_wrap": "small_models/WrapPathCustomJointMomentArmTest.osim",
-    "constraint_b": "small_models/testMomentArmsConstraintB.osim",
-    "thoracoscapular_shoulder": "thoracoscapular_shoulder/ThoracoscapularShoulderModel.osim",
-    "tug_of_war": "tug_of_war/Tug_of_War.osim",
-}
 WRAPPED = (
     "arm26",
     "mobl_arms",
@@ -41,12 +25,14 @@ EXACT = 1e-9
 # Steps a model; MUSCULO_STEPS=100000 makes the whole measurement.
 N_STEPS = int(os.environ.get("MUSCULO_STEPS", "1500"))
 STEP = 5e-3
-# Paths with several surfaces that overlap where the path runs, and by how much they may still jump [m]: where a taut
-# path over them slides off or comes about while it is the longest. `docs/wrapping.md` says more.
+# The paths whose surfaces overlap where they run, and the largest jump that was ever seen [m]: there the longest
+# of several paths counts, and one of them may cease to be. `docs/wrapping.md` says how and why.
 OVERLAPPING = {
-    "mobl_arms": {"TMAJ": 0.02, "CORB": 0.01, "LAT1": 5e-4, "LAT2": 5e-4, "TRIlong": 5e-4, "DELT3": 1e-4, "TMIN": 1e-4},
-    "thoracoscapular_shoulder": {"TeresMajor": 3e-3, "Supraspinatus_A": 3e-3, "Infraspinatus_I": 1e-3},
+    "mobl_arms": {"TMAJ": 0.0163, "CORB": 8.2e-3, "TRIlong": 8.5e-4, "LAT1": 3e-4, "LAT2": 3e-4, "PECM2": 2e-4},
+    "thoracoscapular_shoulder": {"TeresMajor": 2.2e-3, "Supraspinatus_A": 2.2e-3},
 }
+# Paths with several local shortest paths, of which the shortest is not always found, and the largest jump seen [m].
+SEVERAL = {"mobl_arms": {"TMIN": 1.3e-3}}
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +69,8 @@ def test_lengthening_speed_is_minus_moment_arm_times_speed(model_of, name):
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_lengths_do_not_jump(model_of, name):
+    """None by more than 1e-7 m, but where a conditional point comes or goes and on the listed paths, for the reason
+    that they are listed for."""
     model = model_of(name)
     conditional = {
         f.name for f in model.forces if f.path and any(isinstance(p, ConditionalPathPoint) for p in f.path.points)
@@ -92,9 +80,12 @@ def test_lengths_do_not_jump(model_of, name):
     for _ in range(0, N_STEPS, 5000):
         found += jumps(model, min(N_STEPS, 5000), STEP, rng)[0]
     for jump in found:
-        print(f"{name}: {jump.name} jumps by {1e3 * jump.size:.2f} mm")
-    allowed = OVERLAPPING.get(name, {})
-    assert not [j for j in found if j.name not in conditional and j.size > allowed.get(j.name, 0.0)]
+        print(f"{name}: {jump.name} jumps by {1e3 * jump.size:.2f} mm ({jump.reason})")
+        if jump.reason == RANGE_EDGE:
+            assert jump.name in conditional
+        else:
+            allowed = (OVERLAPPING if jump.reason == OVERLAP else SEVERAL).get(name, {})
+            assert jump.size < allowed.get(jump.name, 0.0), jump.name
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)

@@ -27,6 +27,7 @@ from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
 from musculo.muscle.paths import compiled_paths
 from support.complex_kernels import ComplexKernels, slope, step
 from support.path_models import with_muscles
+from support.short_steps import random_poses
 
 # Both sides are exact; only rounding along at most 18 joints remains.
 ROUNDING = 1e-12
@@ -390,6 +391,30 @@ def test_real_models(name, data_folder):
         assert found.exact.all()
         if not list(turning_joints(model)):
             assert_symmetric(found)
+
+
+def runs_backwards(geometry, name, frame):
+    """Whether the path changes from one surface to the next in one point: a straight piece between runs backwards."""
+    x, wraps = geometry.path_points.of(name, frame)
+    same = np.flatnonzero((x[1:] == x[:-1]).all(axis=1))
+    return any(wraps[i] and wraps[i + 1] and wraps[i] != wraps[i + 1] for i in same)
+
+
+def test_straight_pieces_that_run_backwards(data_folder):
+    """They count negative; the line is the same, and so are its derivatives."""
+    model = musculo.read_osim(data_folder / "mobl_arms/MoBL_ARMS.osim")
+    q = random_poses(model, 400, np.random.default_rng(6), 0.9)
+    geometry = muscle_geometry(model, q)
+    overlapped = np.argwhere(geometry.status == STATUSES.index("overlapped"))
+    cases = [(f, k) for f, k in overlapped if runs_backwards(geometry, geometry.names[k], int(f))]
+    assert {geometry.names[k] for _, k in cases} >= {"LAT1", "TMAJ"}
+    for k in {k for _, k in cases}:
+        f = next(f for f, other in cases if other == k)
+        found = moment_arm_derivatives(model, q[f])
+        expected, gap = differences(lambda x, k=k: muscle_geometry(model, x).moment_arm[:, k], q[f])
+        assert found.exact[k]
+        assert gap.max() < AGREE
+        assert np.abs(found.derivative[k] - expected).max() < DIFFERENCED
 
 
 # --- independent coordinates ----------------------------------------------------------------------------------------

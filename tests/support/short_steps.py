@@ -7,7 +7,25 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo import Model, coordinate_rates, embedding_of, path_geometry, speeds_from_rates
+from musculo.muscle.geometry import STATUSES, PathGeometry
 
+# Every model with paths, by its file in the data folder.
+MODELS = {
+    "arm26": "arm26/arm26.osim",
+    "gait10dof18musc": "gait10dof18musc/subject01.osim",
+    "gait2392": "gait2392/subject01_simbody.osim",
+    "leg6dof9musc": "leg6dof9musc/leg6dof9musc.osim",
+    "mobl_arms": "mobl_arms/MoBL_ARMS.osim",
+    "moco_walk_armless": "moco_walk_armless/subject_walk_armless_18musc.osim",
+    "rajagopal_walk": "rajagopal_walk/subject_walk_scaled.osim",
+    "moving_points": "small_models/MovingPathPointMomentArmTest.osim",
+    "ball_joint": "small_models/P2PBallJointMomentArmTest.osim",
+    "constrained_body": "small_models/PathOnConstrainedBodyMomentArmTest.osim",
+    "custom_joint_wrap": "small_models/WrapPathCustomJointMomentArmTest.osim",
+    "constraint_b": "small_models/testMomentArmsConstraintB.osim",
+    "thoracoscapular_shoulder": "thoracoscapular_shoulder/ThoracoscapularShoulderModel.osim",
+    "tug_of_war": "tug_of_war/Tug_of_War.osim",
+}
 # Differences of these steps are compared, and the best counts: kinks spoil large steps, rounding small ones.
 STEPS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 # A step is bisected (by ten) so often where its length changes most; what is left of the change then is a jump.
@@ -16,13 +34,19 @@ _CUTS = 9
 JUMP = 1e-7
 
 
+# Why a length may jump: a conditional point comes or goes; surfaces overlap where the path runs; another of several
+# local shortest paths is found.
+RANGE_EDGE, OVERLAP, SEVERAL = "range edge", "overlap", "several"
+
+
 class Jump(NamedTuple):
-    """A place where a length jumps: which path, by how much [m], the poses on both sides."""
+    """A place where a length jumps: which path, by how much [m], the poses on both sides, and why."""
 
     name: str
     size: float
     before: np.ndarray
     after: np.ndarray
+    reason: str
 
 
 def random_poses(model: Model, n: int, rng: np.random.Generator, spread: float = 1.0) -> np.ndarray:
@@ -52,6 +76,15 @@ def moment_arm_errors(model: Model, q: np.ndarray) -> np.ndarray:
     return np.min([np.abs(r + length_slopes(model, q, h)) for h in STEPS], axis=0)
 
 
+def reason_of(geometry: PathGeometry, name: str) -> str:
+    """Why the length of a path jumps between the two poses that the geometry is of."""
+    k = geometry.names.index(name)
+    points = [[wrap or None for wrap in geometry.path_points.of(name, f)[1]].count(None) for f in range(2)]
+    if points[0] != points[1]:
+        return RANGE_EDGE
+    return OVERLAP if (geometry.status[:, k] == STATUSES.index("overlapped")).any() else SEVERAL
+
+
 def jumps(
     model: Model, n: int, step: float, rng: np.random.Generator, wrapping: str = "geodesic"
 ) -> tuple[list[Jump], int]:
@@ -75,5 +108,7 @@ def jumps(
             a, b = cuts[i], cuts[i + 1]
         size = abs(L[i + 1] - L[i])
         if size > JUMP:
-            found.append(Jump(g_0.names[k], size, a, b))
+            name = g_0.names[k]
+            sides = path_geometry(model, np.array([a, b]), wrapping=wrapping)
+            found.append(Jump(name, size, a, b, reason_of(sides, name)))
     return found, change.size

@@ -181,9 +181,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
                     long there; with one, where an end crosses the half-plane behind a cylinder (for a torus, the
                     ring's plane outside it), where the line's point nearest to the centre of a sphere changes side, and
                     where a line whose path goes the long way leaves sphere or ellipsoid. The bound is the difference of
-                    the two ways, below the girth of the surface. Several obstacles with open sides: cylinders go
-                    the way that makes the whole shorter; an ellipsoid's side is that of the line between the
-                    neighbours it first meets, and may switch where the whole paths differ.
+                    the two ways, below the girth of the surface. Several obstacles with open sides: cylinders
+                    and ellipsoids are passed on the side that makes the whole shorter.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.
         Overlap     a straight piece between two obstacles may run backwards (not with SWEEPS): on the line that touches

@@ -48,6 +48,8 @@ _WARM_ITERATIONS = 12
 _JOINING = 8
 # An offset (over the size) at which a geodesic between two points is good enough to start from.
 _JOINED = 1e-3
+# Minima of the length on two sides of the chord are at least so far apart [rad].
+_APART = math.pi / 3.0
 # How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
 AS_QUADRANT, FREE, HELD, ABSENT = range(4)
 # Returned in place of 1 where a path passes on the wrong side, for want of one on the quadrant's.
@@ -121,6 +123,27 @@ def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
 
 
 @kernel
+def _other_plane(W, lengths, frame, shape, x, y, otherwise, lane):
+    """The plane section to start from for a path on another side of the chord than the one that touches at x and y: the
+    shortest of the minima a sixth of a turn or more away from it. Where there is none, `otherwise` [rad] from it."""
+    a = (math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3]))
+    m = ((x[0] + y[0]) * a[0], (x[1] + y[1]) * a[1], (x[2] + y[2]) * a[2])
+    now = math.atan2(dot(m, frame[3]), dot(m, frame[2]))
+    for i in range(PLANES):
+        W[lengths + i, lane] = section_path(shape, frame, 2.0 * math.pi * i / PLANES)[0]
+    found, least = -1, 1e300
+    for i in range(PLANES):
+        left, here = W[lengths + (i + PLANES - 1) % PLANES, lane], W[lengths + i, lane]
+        right = W[lengths + (i + 1) % PLANES, lane]
+        away = math.fabs(principal(2.0 * math.pi * i / PLANES - now))
+        if away > _APART and here < left and here <= right and here < least:
+            found, least = i, here
+    if found < 0:
+        return now + otherwise
+    return refine_section(shape, frame, 2.0 * math.pi * found / PLANES, 1.0)
+
+
+@kernel
 def _pin(W, o, first, last, lane):
     """Set whether the geodesic's ends are held in place."""
     W[o + PINNED, lane], W[o + PINNED + 1, lane] = first, last
@@ -151,9 +174,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     first, second, two = 0.0, 0.0, False
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
-    before = W[o + LENGTH, lane]
+    before, other = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0
     for i in range(-1, _RETRIES + 3):
-        if (i > 1 and done) or (i == 0 and done):
+        if (i > 1 and done) or (i == 0 and done) or (i > 0 and other):
             break
         start = (P_own, P_own, 0.0, P_own)
         if i < 0:
@@ -170,7 +193,12 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             if (out >= 1.0 and not outside) if torus else not frame[6]:
                 W[o + ACTIVE, lane] = 0.0
                 return 1
-            if not torus:
+            if other:
+                y = rotate_back(R, subtract(load3(W, o + ENDS + 12, lane), p))
+                x = load3(W, o + START, lane)
+                otherwise = math.pi if W[o + WAY, lane] < -1.0 else 0.0
+                first = _other_plane(W, lengths, frame, shape, x, y, otherwise, lane)
+            elif not torus:
                 first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
         if torus and i >= 0:
             if i == 1 and (done or outside):
@@ -227,8 +255,10 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
 def alone(W, w, n, k, P, Q, lane):
     """The taut path from P to Q (common frame) over obstacle k alone; sets its geodesic and whether it is in contact.
 
-    The way round that it holds (from a guess or an earlier sweep) is kept. Returns 1 where it converges; OTHER where
-    the quadrant's side has no path that was found, but the other has; else 0, and it is out of contact.
+    The way round that it holds (from a guess or an earlier sweep) is kept; an ellipsoid that holds -1 is passed on
+    another side than its geodesic's, if the length has a minimum there, and one that holds -2 in any case. Returns 1
+    where it converges; OTHER where the quadrant's side has no path that was found, but the other has; else 0, and it is
+    out of contact.
     """
     o = w + OBSTACLE_ROWS * k
     shape = load_shape(W, o, lane)
@@ -253,6 +283,6 @@ def alone(W, w, n, k, P, Q, lane):
             W[o + WAY, lane] = way
             _place(W, w, n, k, x, t, length, COARSE, lane)
         return 1
-    done = _iterate(W, w, n, k, shape, way != 0.0, P_own, Q_own, P, Q, lane)
+    done = _iterate(W, w, n, k, shape, way > 0.0, P_own, Q_own, P, Q, lane)
     W[o + WAY, lane] = W[o + ACTIVE, lane]
     return done

@@ -110,15 +110,32 @@ def _whole(W, w, n, p_start, p_end, lane):
 
 
 @kernel
-def _next_open(W, w, k, n, lane):
-    """The first cylinder from k on that is in contact and whose side is open, or n."""
+def _next_open(W, w, k, n, ellipsoids, lane):
+    """The first cylinder (or ellipsoid, if these are asked for) from k on that is in contact and whose side is open,
+    or n."""
     while k < n:
         o = w + OBSTACLE_ROWS * k
-        open_side = W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0
-        if W[o + SHAPE, lane] == CYLINDER and open_side and W[o + HOLD, lane] != HELD and W[o + ACTIVE, lane] != 0.0:
+        free = W[o + AXIS, lane] < 0.0
+        if W[o + SHAPE, lane] == CYLINDER:
+            free = (free or W[o + AXIS, lane] > 1.0) and W[o + HOLD, lane] != HELD
+        elif W[o + SHAPE, lane] != ELLIPSOID or not ellipsoids:
+            free = False
+        if free and W[o + ACTIVE, lane] != 0.0:
             break
         k += 1
     return k
+
+
+@kernel
+def _turn_ellipsoids(W, w, n, lane):
+    """Ask for another side of every ellipsoid that is in contact and whose side is open; returns how many there are."""
+    asked = 0
+    for k in range(n):
+        o = w + OBSTACLE_ROWS * k
+        if W[o + SHAPE, lane] == ELLIPSOID and W[o + AXIS, lane] < 0.0 and W[o + ACTIVE, lane] != 0.0:
+            W[o + WAY, lane] = -2.0
+            asked += 1
+    return asked
 
 
 @kernel
@@ -152,8 +169,9 @@ def _largest(W, w, n, lane):
 def seek_path(W, w, n, guessed, begin, p_start, p_end, lane):
     """The taut path, with every choice that is not the model's made by the length. Returns a status.
 
-    After a first solution the path is sent the other way round every cylinder whose side is open, and sought once more
-    by sweeps from its end to its start; the shortest is kept: sweeps choose sides one after the other.
+    After a first solution the path is sent the other way round every cylinder whose side is open, with SWEEPS to
+    another side of every ellipsoid and of all ellipsoids at once, and sought once more by sweeps from its end to its
+    start; the shortest is kept: sweeps choose sides one after the other.
 
     Where surfaces overlap, sweeps may miss the path: they solve each surface alone, from contacts that lie inside the
     next. Two other ways to begin: BACK lets straight pieces run backwards, so that sweeps see lines, not contacts.
@@ -161,7 +179,7 @@ def seek_path(W, w, n, guessed, begin, p_start, p_end, lane):
     Newton's method follows the path.
     """
     # one loop with one call of the solver: every call is compiled where it stands
-    status, whole, k, first, reverse = CONVERGED, 0.0, -1, True, False
+    status, whole, k, first, reverse, turned = CONVERGED, 0.0, -1, True, False, False
     step, far, along, ranks = 0, 0.0, p_start, 0
     if begin == APART:
         chord = subtract(p_end, p_start)
@@ -185,11 +203,17 @@ def seek_path(W, w, n, guessed, begin, p_start, p_end, lane):
             copy_rows(W, w, n, KEPT, START, lane)
             lay_all(W, w, n, lane)
         first = False
-        k = n if guessed or reverse or step > 0 else _next_open(W, w, k + 1, n, lane)
+        k = n if guessed or reverse or turned or step > 0 else _next_open(W, w, k + 1, n, begin == SWEEPS, lane)
         if k < n:
             copy_rows(W, w, n, START, KEPT, lane)
             W[w + OBSTACLE_ROWS * k + WAY, lane] = -W[w + OBSTACLE_ROWS * k + WAY, lane]
             continue
+        if begin == SWEEPS and k == n and not (guessed or reverse or turned):
+            turned = True
+            copy_rows(W, w, n, START, KEPT, lane)
+            if _turn_ellipsoids(W, w, n, lane) > 1:
+                continue
+            copy_rows(W, w, n, KEPT, START, lane)
         if begin == SWEEPS and not guessed and not reverse and _has_choice(W, w, n, lane):
             copy_rows(W, w, n, START, KEPT, lane)
             for j in range(n):
