@@ -30,7 +30,18 @@ def file(tmp_path_factory):
     )
     checks = (Check("Marker errors", EVIL, Light.BAD, "look"), Check("Reserves", "fine", Light.GOOD))
     scene = view(demo.arm(), demo.arm_flexion()).html()
-    report = Report("A walk", checks, sections, (EVIL,), (("musculo", EVIL),), 80.0, {"r": [0.0, 1.0, 2.0]}, scene)
+    report = Report(
+        "A walk",
+        checks,
+        sections,
+        (EVIL,),
+        (("musculo", EVIL),),
+        80.0,
+        {"r": [0.0, 1.0, 2.0]},
+        scene,
+        (("model", EVIL),),
+        {"l": "its force has one strike"},
+    )
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(path, report)
     return path
@@ -84,6 +95,12 @@ def test_per_cent_of_the_cycle(report):
     np.testing.assert_allclose(y[:101], np.sin(np.pi * TIME[:101]), atol=1e-6)
     left = report.page.evaluate("() => document.querySelectorAll('.panel .plot')[0].data[1].x.length")
     assert left == 0  # no cycle of the left side is known
+    note = report.page.locator("#section-0 .cycle").inner_text()
+    assert "right: 0 to 1 s, 1 to 2 s; left: not shown, since its force has one strike" in note
+    axis = report.page.evaluate("() => document.querySelectorAll('.panel .plot')[0].layout.xaxis.range")
+    assert axis == [0, 100]
+    report.page.keyboard.press("c")
+    assert not report.page.locator("#section-0 .cycle").is_visible()
 
 
 def test_for_each_kilogram(report):
@@ -122,3 +139,42 @@ def test_keys_go_from_section_to_section(report):
     assert report.page.evaluate("() => document.activeElement.id") == "section-0"
     report.page.keyboard.press("p")
     assert report.page.evaluate("() => document.activeElement.id") == "summary"
+
+
+def test_paper_is_light_and_plots_fit_their_cards(chrome, file):
+    """In a wide dark window, on a sheet 700 px wide."""
+    page = Page(chrome, file, 1280, 900)
+    tab = page.page
+    tab.wait_for_function("document.querySelector('.panel')?.dataset.drawn")
+    tab.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+    tab.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    tab.wait_for_function("[...document.querySelectorAll('.main-svg')].every((svg) => svg.hasAttribute('viewBox'))")
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 700, "height": 900})
+    card = tab.evaluate("() => getComputedStyle(document.querySelector('section')).backgroundColor")
+    assert card == "rgb(255, 255, 255)"
+    over = """() => [...document.querySelectorAll('.panel')].filter((box) => {
+        const card = box.getBoundingClientRect(), plot = box.querySelector('.main-svg').getBoundingClientRect();
+        return plot.right > card.right + 1 || plot.bottom > card.bottom + 1;
+    }).length"""
+    assert tab.evaluate(over) == 0
+    tab.emulate_media(media="screen")
+    tab.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert tab.evaluate("() => document.documentElement.dataset.theme") == "dark"
+    page.close()
+
+
+def test_a_narrow_screen_holds_the_page(chrome, file):
+    page = Page(chrome, file, 375, 700)
+    assert page.page.evaluate("() => document.documentElement.scrollWidth") <= 375
+    page.close()
+
+
+def test_the_scene_takes_the_theme(report):
+    report.page.locator("#scene iframe").scroll_into_view_if_needed()
+    inner = report.page.frame_locator("#scene iframe").locator(".mv")
+    inner.wait_for()
+    for _ in range(2):
+        report.page.locator("#theme").click()
+        theme = report.page.evaluate("() => document.documentElement.dataset.theme")
+        assert inner.get_attribute("data-theme") == theme

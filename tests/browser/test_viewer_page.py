@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import demo, kinematics, muscle_geometry, view
-from support.browser import Page, browser
+from musculo import Markers, Table, demo, kinematics, muscle_geometry, view
+from support.browser import Page, browser, chromium
 
 # Shades differ by lighting; bone, muscle and background differ by far more than this [of 255].
 SAME_COLOUR = 12
@@ -211,4 +211,109 @@ def test_a_scene_inside_another_page(chrome, tmp_path):
     inner.locator("canvas").wait_for()
     assert inner.locator("h1").text_content() == "arm"
     assert page.complaints == []
+    page.close()
+
+
+LOWEST = """let low = Infinity; const at = new v.bones[0].position.constructor();
+    for (const t of v.times) {
+      v.player.seek(t); v.stage.scene.updateMatrixWorld(true);
+      for (const bone of v.bones) {
+        const p = bone.geometry.getAttribute("position");
+        for (let k = 0; k < p.count; k++) {
+          low = Math.min(low, at.fromBufferAttribute(p, k).applyMatrix4(bone.matrixWorld).y);
+        }
+      }
+    }
+    return [v.floor, v.stage.ground.position.y, low];"""
+
+
+def test_the_floor_is_below_every_bone_in_every_frame(flexion):
+    """The arm hangs from the origin: its hand is far below its joints and the points of its muscles."""
+    floor, drawn, low = flexion.viewer(LOWEST)
+    assert floor == drawn
+    assert low - 0.1 < floor < low
+
+
+def test_who_stands_on_the_ground_stands_on_zero(chrome, tmp_path):
+    """Raised so that the lowest bone of all frames is a little below zero, as feet on a soft sole are."""
+    model, motion = demo.arm().replace(forces=()), demo.arm_flexion()  # its muscles hang from a fixed shoulder blade
+    file = tmp_path / "low.html"
+    view(model, motion, path=file)
+    page = Page(chrome, file)
+    _, _, low = page.viewer(LOWEST)
+    page.close()
+    x, y, z = model.joints[0].parent.translation
+    raised = {"ground": (x, y - low - 0.005, z)}
+    joints = tuple(
+        replace(j, parent=replace(j.parent, translation=raised.get(j.parent.body, j.parent.translation)))
+        for j in model.joints
+    )
+    view(model.replace(joints=joints), motion, path=file)
+    page = Page(chrome, file)
+    floor, _, lifted = page.viewer(LOWEST)
+    assert abs(lifted + 0.005) < 1e-4
+    assert floor == 0
+    page.close()
+
+
+def test_without_webgl_the_page_says_so(chrome, flexion_file):
+    started = chrome.browser_type.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-3d-apis"])
+    page = Page(started, flexion_file)
+    assert page.page.locator("[role=alert]").text_content().startswith("WebGL is off in this browser")
+    assert page.complaints == []
+    started.close()
+
+
+def test_opens_where_activations_begin_and_explains_grey(chrome, flexion_file, tmp_path):
+    model, motion = demo.arm(), demo.arm_flexion()
+    begin = 20
+    rows = slice(begin, None)
+    values = np.full((len(motion) - begin, len(model.muscles)), 0.5)
+    file = tmp_path / "late.html"
+    view(model, motion, activation=Table(motion.time[rows], model.muscle_names, values), path=file)
+    page = Page(chrome, file)
+    assert page.viewer("return v.player.place();") == {"i": begin, "share": 0}
+    assert "grey: no data" in page.page.locator(".mv-legend").text_content()
+    page.close()
+    whole = Page(chrome, flexion_file)
+    assert whole.viewer("return v.player.at;") == 0
+    assert "grey" not in whole.page.locator(".mv-legend").text_content()
+    whole.close()
+
+
+def test_the_legend_names_only_what_is_drawn(chrome, tmp_path):
+    model, motion = demo.arm(), demo.arm_flexion()
+    file = tmp_path / "markers.html"
+    position = np.zeros((len(motion), 1, 3))
+    for name, time, expected in (
+        (model.marker_names[0], motion.time, ("measured", "model marker", "distance")),
+        ("C7", motion.time, ("measured", "model marker")),
+        (model.marker_names[0], motion.time + 100.0, ()),
+    ):
+        view(model, motion, markers=Markers(time, (name,), position), path=file)
+        page = Page(chrome, file)
+        words = page.page.locator(".mv-legend").text_content()
+        assert tuple(word for word in ("measured", "model marker", "distance") if word in words) == expected
+        page.close()
+
+
+def test_help_by_key(flexion):
+    help_card = flexion.page.locator(".mv-help")
+    assert help_card.is_hidden()
+    flexion.page.keyboard.press("?")
+    assert help_card.is_visible()
+    flexion.page.keyboard.press("Escape")
+    assert help_card.is_hidden()
+
+
+def test_the_curve_of_one_frame_has_no_time_and_ticks_that_differ(chrome, tmp_path):
+    model = demo.arm()
+    file = tmp_path / "one.html"
+    view(model, Table([3.0], model.coordinate_names, np.full((1, len(model.coordinates)), 0.2283)), path=file)
+    page = Page(chrome, file)
+    page.viewer("v.choose(v.list.find('coordinate', 'elbow_flexion'));")
+    ticks = page.page.locator("[data-plot] .mv-tick").all_text_contents()
+    assert len(ticks) == len(set(ticks)) > 1
+    assert not any("s" in tick for tick in ticks)
+    assert page.page.locator(".mv-value").text_content() == "13.08 °"
     page.close()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import read_osim
-from musculo.muscle.activation import activation_rate
+from musculo.muscle.activation import activation_at_start, activation_rate
 from musculo.muscle.capacity import active_force_capacity
 from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.muscle_rig import MAX_FORCE, file_text
@@ -197,3 +197,10 @@ def test_activation_rate(rig):
         rig.peer.realizeAcceleration(rig.state)
         expected = rig.peer.getStateVariableDerivativeValue(rig.state, "/forceset/m/activation")
         np.testing.assert_allclose(activation_rate(rig.model, excitation, activation)[0], expected, rtol=1e-9)
+
+
+def test_activation_at_start(rig):
+    """What OpenSim gives a muscle of which the file states no activation."""
+    rig.move(0.31, 0.0)
+    rig.peer.realizeDynamics(rig.state)
+    assert activation_at_start(rig.model.muscles[0]) == rig.muscle.getActivation(rig.state)

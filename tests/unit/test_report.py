@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,20 +13,30 @@ import pytest
 from musculo import (
     Body,
     Coordinate,
+    CustomJoint,
+    ExternalForce,
+    ExternalLoads,
     FreeJoint,
     InvalidInput,
+    Marker,
+    Markers,
     Model,
     Muscle,
     Path,
     PathPoint,
     PinJoint,
     Table,
+    kinematics,
     write_osim,
     write_storage,
+    write_trc,
 )
 from musculo.report import Check, Curve, Light, Panel, Report, Section, report_of_folder, write_report
+from musculo.report.actuators import crossed_coordinates
 from musculo.report.contents import panels_by_name, side_of, without_side
+from musculo.report.folder import _cycles
 from musculo.report.page import page, thinned
+from musculo.report.results import Results
 
 TIME = np.linspace(0.0, 1.0, 51)
 
@@ -103,6 +115,24 @@ def test_sections_hold_the_numbers(folder):
     assert "a note <b>" in report.notes
 
 
+def test_a_coordinate_that_turns_through_a_curve_has_a_moment(tmp_path):
+    """As `knee_angle_r_beta` of Rajagopal's model: its file holds radians and names its moment a force."""
+    bend = np.linspace(0.0, 2.0, 9)
+    knee = CustomJoint.from_samples("knee_r", "ground", "leg", {"beta_r": bend, "rz": bend + 0.1 * bend**2})
+    body = Body("leg", 5.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0))
+    write_osim(Model("knee", (body,), (knee,)), tmp_path / "knee.osim")
+    swing = np.sin(2.0 * np.pi * TIME)[:, None]
+    write_storage(Table(TIME, ("beta_r",), swing, degrees=True, name="Coordinates"), tmp_path / "ik.mot")
+    write_storage(Table(TIME, ("beta_r_force",), 7.0 * swing), tmp_path / "id.sto")
+    sections = {section.title: section for section in report_of_folder(tmp_path).sections}
+    (angle,), (moment,) = sections["Joint angles"].panels, sections["Joint moments"].panels
+    assert (angle.unit, moment.unit) == ("rad", "N m")
+    np.testing.assert_allclose(angle.curves[0].values, swing[:, 0], atol=1e-8)  # not converted
+    np.testing.assert_allclose(moment.curves[0].values, 7.0 * swing[:, 0], atol=1e-8)
+    assert "radians" in sections["Joint angles"].text
+    assert "beta_r_force" in sections["Joint moments"].text
+
+
 def test_a_muscle_analysis_is_shown_and_judged(folder):
     """Fibres beyond the ends of the curve of active force; moment arms that are zero stay away."""
     for what, value in (("NormalizedFiberLength", 1.2), ("MomentArm_hip_flexion_r", 0.03), ("MomentArm_tx", 0.0)):
@@ -137,6 +167,117 @@ def test_the_largest_reserve_is_named_without_moments(folder):
     write_storage(Table(TIME, acting, forces), folder / "walk_StaticOptimization_force.sto")
     (found,) = [check.found for check in report_of_folder(folder).checks if check.title == "Reserves"]
     assert found.startswith("reserve2_hip_flexion_r gives 90 N m")
+
+
+def found_of(report):
+    return {check.title: check for check in report.checks}
+
+
+def acting(folder, **forces):
+    """Forces of actuators, constant but for a peak of twice as much at 0.5 s."""
+    values = np.tile(list(forces.values()), (51, 1))
+    values[25] *= 2.0
+    write_storage(Table(TIME, tuple(forces), values), folder / "walk_StaticOptimization_force.sto")
+
+
+def test_residual_actuators_are_judged_by_name(folder):
+    """FX..MZ and actuators of the free joint are residuals; 15 kg weigh 147 N."""
+    acting(folder, m_r=500.0, FX=5.0, MY=0.5)
+    found = found_of(report_of_folder(folder))
+    assert found["Residual actuators: forces"].light is Light.LOOK
+    assert "10 N at most, FX at 0.5 s: 6.8 % of the body's weight" in found["Residual actuators: forces"].found
+    assert found["Residual actuators: moments"].light is Light.GOOD
+    assert "Reserves" not in found
+    acting(folder, m_r=500.0, residual_ty=50.0)
+    assert found_of(report_of_folder(folder))["Residual actuators: forces"].light is Light.BAD
+
+
+def test_where_no_muscle_acts_an_actuator_is_a_fact(folder):
+    acting(folder, m_r=500.0, hip_flexion_r_actuator=50.0)
+    assert found_of(report_of_folder(folder))["Reserves"].light is Light.BAD
+    bare = replace(model(), forces=())
+    write_osim(bare, folder / "walker.osim")
+    found = found_of(report_of_folder(folder))
+    assert "Reserves" not in found
+    assert found["Actuators where no muscle acts"].light is Light.INFO
+    assert "hip_flexion_r_actuator 100 N m" in found["Actuators where no muscle acts"].found
+
+
+def test_a_coordinate_is_crossed_where_a_muscle_has_points_on_both_sides():
+    assert crossed_coordinates(model()) == {"hip_flexion_r"}
+
+
+def test_a_limit_stands_beside_a_share(folder):
+    """Without moments there is no share, and then no limit either."""
+    assert "16.0 % of the largest moment there (limit 5 %)" in _reserve(folder, 8.0)
+    (folder / "id.sto").unlink()
+    assert "%" not in _reserve(folder, 8.0)
+
+
+def _reserve(folder, value):
+    acting(folder, m_r=500.0, reserve_hip_flexion_r=value)
+    return found_of(report_of_folder(folder))["Reserves"].found
+
+
+def test_the_worst_marker_is_named(folder):
+    """Where model, motion and recording are known: the marker whose distance is the largest error."""
+    marked = replace(
+        model(), markers=(Marker("ASIS", "pelvis", (0.1, 0.0, 0.0)), Marker("KNEE", "leg", (0.0, -0.4, 0.0)))
+    )
+    write_osim(marked, folder / "walker.osim")
+    q = np.zeros((51, 7))
+    q[:, 6] = np.radians(30.0) * np.sin(2.0 * np.pi * TIME)
+    at = kinematics(marked, q).markers(("ASIS", "KNEE")).copy()
+    at[:, 0, 1] += 0.01
+    at[13, 1, 2] += 0.03
+    write_trc(Markers(TIME, ("ASIS", "KNEE"), at), folder / "walk.trc")
+    errors = np.full((51, 3), 0.01)
+    errors[13, 2] = 0.03
+    columns = ("total_squared_error", "marker_error_RMS", "marker_error_max")
+    write_storage(Table(TIME, columns, errors), folder / "walk_ik_marker_errors.sto")
+    found = found_of(report_of_folder(folder, scene=False))["Marker errors, largest"].found
+    assert found == "30.0 mm at most, KNEE, at 0.26 s (limit 40 mm)"
+
+
+def test_the_summary_says_what_was_run_on_what(folder):
+    facts = dict(report_of_folder(folder).facts)
+    assert facts == {
+        "model": "walker",
+        "mass": "15 kg",
+        "frames": "51",
+        "time": "0 to 1 s",
+        "steps": "InverseKinematicsTool",
+    }
+
+
+def test_a_folder_of_another_program_is_told_by_its_files(tmp_path):
+    write_osim(model(), tmp_path / "walker.osim")
+    write_storage(Table(TIME, ("hip_flexion_r_moment",), np.full((51, 1), 100.0)), tmp_path / "id.sto")
+    report = report_of_folder(tmp_path)
+    assert dict(report.facts)["steps"] == "not recorded; the files are walker.osim, id.sto"
+    mark = hashlib.sha256((tmp_path / "id.sto").read_bytes()).hexdigest()[:16]
+    assert any("id.sto" in text and mark in text for _, text in report.provenance)
+    html = page(report)
+    assert "Nothing to judge: no marker errors, residuals or reserves found." in html
+    assert '<ul class="checks"></ul>' not in html
+    assert "Nothing to judge" not in page(Report("a", (Check("b", "c", Light.GOOD),)))
+
+
+def test_a_foot_with_one_strike_says_why_it_has_no_cycle(folder):
+    """The right foot strikes twice, the left once; the page gets the reason."""
+    right = np.where((TIME % 0.5 > 0.1) & (TIME % 0.5 < 0.4), 700.0, 0.0)
+    left = np.where((TIME > 0.4) & (TIME < 0.7), 700.0, 0.0)
+    zero = np.zeros(51)
+    names = tuple(f"{side}_{what}{axis}" for side in "rl" for what in "vp" for axis in "xyz")
+    columns = (zero, right, zero, zero, zero, zero, zero, left, zero, zero, zero, zero)
+    forces = tuple(
+        ExternalForce(side, f"foot_{side}", force_identifier=f"{side}_v", point_identifier=f"{side}_p") for side in "rl"
+    )
+    loads = ExternalLoads("loads", forces, Table(TIME, names, np.column_stack(columns)))
+    cycles, missing = _cycles(Results(folder, loads=loads))
+    assert list(cycles) == ["r"]
+    assert len(cycles["r"]) == 2
+    assert missing == {"l": "a cycle needs two strikes of that foot, and its force has 1"}
 
 
 def test_what_cannot_be_read_is_named(folder):

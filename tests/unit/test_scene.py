@@ -276,6 +276,31 @@ def test_markers_measured_and_model(arm, arm_motion):
     assert np.isnan(errors[names[0]][3])
 
 
+def test_markers_that_do_not_belong_to_the_model_are_noted(arm, arm_motion):
+    position = np.zeros((len(arm_motion), 1, 3))
+    strange = view(arm, arm_motion, markers=Markers(arm_motion.time, ("C7",), position))
+    assert any("No measured marker has the name" in note and "C7" in note for note in strange.notes)
+    name = arm.marker_names[0]
+    late = view(arm, arm_motion, markers=Markers(arm_motion.time + 100.0, (name,), position))
+    assert any("markers lie at other times" in note for note in late.notes)
+    assert "measured" not in late.data["markers"]
+    assert view(arm, arm_motion, markers=Markers(arm_motion.time, (name,), position)).notes == view(arm).notes
+
+
+def test_loads_that_do_not_belong_to_the_model_are_noted(arm, arm_motion):
+    names = tuple(f"{what}{axis}" for what in ("f", "p") for axis in "xyz")
+    table = Table([0.0, 2.0], names, np.ones((2, 6)))
+    forces = (ExternalForce("left", "calcn_l", "f", "p"), ExternalForce("hand", "forearm", "f", "p"))
+    scene = view(arm, arm_motion, loads=ExternalLoads("l", forces, table))
+    assert scene.data["loads"]["names"] == ["hand on forearm"]
+    assert any("left" in note and "calcn_l" in note for note in scene.notes)
+    only = view(arm, arm_motion, loads=ExternalLoads("l", forces[:1], table))
+    assert only.data["loads"] == {"names": []}
+    late = view(arm, arm_motion, loads=ExternalLoads("l", forces[1:], Table([50.0, 51.0], names, np.ones((2, 6)))))
+    assert late.data["loads"] == {"names": []}
+    assert any("loads lie at other times" in note for note in late.notes)
+
+
 def test_loads_are_arrows_in_ground(arm, arm_motion):
     """A force of the forearm's frame at a point of it, and one in ground; none outside the data's times."""
     names = tuple(f"{what}{axis}" for what in ("f", "p") for axis in "xyz")
@@ -329,8 +354,8 @@ def test_coordinates_that_the_motion_leaves_out_follow_the_others(leg):
 def test_bad_motions_are_named(arm, arm_motion):
     with pytest.raises(InvalidInput, match="no column for any coordinate"):
         view(arm, Table([0.0, 1.0], ("knee",), [[0.0], [1.0]]))
-    with pytest.raises(InvalidInput, match="gaps"):
-        view(arm, Table([0.0, 1.0], arm.coordinate_names, [[0.0, 0.0], [np.nan, 0.0]]))
+    with pytest.raises(InvalidInput, match="gaps in every frame"):
+        view(arm, Table([0.0, 1.0], arm.coordinate_names, [[0.0, np.nan], [np.nan, 0.0]]))
     with pytest.raises(InvalidInput, match="increasing"):
         view(arm, np.zeros((2, 2)), [1.0, 1.0])
     with pytest.raises(InvalidInput, match="no frames"):
@@ -339,6 +364,22 @@ def test_bad_motions_are_named(arm, arm_motion):
         view("arm.osim")
     with pytest.raises(InvalidInput, match="no folder"):
         view(arm, geometry="nowhere")
+
+
+def test_frames_with_gaps_are_left_out_and_noted(arm, arm_motion):
+    """The other frames stay as they are, with the rows of the activations that belong to them."""
+    values = arm_motion.values.copy()
+    values[[3, 7], 1] = np.nan
+    good = np.isfinite(values).all(axis=1)
+    active = np.linspace(0.0, 1.0, len(good))[:, None] * np.ones(len(arm.muscles))
+    motion = Table(arm_motion.time, arm_motion.names, values, degrees=arm_motion.degrees)
+    scene = view(arm, motion, activation=active)
+    np.testing.assert_allclose(unpacked(scene.data["time"]), arm_motion.time[good], atol=1e-6)
+    np.testing.assert_allclose(unpacked(scene.data["muscles"]["activation"])[:, 0], active[good, 0], atol=1e-4)
+    elbow = next(s for s in scene.data["series"] if s["name"] == "elbow_flexion")
+    np.testing.assert_allclose(unpacked(elbow["values"]), arm_motion.column("elbow_flexion")[good], atol=2e-3)
+    first, last = arm_motion.time[[3, 7]]
+    assert f"2 of {len(good)} frames have gaps and are not drawn, from {first:g} s to {last:g} s" in scene.notes[0]
 
 
 def test_the_default_pose_and_frames_without_times(arm):

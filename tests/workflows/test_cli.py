@@ -9,9 +9,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 import musculo
-from musculo.cli.main import main
+from musculo.cli.main import app, main
 from musculo.demo import MODEL_FILE
 
 
@@ -145,6 +146,18 @@ def test_info_of_a_model_without_an_embedding_names_the_problem(shell, tmp_path)
     assert "cycle" in told.out.split("Problems")[1]
 
 
+@pytest.mark.parametrize("command", sorted(typer.main.get_command(app).commands))
+def test_every_command_can_be_quiet_and_speak_to_programs(command):
+    known = {option for given in typer.main.get_command(app).commands[command].params for option in given.opts}
+    assert {"--quiet", "--json"} <= known
+
+
+def test_quiet_info_prints_nothing_and_still_finds_faults(shell, tmp_path):
+    done = shell("info", MODEL_FILE, "--quiet")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert shell("info", tmp_path / "absent.osim", "--quiet").status == 1
+
+
 # --- failure --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("command", [("info",), ("convert",)])
 def test_missing_file_is_one_sentence(shell, tmp_path, command):
@@ -201,6 +214,14 @@ def test_convert_keeps_the_model(shell, tmp_path, leg):
     copy = musculo.read_osim(file)
     assert copy.coordinate_names == leg.coordinate_names
     assert copy.hash == leg.hash
+
+
+def test_convert_is_quiet_or_speaks_json(shell, tmp_path):
+    done = shell("convert", MODEL_FILE, tmp_path / "quiet.osim", "--quiet")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    told = json.loads(shell("convert", MODEL_FILE, tmp_path / "told.osim", "--json").out)
+    assert told == {"model": str(tmp_path / "told.osim"), "notes": []}
+    assert (tmp_path / "quiet.osim").read_bytes() == (tmp_path / "told.osim").read_bytes()
 
 
 def test_convert_overwrites_only_when_told(shell, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,18 @@ def test_writes_a_summary_a_page_and_results(monkeypatch, capsys, tmp_path, chai
 def test_quiet_prints_nothing(monkeypatch, capfd, tmp_path):
     run(monkeypatch, "--quiet", "--output", tmp_path)
     assert capfd.readouterr() == ("", "")
+
+
+def test_json_tells_the_summary_to_programs(monkeypatch, capfd, tmp_path, chain):
+    run(monkeypatch, "--json", "--output", tmp_path)
+    out, err = capfd.readouterr()
+    told = json.loads(out)
+    assert err == ""
+    assert told["page"] == str(tmp_path / "report.html")
+    assert len(told["files"]) == 30
+    assert all(Path(file).is_file() for file in told["files"])
+    assert told["solved"] is True
+    assert told["largest_moment"]["elbow_flexion"] == np.abs(chain.moments[:, 1]).max()
 
 
 def test_files_hold_every_digit(chain, folder):

@@ -196,6 +196,18 @@ def test_a_driver_is_kept_once_it_ran(tmp_path, monkeypatch):
         assert not kept(earlier)
 
 
+def test_report_speaks_json(tmp_path):
+    musculo.write_storage(arm_flexion(), tmp_path / "arm_ik.mot")
+    told = json.loads(shell("report", tmp_path, "--model", MODEL, "--title", "Flexion", "--json"))
+    report = report_of_folder(tmp_path, arm(), "Flexion")
+    assert (told["page"], told["title"]) == (str(tmp_path / "report.html"), "Flexion")
+    assert told["light"] == report.light.value
+    assert [(c["title"], c["found"], c["light"]) for c in told["checks"]] == [
+        (c.title, c.found, c.light.value) for c in report.checks
+    ]
+    assert shell("report", tmp_path, "--model", MODEL, "--quiet") == ""
+
+
 def test_a_folder_without_known_tables_is_an_error(tmp_path):
     table = musculo.Table(np.arange(3.0), ("humerus_X", "humerus_Y"), np.zeros((3, 2)))
     musculo.write_storage(table, tmp_path / "arm_BodyKinematics_pos_global.sto")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import webbrowser
 from pathlib import Path
@@ -65,3 +66,12 @@ def test_view_says_what_is_wrong(shell, tmp_path):
     status, _, err = shell("view", ARM_FILE, tmp_path / "none.mot", "--no-open")
     assert status == 1
     assert "no file" in err
+
+
+def test_view_is_quiet_or_speaks_json(shell, tmp_path):
+    page = tmp_path / "arm.html"
+    assert shell("view", ARM_FILE, "-o", page, "--no-open", "--quiet") == (0, "", "")
+    assert page.is_file()
+    status, out, err = shell("view", ARM_FILE, "-o", page, "--no-open", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"page": str(page), "model": "arm", "notes": []}

@@ -60,7 +60,8 @@ def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str
     names = tuple(name for name in model.marker_names if name in markers.names)
     found = _weights("marker", names, (*model.marker_names, *markers.names), weights)
     if not names and markers.names:
-        raise InvalidInput(_nothing_in_common("marker", model, model.marker_names, markers.names, "markers.rename"))
+        how = "markers.rename (in Python), or new labels in the file,"
+        raise InvalidInput(_nothing_in_common("marker", model, model.marker_names, markers.names, how))
     _check_units(model, markers, names)
     frames = {marker.name: marker.frame for marker in model.markers}
     return Followed(names, found, tuple(frames[name] for name in names))

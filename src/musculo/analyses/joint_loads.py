@@ -73,8 +73,7 @@ class JointLoads:
 
     def _repr_html_(self) -> str:
         size = np.linalg.norm(self.force if self.force.ndim == 3 else self.force[None], axis=2)
-        frames = np.arange(float(len(size)))
-        return series_html("Forces of joints by frame", frames, self.names, size, ("N",) * len(self.names))
+        return series_html("Forces of joints by frame", None, self.names, size, ("N",) * len(self.names))
 
     def to_table(self, time: ArrayLike) -> Table:
         """The columns of OpenSim's `_ReactionLoads.sto`: nine a load, fx fy fz mx my mz px py pz."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,6 +16,7 @@ from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.results.angles import rotational_coordinates
+from musculo.results.notebook import series_html
 from musculo.results.table import Table
 from musculo.signals.natural import NaturalSpline
 
@@ -24,6 +26,8 @@ LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
 _FEWEST = 6
 # What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
 _HALF_TURN, _MOVES = 3.2, 0.2
+# What rounding of printed numbers moves a locked coordinate by at most [rad, m].
+_AT_LOCK = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,12 @@ class Motion:
     u: FloatArray = field(repr=False)  # (frames, n_u) [rad/s, m/s]
     udot: FloatArray = field(repr=False)  # (frames, n_u) [rad/s^2, m/s^2]
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the columns of `q`, where they are known
+
+    def _repr_html_(self) -> str:
+        names = self.names or tuple(f"q{k}" for k in range(self.q.shape[1]))
+        facts = [("note", note) for note in self.notes]
+        return series_html("Motion: coordinates [rad, m]", self.time, names, self.q, facts=facts)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -93,6 +103,7 @@ def motion_of(
         raise InvalidInput(f"like={like!r}; known: {', '.join(LIKE)}")
     if speeds is not None and like != "opensim analyze":
         raise InvalidInput("speeds from a table are taken with like='opensim analyze' only")
+    _check_columns(table, model.coordinate_names)
     notes = _notes(model, table, like)
     if cutoff is not None and cutoff >= 0.0:
         table = table.lowpass(cutoff, method="butterworth" if like == "exact" else "opensim")
@@ -109,7 +120,7 @@ def motion_of(
     pick = _speed_columns(model)
     u, udot = qdot[:, pick], qddot[:, pick]
     if like == "opensim id":
-        return Motion(table.time, q, u, udot, notes)
+        return Motion(table.time, q, u, udot, notes, model.coordinate_names)
     if speeds is not None:
         u = _speeds(model, speeds, table.time)
     return _analyzed(model, table.time, q, u, notes)
@@ -122,6 +133,7 @@ def motion_of_states(model: Model, table: Table) -> Motion:
     """
     if table.degrees:
         raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
+    _check_columns(table, [f"/jointset/{j.name}/{c.name}/value" for j in model.joints for c in j.coordinates])
     q, u, missing = np.zeros((len(table), len(model.coordinates))), np.zeros((len(table), len(model.speed_names))), []
     rows = {name: k for k, name in enumerate(model.speed_names)}
     for joint in model.joints:
@@ -138,10 +150,28 @@ def motion_of_states(model: Model, table: Table) -> Motion:
     return _analyzed(model, table.time, q, u, notes)
 
 
+def _some(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+
+
+def _check_columns(table: Table, names: Sequence[str]) -> None:
+    """Refuse a table of another model, whose results would be those of the default pose.
+
+    OpenSim's tools go on with that pose.
+    """
+    if names and all(table.find(name) is None for name in names):
+        raise InvalidInput(
+            f"{table.source or 'the table'} has no column of a coordinate of the model; its columns: "
+            f"{_some(table.names)}; those of the model: {_some(names)}; is it the motion of another model?"
+        )
+
+
 def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     free = set(model.independent_coordinate_names)
     absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
     notes = _odd_angles(model, table)
+    if like != "opensim id":  # which takes locked coordinates as the file has them
+        notes += _overruled(model, table)
     if not absent:
         return notes
     how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
@@ -152,6 +182,23 @@ def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     guesses = [f"{unused[found[0]]!r} for {name!r}" for name, found in near.items() if found]
     hint = f"; did you mean the column {', '.join(guesses)}?" if guesses else ""
     return (*notes, f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}{hint}")
+
+
+def _overruled(model: Model, table: Table) -> tuple[str, ...]:
+    """Columns of locked coordinates that hold other values than the lock, which is what counts."""
+    radians, told = table.in_radians(model), []
+    for c in model.coordinates:
+        k = table.find(c.name) if c.locked else None
+        if k is not None and len(table):
+            apart = np.abs(np.nan_to_num(radians.values[:, k] - c.default_value)).max()
+            if apart > _AT_LOCK:
+                told.append(f"{c.name} (locked at {c.default_value:.6g}, the column is up to {apart:.3g} away)")
+    if not told:
+        return ()
+    return (
+        f"{table.source or 'the table'}: columns of locked coordinates are not used [rad, m]: {', '.join(told)}; "
+        "unlock them in the model if they move",
+    )
 
 
 def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
@@ -213,9 +260,9 @@ def _exact(
             udot[:, rows] = own + turn
     e = embedding_of(model)
     if not e.rules:
-        return Motion(time, q, u, udot, notes)
+        return Motion(time, q, u, udot, notes, model.coordinate_names)
     m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), time)
-    return Motion(time, m.q, m.u, m.udot, notes)
+    return Motion(time, m.q, m.u, m.udot, notes, model.coordinate_names)
 
 
 def _speeds(model: Model, table: Table, time: FloatArray) -> FloatArray:
@@ -236,11 +283,11 @@ def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, note
     e = embedding_of(model)
     udot = NaturalSpline(time, u)(time, 1)
     if not e.rules:
-        return Motion(time, q, u, udot, notes)
+        return Motion(time, q, u, udot, notes, model.coordinate_names)
     m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), times_of(time, len(time)))
     kept = u.copy()
     followed = {rule.dependent for rule in e.rules if not rule.inputs}
     for k, name in enumerate(model.speed_names):
         if name in followed:  # locked and prescribed: Simbody's motions rule speeds, too
             kept[:, k] = m.u[:, k]
-    return Motion(time, m.q, kept, m.udot, notes)
+    return Motion(time, m.q, kept, m.udot, notes, model.coordinate_names)

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
-from musculo.kernels.hill_table import DAMPING
+from musculo.kernels.hill_table import DAMPING, MAX_SPEED
 from musculo.model.model import Model
+from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.equilibrium import Method, MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import PathGeometry, muscle_geometry
@@ -214,20 +215,22 @@ def muscle_analysis(
 def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:
     if activation is not None:
         return np.asarray(activation, dtype=float)
-    # OpenSim's own default where a kind of muscle states none.
-    return np.array([float(m.parameter("default_activation", 0.05)) for m in model.muscles])
+    return np.array([activation_at_start(m) for m in model.muscles])
 
 
 def _series(model: Model, f: MuscleForces, length: FloatArray, speed: FloatArray, opensim: bool) -> dict[str, Any]:
     """Everything that follows from the states of fibres and tendons."""
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
-    fastest = optimal * np.array([m.max_contraction_velocity for m in model.muscles])
+    number = compiled_muscles(model).muscles.number
+    # Deprecated kinds have a time scale of their own, and files that state no fastest contraction beside it.
+    stated = optimal * np.array([m.max_contraction_velocity for m in model.muscles])
+    fastest = np.where(stated > 0.0, stated, np.where(number[:, MAX_SPEED] > 0.0, number[:, MAX_SPEED], np.nan))
     cosine, v = np.cos(f.pennation), f.fiber_velocity
     active, passive = f.active_fiber_force, f.passive_fiber_force
     damping = np.zeros_like(v)
     if opensim:
         strongest = np.array([m.max_isometric_force for m in model.muscles])
-        damping = strongest * compiled_muscles(model).muscles.number[:, DAMPING] * v / fastest
+        damping = strongest * number[:, DAMPING] * v / np.where(number[:, DAMPING] > 0.0, number[:, MAX_SPEED], 1.0)
     return {
         "fiber_length": f.fiber_length,
         "normalized_fiber_length": f.fiber_length / optimal,

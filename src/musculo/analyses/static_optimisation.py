@@ -29,7 +29,7 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import Method
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
-from musculo.results.angles import rotational_coordinates
+from musculo.results.angles import coordinate_units
 from musculo.results.labelled import labelled
 from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
@@ -76,13 +76,13 @@ class StaticOptimum:
     def messages(self) -> dict[int, str]:
         """For each frame that was not solved: what went wrong, which coordinate suffers most, and by how much."""
         status, missing = np.atleast_1d(self.status), np.atleast_2d(self.balance_residual)
-        angles = rotational_coordinates(self.model)
+        units = coordinate_units(self.model)
         told = {}
         for frame in np.flatnonzero(status != Status.SOLVED):
             row = missing[frame]
             worst = int(np.abs(row).argmax())
             name = self.coordinates[worst]
-            unit = "N m" if name in angles or name not in self.model.coordinate_names else "N"
+            unit = "N" if units.get(name) == "m" else "N m"
             if status[frame] == Status.INFEASIBLE:
                 told[int(frame)] = (
                     f"frame {frame}: muscles and actuators cannot serve {name!r}, of which {row[worst]:.6g} {unit} is "
@@ -93,10 +93,9 @@ class StaticOptimum:
         return told
 
     def _repr_html_(self) -> str:
-        frames = np.arange(float(np.atleast_1d(self.status).size))
         bad = list(self.messages.values())
         facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
-        return series_html("Activations by frame", frames, self.muscles, np.atleast_2d(self.activation), facts=facts)
+        return series_html("Activations by frame", None, self.muscles, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""

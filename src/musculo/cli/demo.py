@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ PAGE = "report.html"
 _SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
 
 
-def run_demo(folder: Path, quiet: bool) -> None:
+def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> None:
     """Run the chain, write page and results into `folder`, and print the summary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +34,7 @@ def run_demo(folder: Path, quiet: bool) -> None:
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    compiles = not all(kept(driver) for driver in _SLOW)
+    compiles, quiet = not all(kept(driver) for driver in _SLOW), quiet or as_json
 
     def say(text: str) -> None:
         if compiles and not quiet:
@@ -48,8 +49,27 @@ def run_demo(folder: Path, quiet: bool) -> None:
     files = chain.write(folder)
     title = "An elbow flexes: from markers to muscles"
     write_report(folder / PAGE, report_of_folder(folder, chain.model, title))
-    if not quiet:
+    if as_json:
+        print(json.dumps(_told(chain, folder, files), indent=2, ensure_ascii=False))
+    elif not quiet:
         _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
+
+
+def _told(chain: ArmChain, folder: Path, files: tuple[str, ...]) -> dict[str, object]:
+    """What the summary says, for programs; SI units and radians."""
+    most_active = chain.effort.activation.max(axis=0)
+    peaks, loads = np.abs(chain.moments).max(axis=0), np.linalg.norm(chain.loads.force, axis=2).max(axis=0)
+    return {
+        "page": str(folder / PAGE),
+        "files": [str(folder / name) for name in files],
+        "frames": len(chain.markers),
+        "marker_error_rms": float(np.sqrt((chain.kinematics.rms**2).mean())),
+        "largest_angle_error": float(np.abs(chain.motion.q - chain.truth.q).max()),
+        "largest_moment": dict(zip(chain.model.coordinate_names, peaks.tolist(), strict=True)),
+        "largest_activation": dict(zip(chain.effort.muscles, most_active.tolist(), strict=True)),
+        "largest_joint_load": dict(zip(chain.loads.joints, loads.tolist(), strict=True)),
+        "solved": chain.effort.solved,
+    }
 
 
 def _print_summary(chain: ArmChain, folder: Path, files: int, seconds: float) -> None:

@@ -26,12 +26,12 @@ class Section(NamedTuple):
     grid: Table
 
 
-def print_info(file: Path, as_json: bool) -> None:
-    """Read a model and print its summary."""
+def print_info(file: Path, as_json: bool, quiet: bool = False) -> None:
+    """Read a model and print its summary; `quiet` only sees whether it can be read."""
     summary = summarise(read_osim(file), file)
     if as_json:
         print(json.dumps(summary, indent=2, ensure_ascii=False))
-    else:
+    elif not quiet:
         with printing() as out:
             _print_tables(summary, out)
 

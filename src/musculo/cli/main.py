@@ -47,11 +47,12 @@ def info(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
 ) -> None:
     """Say what a model holds: bodies, joints, coordinates and who drives them, muscles, and what is ignored."""
     from musculo.cli.info import print_info
 
-    print_info(model, as_json)
+    print_info(model, as_json, quiet)
 
 
 @app.command()
@@ -60,11 +61,12 @@ def demo(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the page and the results go.")
     ] = Path("musculo-demo"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the files and print nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
 ) -> None:
     """Flex an elbow: markers in; angles, moments, muscle forces and joint loads out, as a page and files."""
     from musculo.cli.demo import run_demo
 
-    run_demo(output, quiet)
+    run_demo(output, quiet, as_json)
 
 
 @app.command()
@@ -165,11 +167,13 @@ def view(
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: a temporary file.")
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Write the page and do not show it.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
 ) -> None:
     """Look at a model or its motion in the browser: one page that needs no network."""
     from musculo.cli.view import open_viewer
 
-    open_viewer(model, motion, activation, markers, loads, reactions, geometry, output, not no_open)
+    open_viewer(model, motion, activation, markers, loads, reactions, geometry, output, not no_open, quiet, as_json)
 
 
 @app.command()
@@ -181,11 +185,13 @@ def convert(
         typer.Option("--opensim-rounding", help="Round old joint frames and inertias to six digits, as OpenSim does."),
     ] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT.osim if it exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
 ) -> None:
     """Write a model in the newest version of OpenSim's format, losing nothing."""
     from musculo.cli.convert import convert_model
 
-    convert_model(source, target, opensim_rounding, force)
+    convert_model(source, target, opensim_rounding, force, quiet, as_json)
 
 
 @app.command()
@@ -200,11 +206,12 @@ def report(
     title: Annotated[str, typer.Option("--title", help="Of the page.")] = "",
     opened: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
 ) -> None:
     """Make one page of a folder of results: was it good, and what came out."""
     from musculo.cli.report import make_report
 
-    make_report(folder, model, output, title, opened, quiet)
+    make_report(folder, model, output, title, opened, quiet, as_json)
 
 
 def main() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import webbrowser
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
 from musculo.report import report_of_folder, write_report
 from musculo.report.contents import Check, Light
+from musculo.report.judge import UNSOLVED
 from musculo.tools.record import record_path
 from musculo.tools.result import Status, ToolResult
 
@@ -23,12 +26,24 @@ PAGE = "report.html"
 _MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.INFO: "    "}
 
 
-def make_report(folder: Path, model: Path | None, output: Path | None, title: str, opened: bool, quiet: bool) -> None:
+def make_report(
+    folder: Path,
+    model: Path | None,
+    output: Path | None,
+    title: str,
+    opened: bool,
+    quiet: bool,
+    as_json: bool = False,
+) -> None:
     """Write the page and say how good the results are."""
     report = report_of_folder(folder, read_osim(model) if model is not None else None, title)
     path = output or folder / PAGE
     write_report(path, report)
-    if not quiet:
+    if as_json:
+        checks = [asdict(check) | {"light": check.light.value} for check in report.checks]
+        told = {"page": str(path), "title": report.title, "light": report.light.value, "checks": checks}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+    elif not quiet:
         for check in report.checks:
             print(_line(check))
         print(path)
@@ -79,8 +94,16 @@ def _page(folder: Path, runs: Sequence[ToolResult]) -> Page:
     except Exception as error:  # the results are written, and no page is a reason to lose them
         known = isinstance(error, MusculoError | OSError)
         return Page(path, trouble=str(error) if known else f"{type(error).__name__}: {error}")
-    lines = tuple(_line(check) for check in report.checks if check.light in (Light.LOOK, Light.BAD))
+    lines = tuple(_line(c) for c in report.checks if c.light in (Light.LOOK, Light.BAD) and _is_of(c, runs))
     return Page(path, lines, time.perf_counter() - start)
+
+
+def _is_of(check: Check, runs: Sequence[ToolResult]) -> bool:
+    """Whether a check is about these runs; the page has those of earlier runs of the same trial as well."""
+    if check.title == UNSOLVED:
+        return any(check.found in run.troubles for run in runs)
+    written = {file.absolute() for run in runs for file in run.files}
+    return not check.source or Path(check.source).absolute() in written
 
 
 def _line(check: Check) -> str:

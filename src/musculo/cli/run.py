@@ -46,6 +46,9 @@ def run_setups(
     """Run every set-up, print what came of it, make a page of each folder, and return the exit code."""
     if jobs < 1:
         raise InvalidInput(f"--jobs {jobs}: give 1 or more")
+    if options.threads is not None and options.threads < 1:
+        flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
+        raise InvalidInput(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
     outcomes: list[Outcome] = []
     for outcome in _outcomes(setups, options, min(jobs, len(setups)), show=not quiet and not as_json):
         outcomes.append(outcome)
@@ -134,7 +137,9 @@ def _one(setup: Path | Setup, options: Options, progress: Progress | None = None
             force=options.force,
         )
     except MusculoError as error:
-        return str(error)
+        said = str(error)
+        # what flags ask for has no file to look into
+        return f"{setup}: {said}" if isinstance(setup, Path) and str(setup) not in said else said
     except OSError as error:
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 

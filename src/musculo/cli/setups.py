@@ -255,6 +255,8 @@ def scale_setup(
             "nothing says how to scale; give --factors BODY=X,Y,Z, --setup with measurements, --static with a trial "
             "that places the markers, or --mass"
         )
+    if mass is not None and not (math.isfinite(mass) and mass > 0.0):
+        raise InvalidInput(f"--mass {mass:g}: give the mass of the whole subject, above zero [kg]")
     known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
     if not isinstance(known, ScaleSetup):
         raise InvalidInput(f"{setup} is no set-up of the ScaleTool; give one, or --factors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tempfile
@@ -25,6 +26,8 @@ def open_viewer(
     geometry: Path | None,
     output: Path | None,
     show: bool,
+    quiet: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Read the files, write the page, and open it unless `show` is off."""
     model = read_osim(model_file)
@@ -37,11 +40,15 @@ def open_viewer(
         reactions=None if reactions is None else read_storage(reactions),
         geometry=geometry,
     )
-    for note in scene.notes:
+    for note in () if quiet or as_json else scene.notes:
         print(f"note: {note}", file=sys.stderr)
     target = output if output is not None else _kept(model.name)
     scene.to_html(target)
-    print(f"wrote {target}")
+    if as_json:
+        told = {"page": str(target), "model": model.name, "notes": list(scene.notes)}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+    elif not quiet:
+        print(f"wrote {target}")
     if show:
         webbrowser.open(target.absolute().as_uri())
 

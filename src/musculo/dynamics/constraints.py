@@ -207,7 +207,8 @@ def constrained_acceleration(
             for v in loads
         ]
         force = T[left] - inverse_dynamics(model, Q[left], U[left], np.zeros_like(U[left]), loads, threads)
-        right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
+        with np.errstate(invalid="ignore"):  # equations that are not finite are named below
+            right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
         M = mass_matrix(model, Q[left], threads)
         udot[left], multipliers[left], redundant[left] = solve_constrained(
             system, M, force, x.jacobian[left], right, left
@@ -242,6 +243,7 @@ def solve_constrained(
     known = np.arange(frames) if numbers is None else numbers
     if m == 0:
         return _free(system, M, force, known), np.zeros((frames, 0)), np.zeros(frames, dtype=np.int64)
+    _refuse_endless(system, G, right, known)
     left, values, rows = np.linalg.svd(G)
     rank = np.sum(values > RANK * np.maximum(values[:, :1], 1e-300), axis=1)
     x, multipliers = np.zeros((frames, n)), np.zeros((frames, m))
@@ -259,6 +261,16 @@ def solve_constrained(
         carried = force[at] - np.einsum("fij,fj->fi", M[at], x[at])
         multipliers[at] = np.einsum("fmr,fr->fm", B, np.einsum("fnr,fn->fr", Y, carried) / values[at, :r])
     return x, multipliers, m - rank
+
+
+def _refuse_endless(system: EquationSet, G: FloatArray, right: FloatArray, frames: IntArray) -> None:
+    bad = np.argwhere(~np.isfinite(G).all(axis=2) | ~np.isfinite(right))
+    if bad.size:
+        frame, row = bad[0]
+        raise SingularSystem(
+            f"the equations of constraint {system.name_of(int(row))!r}, or their derivatives, are not finite at frame "
+            f"{frames[frame]}: check the state, and where the equations are defined"
+        )
 
 
 def _refuse_contradiction(

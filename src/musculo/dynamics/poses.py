@@ -17,6 +17,7 @@ from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
+from musculo.results.notebook import series_html
 from musculo.spatial.pose import Pose
 
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
@@ -44,6 +45,15 @@ class Kinematics:
     def _twists(self) -> FloatArray:
         """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives; made when first asked for."""
         return _run(self.compiled, self._q, None, None, self._threads)[1].reshape(self.frames, -1, 2, 3)
+
+    def _repr_html_(self) -> str:
+        names = self.model.body_names
+        at = np.zeros((self.frames, len(names)))
+        for k, name in enumerate(names):
+            at[:, k] = self.batch_pose(name)[1][:, 1]
+        known = ("positions", "positions, velocities", "positions, velocities, accelerations")[self._order]
+        facts = [("model", self.model.name), ("known", known)]
+        return series_html("Kinematics: y of bodies by frame", None, names, at, ("m",) * len(names), facts)
 
     def _shape(self, array: FloatArray) -> FloatArray:
         return array[0] if self.single else array

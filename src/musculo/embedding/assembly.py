@@ -24,7 +24,17 @@ def _scaled(loop: Loop, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
-    """The nearest closed pose by least squares over some coordinates, and what is left of the equations."""
+    """The nearest closed pose by least squares over some coordinates, and what is left of the equations.
+
+    That is infinite where the equations or their derivatives are not finite at y, or on the way.
+    """
+    try:
+        return _descended(loop, y, moving)
+    except (ValueError, np.linalg.LinAlgError):  # SciPy's and NumPy's words for it
+        return y, np.inf
+
+
+def _descended(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
     y = y.copy()
 
     def at(x: FloatArray) -> FloatArray:
@@ -55,8 +65,10 @@ def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> Fl
     """A closed pose near y (n_y,): `held` coordinates stay if they can, `fixed` ones stay.
 
     Raises:
-        InvalidModel: no pose closes the loop; names the constraint that stays open the most, and by how much.
+        InvalidModel: no pose closes the loop; names the constraint that stays open the most, and by how much. Or an
+            equation or a derivative of it is not finite at y; names the constraint.
     """
+    _refuse_endless(loop, y)
     everything = [k for k in range(len(y)) if k not in fixed]
     best, gap = y, np.inf
     for moving in ([k for k in everything if k not in held], everything):
@@ -83,6 +95,20 @@ def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> Fl
         f"the {loop.title} cannot be closed: constraint {loop.equations.name_of(worst)!r} stays open by "
         f"{abs(residual[worst]):.3g} in the nearest pose found; check its bodies and locations, give a pose near a "
         "closed one with embedding_of(model, branch=q), or switch it off (enforced=False)"
+    )
+
+
+def _refuse_endless(loop: Loop, y: FloatArray) -> None:
+    g, A = loop.evaluate(y[None])
+    bad = np.flatnonzero(~np.isfinite(g[0]) | ~np.isfinite(A[0]).all(axis=1))
+    if not bad.size:
+        return
+    names = (*loop.inputs, *loop.dependents)
+    where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, y, strict=True))
+    what = "value" if not np.isfinite(g[0, bad[0]]) else "derivative"
+    raise InvalidModel(
+        f"constraint {loop.equations.name_of(int(bad[0]))!r} has a {what} that is not finite at the pose its loop is "
+        f"closed from ({where}); give another default pose, or one with embedding_of(model, branch=q)"
     )
 
 

@@ -44,11 +44,11 @@ class RuleEquation(CoordinateEquation):
     count = 1
 
     def __init__(self, model: Model, rule: Rule, name: str) -> None:
-        self.name, self._rule = name, rule
+        self.name, self.rule = name, rule
         self.columns = [model.coordinate_index(n) for n in (*rule.inputs, rule.dependent)]
 
     def rows(self, x: FloatArray, time: FloatArray) -> CoordinateRows:
-        d = self._rule.evaluate(x[:, :-1], time)
+        d = self.rule.evaluate(x[:, :-1], time)
         frames, m = x.shape
         jacobian, hessian = np.zeros((frames, 1, m)), np.zeros((frames, 1, m, m))
         jacobian[:, 0, :-1], jacobian[:, 0, -1] = d.gradient, -1.0

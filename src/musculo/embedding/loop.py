@@ -35,8 +35,9 @@ BoolArray = NDArray[np.bool_]
 
 # Newton's correction, scaled, below which the next one is rounding: it squares from step to step.
 _QUADRATIC = 1e-9
-# A column of A_d that keeps less than this of its length beside the others is taken as dependent on them.
-SINGULAR = 1e-7
+# A column of A_d that keeps less than this of its length beside the others is taken as dependent on them: poses are
+# found to rounding over this, and their slopes to rounding over its square, so that four digits are left.
+SINGULAR = 1e-6
 _EXACTLY = 1e-15
 # Corrections shrink at least so near a solution [Deuflhard2011, section 5.1.3: 1/4 in theory, 1/2 to give up].
 _CONTRACTION = 0.5

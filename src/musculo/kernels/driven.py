@@ -12,7 +12,6 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from musculo.kernels.closed import closed_frames
-from musculo.kernels.constrained import constrained_frames
 from musculo.kernels.frames import aba_frames
 from musculo.kernels.jit import driver
 
@@ -39,13 +38,6 @@ def driven_tree(force, t, q, u, tau, *arguments):
     """Add forces at (q, u), each (1, n), to tau (1, n_u), then `aba_frames(*arguments)`, which reads it."""
     call_force(force, t, q[0], u[0], tau[0])
     aba_frames(*arguments, 0, 1)
-
-
-@driver
-def driven_constrained(force, t, q, u, tau, *arguments):
-    """The same with `constrained_frames`."""
-    call_force(force, t, q[0], u[0], tau[0])
-    constrained_frames(*arguments, 0, 1)
 
 
 @driver

@@ -225,7 +225,8 @@ def glide(tree, table, loop, search, a, w, fine):
     _openness(loop, a.g, w.size[0])
     for i in range(m):
         for lane in range(WIDTH):
-            w.left[i, lane] = a.g[i, lane]
+            # what is open by rounding alone stays so: near singular positions closing it would move the pose
+            w.left[i, lane] = a.g[i, lane] if w.size[0, lane] > search.shut else 0.0
         for k in range(n_x):
             for lane in range(WIDTH):
                 w.left[i, lane] += a.A[i * n_y + k, lane] * (w.Q[loop.y[k], lane] - a.Q[loop.y[k], lane])

@@ -7,9 +7,18 @@ from numpy.typing import ArrayLike
 
 from musculo.kernels.frames import over_frames
 from musculo.kernels.hill_frames import activation_frames
+from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+
+# OpenSim 4.6; kinds that have no such property (the deprecated ones, RigidTendonMuscle) start at rest.
+_AT_START = {"Thelen2003Muscle": 0.05, "Millard2012EquilibriumMuscle": 0.05, "DeGrooteFregly2016Muscle": 0.5}
+
+
+def activation_at_start(muscle: Muscle) -> float:
+    """The default activation that the file states, else that of OpenSim's class."""
+    return float(muscle.parameter("default_activation", _AT_START.get(muscle.kind, 0.0)))
 
 
 def activation_rate(model: Model, excitation: ArrayLike, activation: ArrayLike) -> FloatArray:

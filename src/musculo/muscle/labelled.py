@@ -126,8 +126,7 @@ class LabelledGeometry:
 
     def _repr_html_(self) -> str:
         lengths, names = np.atleast_2d(self.length), self.names  # type: ignore[attr-defined]
-        frames = np.arange(float(len(lengths)))
-        return series_html("Lengths of paths by frame", frames, names, lengths, ("m",) * len(names))
+        return series_html("Lengths of paths by frame", None, names, lengths, ("m",) * len(names))
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance; see `musculo.muscle.labelled.geometry_dataset`."""
@@ -135,7 +134,14 @@ class LabelledGeometry:
 
 
 class LabelledForces:
-    """For `MuscleForces`: `to_xarray`."""
+    """For `MuscleForces`: `to_xarray`, and how it shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        pull, names = np.atleast_2d(self.tendon_force), self.muscles  # type: ignore[attr-defined]
+        solved = "every muscle and frame" if self.converged else "NOT all"  # type: ignore[attr-defined]
+        return series_html(
+            "Pull of muscles by frame", None, names, pull, ("N",) * len(names), [("equilibrium found", solved)]
+        )
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None, **options: Any) -> xarray.Dataset:
         """A labelled dataset with units and provenance; see `musculo.muscle.labelled.forces_dataset`."""

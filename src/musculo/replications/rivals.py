@@ -21,7 +21,7 @@ from musculo.simulation.simulation import Simulation
 # The paper of all of them.
 SOURCE = "Seth, Sherman, Eastman and Delp 2010, Nonlinear Dyn. 62, 291-303"
 # Tolerance at which the mobilizer and its rival are shown to move alike.
-TIGHT = 1e-10
+TIGHT = 1e-11
 
 State = tuple[FloatArray, FloatArray]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from musculo.model.notebook import facts_html
 from musculo.signals.arrays import FloatArray
 
 # `hip_flexion_r`, `addbrev_l`, `hip_r_on_femur_r_in_femur_r`: a single r or l between underscores, or at an end.
@@ -32,6 +33,7 @@ class Check:
     found: str
     light: Light = Light.INFO
     advice: str = ""
+    source: str = ""  # the table it is about, where it is about one
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +79,21 @@ class Report:
     # times [s] at which the cycles of a side begin and end, by "r" and "l"
     cycles: Mapping[str, Sequence[float]] = field(default_factory=dict)
     scene: str = field(default="", repr=False)  # a whole page of its own
+    facts: tuple[tuple[str, str], ...] = ()  # what was run on what: a word and what it says
+    missing_cycles: Mapping[str, str] = field(default_factory=dict)  # why a side has no cycle, by "r" and "l"
 
     @property
     def light(self) -> Light:
         """The worst light of all."""
         order = (Light.BAD, Light.LOOK, Light.GOOD)
         return next((light for light in order if any(c.light is light for c in self.checks)), Light.INFO)
+
+    def _repr_html_(self) -> str:
+        """Title and checks; `write_report` makes the page."""
+        marks = {Light.GOOD: "good: ", Light.LOOK: "look: ", Light.BAD: "BAD: ", Light.INFO: ""}
+        facts = [(c.title, f"{marks[c.light]}{c.found} {c.advice}".rstrip()) for c in self.checks]
+        plots = ", ".join(section.title for section in self.sections)
+        return facts_html(self.title or "Report", [*facts, *([("plots", plots)] if plots else [])])
 
 
 def side_of(name: str) -> str:

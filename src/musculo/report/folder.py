@@ -22,6 +22,7 @@ from musculo.results.angles import angle_columns, coordinate_units
 from musculo.results.table import Table
 from musculo.signals.events import VERTICAL, events_from_force
 from musculo.signals.natural import NaturalSpline
+from musculo.tools.record import fingerprint
 from musculo.viewer import view
 from musculo.viewer.scene import STRAIGHT
 
@@ -48,6 +49,7 @@ def report_of_folder(
     drawn = _scene(found) if scene else ""
     makers = (_angles, _moments, _powers, _activations, _forces, _fibers, _arms, _reactions, _errors)
     sections = tuple(section for make in makers if (section := make(found)) is not None and section.panels)
+    cycles, missing = _cycles(found)
     return Report(
         title or f"{Path(folder).resolve().name}: results",
         checks_of(found),
@@ -55,9 +57,31 @@ def report_of_folder(
         _notes(found),
         _provenance(found),
         total_mass(found.model) if found.model is not None and total_mass(found.model) > 0.0 else None,
-        _cycles(found),
+        cycles,
         drawn,
+        _facts(found),
+        missing,
     )
+
+
+def _facts(found: Results) -> tuple[tuple[str, str], ...]:
+    """What was run on what."""
+    model = found.model
+    rows = [("model", model.name or "without a name") if model is not None else ("model", "not known; give it with -m")]
+    if model is not None and total_mass(model) > 0.0:
+        rows.append(("mass", f"{total_mass(model):.4g} kg"))
+    tables = (found.angles, found.moments, found.activations, found.forces, found.marker_errors)
+    first = next((t for t in (*tables, *found.reactions, *found.muscles.values()) if t is not None and len(t)), None)
+    if first is not None:
+        rows.append(("frames", str(len(first))))
+        rows.append(("time", f"{first.time[0]:.4g} to {first.time[-1]:.4g} s"))
+    steps = [f"{r.get('tool', '?')} {r.get('name', '')}".strip() for r in found.records]
+    rows.append(("steps", ", ".join(dict.fromkeys(steps)) or "not recorded; the files are " + _file_names(found)))
+    return tuple(rows)
+
+
+def _file_names(found: Results) -> str:
+    return ", ".join(dict.fromkeys(path.name for path in found.read))
 
 
 def _scene(found: Results) -> str:
@@ -98,8 +122,11 @@ def _angles(found: Results) -> Section | None:
     names = [_short(shown.names[k]) for k in moving]
     panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
     still = len(shown.names) - len(moving)
-    text = f"{still} coordinates that do not move are left out." if still else ""
-    return Section("Joint angles", panels, text)
+    told = [f"{still} coordinates that do not move are left out."] if still else []
+    curved = [names[i] for i, k in enumerate(moving) if units[k] == "rad"]
+    if curved:
+        told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
+    return Section("Joint angles", panels, " ".join(told))
 
 
 def _units(table: Table, model: Model | None) -> list[str]:
@@ -120,8 +147,12 @@ def _moments(found: Results) -> Section | None:
     table = found.moments
     if table is None:
         return None
-    units = ["N m" if name.endswith("_moment") else "N" for name in table.names]
-    return Section("Joint moments", _named(table, ("_moment", "_force"), units), per_mass=True)
+    turned = set() if found.model is None else {n for n, u in coordinate_units(found.model).items() if u == "rad"}
+    curved = [name for name in table.names if name.endswith("_force") and name.removesuffix("_force") in turned]
+    units = ["N m" if name.endswith("_moment") or name in curved else "N" for name in table.names]
+    text = f"In N m per radian of the coordinate, though named as forces in the file: {', '.join(curved)}."
+    panels = _named(table, ("_moment", "_force"), units)
+    return Section("Joint moments", panels, text if curved else "", per_mass=True)
 
 
 def _named(table: Table, endings: tuple[str, ...], units: list[str]) -> tuple[Panel, ...]:
@@ -244,22 +275,25 @@ def _errors(found: Results) -> Section | None:
     return Section("Marker errors", panels_by_name(table.time, names, values, "mm"))
 
 
-def _cycles(found: Results) -> dict[str, list[float]]:
-    """Heel strikes of each side, from the forces under feet whose names tell their side."""
+def _cycles(found: Results) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Heel strikes of each side, from the forces under feet whose names tell their side; and why a side has none."""
     if found.loads is None:
-        return {}
+        return {}, {}
     time = found.loads.table.time
     strikes: dict[str, list[float]] = {}
+    missing = dict.fromkeys("rl", "no external force is on that foot")
     for series in found.loads.at(time):
         side = side_of(series.body)
         if side and series.force is not None:
             try:
                 marks = events_from_force(time, np.asarray(series.force)[:, VERTICAL]).strikes
             except InvalidInput:
-                continue  # forces that tell no steps; the page then shows time only
+                missing[side] = "its force tells no steps"
+                continue
             if len(marks) > 1:
                 strikes[side] = [float(t) for t in marks]
-    return strikes
+            missing[side] = f"a cycle needs two strikes of that foot, and its force has {len(marks)}"
+    return strikes, {side: why for side, why in missing.items() if side not in strikes}
 
 
 def _notes(found: Results) -> tuple[str, ...]:
@@ -283,4 +317,9 @@ def _provenance(found: Results) -> tuple[tuple[str, str], ...]:
             files = record.get(what, {})
             if isinstance(files, dict):
                 rows += [(f"{tool}: {what[:-1]}", f"{path} · sha256 {str(mark)[:16]}") for path, mark in files.items()]
+    # results of other programs have no record: the files themselves are what can be told
+    named = {name for record in found.records for what in ("inputs", "results") for name in record.get(what, {})}
+    for path in dict.fromkeys(path.absolute() for path in found.read):
+        if str(path) not in named:
+            rows.append(("file", f"{path} · sha256 {fingerprint(path)[:16]}"))
     return tuple(rows)

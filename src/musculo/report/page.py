@@ -19,6 +19,7 @@ from musculo.signals.arrays import FloatArray
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800
+_GAP = 65535
 # What a light says in words and as a sign, for readers who do not see its colour.
 _SAID = {
     Light.GOOD: ("good", "✓"),
@@ -26,6 +27,9 @@ _SAID = {
     Light.BAD: ("not good", "✕"),
     Light.INFO: ("fact", "i"),
 }
+
+
+_NOTHING = "Nothing to judge: no marker errors, residuals or reserves found."
 
 
 def write_report(path: PathLike, report: Report) -> None:
@@ -104,7 +108,12 @@ def _summary(report: Report) -> str:
     rows = "".join(_check(check) for check in report.checks)
     notes = "".join(f"<li>{_text(note)}</li>" for note in report.notes)
     more = f"<details><summary>Notes ({len(report.notes)})</summary><ul>{notes}</ul></details>" if report.notes else ""
-    return f'<section id="summary" tabindex="-1"><h2>Summary</h2><ul class="checks">{rows}</ul>{more}</section>'
+    told = "".join(f"<div><dt>{_text(k)}</dt><dd>{_text(v)}</dd></div>" for k, v in report.facts)
+    facts = f'<dl class="facts">{told}</dl>' if told else ""
+    judged = any(check.light is not Light.INFO for check in report.checks)
+    none = "" if judged else f"<p>{_NOTHING}</p>"
+    checks = f'<ul class="checks">{rows}</ul>' if rows else ""
+    return f'<section id="summary" tabindex="-1"><h2>Summary</h2>{facts}{none}{checks}{more}</section>'
 
 
 def _check(check: Check) -> str:
@@ -151,7 +160,7 @@ def _data(report: Report) -> dict[str, Any]:
     def curve(c: Curve) -> dict[str, Any]:
         if len(c.time) > 2 * _PARTS:
             time, values = thinned(c.time, c.values)
-            return {"name": c.name, "side": c.side, "x": _packed(time), "y": _packed(values)}
+            return {"name": c.name, "side": c.side, "x": _stepped(time), "y": _stepped(values)}
         # curves of one table share their times
         if id(c.time) not in times:
             times[id(c.time)] = len(axes)
@@ -170,12 +179,27 @@ def _data(report: Report) -> dict[str, Any]:
         for section in report.sections
     ]
     cycles = {side: [float(t) for t in marks] for side, marks in report.cycles.items()}
-    return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles}
+    missing = dict(report.missing_cycles)
+    return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles, "missing": missing}
 
 
 def _packed(values: FloatArray) -> str:
     """Four bytes a number, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _stepped(values: FloatArray) -> list[Any]:
+    """Least and largest value, and two bytes a number between them in base64; 65535 is a gap.
+
+    Half a step is 8e-6 of the curve's range, far below what a screen shows: thinned curves are for the eye.
+    """
+    finite = np.isfinite(values)
+    low, high = (float(values[finite].min()), float(values[finite].max())) if finite.any() else (0.0, 0.0)
+    span = high - low
+    steps = np.full(len(values), _GAP, dtype="<u2")
+    part = (values[finite] - low) / span if span > 0.0 else np.zeros(int(finite.sum()))
+    steps[finite] = np.rint(part * (_GAP - 1))
+    return [low, high, base64.b64encode(steps.tobytes()).decode()]
 
 
 def thinned(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -48,6 +48,7 @@ class Results:
     records: list[dict[str, Any]] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
     more: list[str] = field(default_factory=list)  # tables of kinds that another one holds already
+    read: list[Path] = field(default_factory=list)  # files that the page is made from
 
     @property
     def shown(self) -> bool:
@@ -184,12 +185,15 @@ def _input(path: Path, found: Results, record: dict[str, Any]) -> None:
     try:
         if kind == ".osim" and found.model is None:
             found.model = read_osim(path)
+            found.read.append(path)
         elif kind in _RECORDINGS and found.markers is None:
             # the axis that the run took to point up
             up = stated.get("up") if isinstance(stated, dict) and kind == ".c3d" else None
             found.markers = read_markers(path, up=up)
+            found.read.append(path)
         elif kind == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
             found.loads = read_external_loads(path)
+            found.read.append(path)
     except (MusculoError, OSError) as error:
         found.unread.append(f"{path.name}: {error}")
 
@@ -203,6 +207,7 @@ def _read_in(path: Path, found: Results, only: str = "") -> None:
         table = read_storage(path)
         if quantity and not only:
             found.muscles.setdefault(quantity.group(1), table)
+            found.read.append(path)
         elif not quantity:
             _sort_in(table, path, found, only)
     except (MusculoError, OSError) as error:
@@ -217,8 +222,10 @@ def _sort_in(table: Table, path: Path, found: Results, only: str = "") -> None:
     if kind == "reactions":
         if all(table.source != other.source for other in found.reactions):
             found.reactions.append(table)
+            found.read.append(path)
     elif getattr(found, kind) is None:
         setattr(found, kind, table)
+        found.read.append(path)
     elif getattr(found, kind).source != table.source:
         found.more.append(path.name)
 

@@ -170,7 +170,7 @@ class ExternalLoads:
             at = int(np.argmin(np.isfinite(data).all(axis=1)))
             raise InvalidInput(
                 f"{self._of(force)}: columns {identifier!r} have gaps, the first at {self.table.time[at]:g} s; "
-                "fill them (loads.table.fill) or set them to zero"
+                "fill them (--fill-gaps SECONDS in the shell, loads.table.fill in Python) or set them to zero"
             )
         if len(data) == 1:
             return np.broadcast_to(data[0], (len(time), 3)).copy()

@@ -126,7 +126,7 @@ class Markers:
         if gaps:
             longest = max(gaps, key=lambda gap: gap.frames)
             count = len({gap.channel for gap in gaps})
-            found.append(f"{len(gaps)} gaps in {count} markers, the longest {longest}; see gaps()")
+            found.append(f"{len(gaps)} gaps in {count} markers, the longest {longest}; markers.gaps() lists them")
         zeros = (self.position == 0.0).all(axis=2)
         if zeros.any():
             which = ", ".join(name for name, some in zip(self.names, zeros.any(axis=0), strict=True) if some)

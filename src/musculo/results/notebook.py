@@ -14,11 +14,13 @@ from musculo.signals.arrays import FloatArray
 MOST_CURVES = 12
 _POINTS, _WIDTH, _HEIGHT = 120, 180, 28
 _BLUE = "#0072b2"
+# A curve spans at least so much of its size, or this: what varies less is shown flat, since it is rounding.
+_LEAST_PART, _LEAST_SPAN = 1e-6, 1e-9
 
 
 def series_html(
     title: str,
-    time: FloatArray,
+    time: FloatArray | None,
     names: Sequence[str],
     values: FloatArray,
     units: Sequence[str] = (),
@@ -28,12 +30,13 @@ def series_html(
 
     Args:
         title: the heading.
-        time: (frames,) [s].
+        time: (frames,) [s]; None where the frames have no times.
         names: of the columns.
         values: (frames, columns).
         units: of the columns, or empty.
         facts: further rows above the curves.
     """
+    across = np.arange(float(len(values))) if time is None else time
     rows = []
     for k, name in enumerate(names[:MOST_CURVES]):
         column = values[:, k]
@@ -41,11 +44,13 @@ def series_html(
         span = f"{seen.min():.4g} … {seen.max():.4g}" if seen.size else "no values"
         unit = units[k] if len(units) == len(names) else ""
         rows.append(
-            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{_curve(time, column)}</td>"
+            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{_curve(across, column)}</td>"
             f"<td style='text-align:left'>{span} {html.escape(unit)}</td></tr>"
         )
     more = f"<p>and {len(names) - MOST_CURVES} more columns</p>" if len(names) > MOST_CURVES else ""
-    when = f"{len(time)} frames" + (f", {time[0]:g} to {time[-1]:g} s" if len(time) else "")
+    when = f"{len(values)} frame{'' if len(values) == 1 else 's'}"
+    if time is not None and len(time):
+        when += f", {time[0]:g} to {time[-1]:g} s"
     return facts_html(title, [("frames", when), *facts], f"<table>{''.join(rows)}</table>{more}")
 
 
@@ -58,7 +63,8 @@ def _curve(time: FloatArray, values: FloatArray) -> str:
         return ""
     low, high = y[good].min(), y[good].max()
     across = (t - t[0]) / (t[-1] - t[0]) if len(t) > 1 and t[-1] > t[0] else np.full(len(t), 0.5)
-    up = (y - low) / (high - low) if high > low else np.full(len(y), 0.5)
+    least = max(_LEAST_PART * float(np.abs(y[good]).max()), _LEAST_SPAN)
+    up = 0.5 + (y - 0.5 * (low + high)) / max(high - low, least)
     x, z = 2.0 + (_WIDTH - 4.0) * across, 2.0 + (_HEIGHT - 4.0) * (1.0 - up)
     path, pen = [], "M"
     for k in range(len(t)):

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 RADIANS = np.pi / 180.0
 
 
+_STAY = "and stay"  # how notes of gaps end that filling leaves
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns over time.
@@ -203,15 +206,26 @@ class Table:
             if bad.any():
                 raise InvalidInput(
                     f"{self._where}: column {self.names[k]!r} has {int(bad.sum())} rows without a finite number, the "
-                    f"first at {self.time[bad.argmax()]:g} s; fill the gaps (table.fill), or leave those rows out"
+                    f"first at {self.time[bad.argmax()]:g} s; fill the gaps "
+                    f"(--fill-gaps SECONDS in the shell, table.fill in Python), or leave those rows out{self._unfilled}"
                 )
+
+    @property
+    def _unfilled(self) -> str:
+        """What filling said of the gaps that it left."""
+        return "".join(f"; {note}" for note in self.notes if note.endswith(_STAY))
 
     def fill(self, longest: int) -> Table:
         """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
         values = fill_gaps(self.time, self.values, longest)
         count = int((np.isfinite(values) & ~np.isfinite(self.values)).sum())
         note = f"{count} missing values were filled by splines, in gaps of at most {longest} frames"
-        return replace(self, values=values, notes=(*self.notes, note) if count else self.notes)
+        left = find_gaps(self.time, ~np.isfinite(values), self.names)
+        notes = [note] if count else []
+        if left:
+            worst = max(left, key=lambda gap: gap.frames)
+            notes.append(f"{len(left)} gaps, the longest {worst}, exceed {longest} frames or are at an end, {_STAY}")
+        return replace(self, values=values, notes=(*self.notes, *notes))
 
     def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth") -> Table:
         """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""

@@ -20,11 +20,8 @@ from musculo.embedding.equations import EquationSet
 from musculo.embedding.motion import times_of
 from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput
+from musculo.kernels.constrained_state import CLOSED, ROUNDS, STRIDE
 from musculo.model.model import Model
-
-# Positions closer to their constraints than this need no other correction [rad, m].
-_CLOSED = 1e-12
-_ROUNDS = 30
 
 
 class Drift(NamedTuple):
@@ -80,22 +77,22 @@ def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, threads:
     system = constraint_equations(model)
     Q = Q.copy()
     active = np.arange(len(Q))
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         x = system.by_speeds(Q[active], None, times[active], threads)
         d = _correction(system, Q[active], x.jacobian, x.residual, threads)
-        # a stride beyond half a radian leads to another pose than the nearest
+        # a longer stride leads to another pose than the nearest
         long = np.max(np.abs(d), axis=1, initial=0.0)
-        d *= np.minimum(1.0, 0.5 / np.maximum(long, 0.5))[:, None]
+        d *= np.minimum(1.0, STRIDE / np.maximum(long, STRIDE))[:, None]
         Q[active] += coordinate_rates(model, Q[active], d)
         for joint in turning_joints(model):
             if len(joint.q) == 4:
                 Q[:, list(joint.q)] /= np.sqrt(np.sum(Q[:, list(joint.q)] ** 2, axis=1, keepdims=True))
-        active = active[np.max(np.abs(x.residual), axis=1, initial=0.0) > _CLOSED]
+        active = active[np.max(np.abs(x.residual), axis=1, initial=0.0) > CLOSED]
         if not active.size:
             return Q[0] if single else Q
     left = np.abs(system.by_speeds(Q[active], None, times[active], threads).residual)
     frame, row = np.unravel_index(int(np.argmax(left)), left.shape)
-    if left[frame, row] <= 1e3 * _CLOSED:
+    if left[frame, row] <= 1e3 * CLOSED:
         return Q[0] if single else Q
     raise InvalidInput(
         f"no pose near frame {active[frame]} satisfies the constraint {system.name_of(int(row))!r}: it stays open by "

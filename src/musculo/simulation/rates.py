@@ -10,11 +10,7 @@ import numpy as np
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import (
-    TOLERANCES,
-    constrained_acceleration,
-    constraint_equations,
-)
+from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
 from musculo.dynamics.embedded import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics
 from musculo.embedding.body_equations import BodyEquation
@@ -23,11 +19,11 @@ from musculo.embedding.loop import SEARCH, SINGULAR
 from musculo.embedding.rates import turning_joints
 from musculo.errors import InvalidInput
 from musculo.kernels.closed import closed_frames
-from musculo.kernels.constrained import SOLVED, constrained_frames
-from musculo.kernels.driven import driven_closed, driven_constrained, driven_tree
+from musculo.kernels.driven import driven_closed, driven_tree
 from musculo.kernels.frames import aba_frames
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
+from musculo.simulation.constrained_state import ConstrainedState
 
 _NO_WRENCH = np.zeros((0, 6))
 
@@ -35,8 +31,8 @@ _NO_WRENCH = np.zeros((0, 6))
 class ConstrainedRates:
     """udot of all speeds with constraints as equations: `constrained_acceleration`, one state at a time.
 
-    Where all constraints are between bodies one kernel does everything; else, and at states that it leaves to slower
-    methods, `constrained_acceleration` is called.
+    Where constraints are between bodies or are rules of coordinates one kernel does everything; where some are the
+    user's own equations, and at states that it leaves to slower methods, `constrained_acceleration` is called.
 
     Args:
         model: the model.
@@ -45,38 +41,33 @@ class ConstrainedRates:
 
     def __init__(self, model: Model, stabilisation: float = 0.0) -> None:
         self.model, self.stabilisation = model, stabilisation
-        system, n, n_u = constraint_equations(model), len(model.coordinate_names), len(model.speed_names)
-        self._plain = all(isinstance(equation, BodyEquation) for equation in system.equations)
-        c, m = compiled(model), system.count
-        self._q, self._u, self._tau = np.zeros((1, n)), np.zeros((1, n_u)), np.zeros((1, n_u))
-        self._udot, self._status = np.zeros((1, n_u)), np.zeros(1, dtype=np.int64)
-        self.multipliers = np.zeros((1, m))  # of the last state
-        rows = [np.zeros((1, m)) for _ in range(4)]
-        settings = (np.zeros((1, m)), float(stabilisation), TOLERANCES)
-        inputs = (c.tree, c.table, system.table, self._q, self._u, self._tau, _NO_WRENCH, False, *settings)
-        jacobian, repeated = np.zeros((1, m * n_u)), np.zeros(1, dtype=np.int64)
-        # (m, n_u) G of the last state; None where the kernel does not serve
-        self.jacobian = jacobian.reshape(m, n_u) if self._plain else None
-        results = (rows[0], jacobian, rows[1], rows[2], self._udot, self.multipliers, self._status, repeated)
-        self._arguments = (*inputs, *results)
+        system = constraint_equations(model)
+        # None where the kernel does not serve
+        self.state = ConstrainedState(model, stabilisation) if ConstrainedState.serves(model) else None
+        self.multipliers = np.zeros((1, system.count))  # of the last state
+        looped = self.state is not None and all(isinstance(e, BodyEquation) for e in system.equations)
+        # (m, n_u) G of the last state; None where not all of it belongs to constraints between bodies
+        self.jacobian = self.state.jacobian if self.state is not None and looped else None
 
     def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:
         """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,), or what gives them."""
-        if self._plain:
-            self._q[0], self._u[0] = q, u
-            if isinstance(tau, Acting) and tau.address:
-                self._tau[0] = tau.constant
-                driven_constrained(tau.address, time, self._q, self._u, self._tau, *self._arguments)
-            else:
-                self._tau[0] = tau(time, q, u) if isinstance(tau, Acting) else tau
-                constrained_frames(*self._arguments, 0, 1)
-            if self._status[0] == SOLVED and np.isfinite(self._udot).all():
-                return self._udot[0].copy()
+        if self.state is not None:
+            found = self.state.rates(time, np.concatenate([q, u]), *_forces(tau, time, q, u))
+            if found is not None:
+                self.multipliers[0] = self.state.multipliers
+                return found[len(q) :]
         if isinstance(tau, Acting):
             tau = tau(time, q, u)
-        found = constrained_acceleration(self.model, q, u, tau, time=time, stabilisation=self.stabilisation)
-        self.multipliers[0] = found.multipliers
-        return found.udot
+        motion = constrained_acceleration(self.model, q, u, tau, time=time, stabilisation=self.stabilisation)
+        self.multipliers[0] = motion.multipliers
+        return motion.udot
+
+
+def _forces(tau: FloatArray | Acting, time: float, q: FloatArray, u: FloatArray) -> tuple[FloatArray, int]:
+    """Generalised forces that are known, and the address of a C function that adds the others; 0 for none."""
+    if not isinstance(tau, Acting):
+        return np.ascontiguousarray(tau, dtype=float), 0
+    return (tau.constant, tau.address) if tau.address else (tau(time, q, u), 0)
 
 
 class EmbeddedRates:

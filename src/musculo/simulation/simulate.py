@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import InvalidInput, MusculoError
+from musculo.errors import InvalidInput, MusculoError, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
@@ -20,7 +20,7 @@ from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.simulation import Simulation, Status
-from musculo.simulation.steppers import RKF45, TRBDF2, Control, OneStep, StepFailed, Stepper
+from musculo.simulation.steppers import RKF45, TRBDF2, Control, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
@@ -106,8 +106,9 @@ def simulate(
     own = ForcesAtStates(used) if model_forces else None
     acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
     system, project = _system(used, acting, method, formulation, stabilisation)
-    stepper = _stepper(method, system, start, system.state(start, q, u), control, float(wanted[-1]) - start)
-    run = _Run(system, stepper, Watch(watched, system.one, stepper), project, dense or wanted.size > 2)
+    y = system.state(start, q, u)
+    stepper = _stepper(method, system, project, start, y, control, float(wanted[-1]) - start)
+    run = _Run(system, stepper, Watch(watched, system.one, stepper), dense or wanted.size > 2)
     status, reason = run.to(float(wanted[-1]), max_steps, progress)
 
     course, poses = run.course(), np.array(run.poses)
@@ -157,8 +158,8 @@ def _choosing(model: Model, independent: str | Sequence[str], formulation: Formu
 class _Run:
     """Steps taken one by one, and what is kept of them."""
 
-    def __init__(self, system: System, stepper: Stepper, watch: Watch, project: bool, between: bool) -> None:
-        self._system, self._stepper, self._watch, self._project = system, stepper, watch, project
+    def __init__(self, system: System, stepper: Stepper, watch: Watch, between: bool) -> None:
+        self._system, self._stepper, self._watch = system, stepper, watch
         self._between = between  # whether states between steps are wanted: a method's interpolant costs time
         self._t, self._y, self._f = [stepper.t], [stepper.y], [stepper.f]
         self._polynomials: list[FloatArray] = []
@@ -182,9 +183,9 @@ class _Run:
                     self._cut(*found[-1][1:])
                     return "event", f"event {found[-1][0].name!r} at t = {found[-1][1]:.9g} s"
                 self._keep()
-            except MusculoError as error:
+            except SingularSystem as error:
                 return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
-            except StepFailed as error:
+            except (MusculoError, StepFailed) as error:
                 why = self._system.explain(self._t[-1], self._y[-1])
                 return "failed", f"at t = {self._t[-1]:.9g} s: {error}" + (f"; {why}" if why else "")
             if progress is not None:
@@ -195,8 +196,6 @@ class _Run:
         s = self._stepper
         polynomial = s.polynomial() if self._between else None
         pose = self._system.accept(s.t, s.y)
-        if self._project and isinstance(self._system, ConstrainedSystem):
-            s.put(self._system.projected(s.t, s.y))
         if polynomial is not None:
             self._polynomials.append(polynomial)
         self._t.append(s.t)
@@ -278,13 +277,17 @@ def _system(
     return kind(model, acting, float(stabilisation)), False
 
 
-def _stepper(method: Method, system: System, t: float, y: FloatArray, control: Control, span: float) -> Stepper:
+def _stepper(
+    method: Method, system: System, project: bool, t: float, y: FloatArray, control: Control, span: float
+) -> Stepper:
     if not y.size:
         # everything is driven: there is nothing to integrate, and steps only look where the motion can go
         return RKF45(system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
-        chosen: type[OneStep] = RKF45 if method == "rkf45" else TRBDF2
-        return chosen(system.rates, t, y, control)
+        settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
+        if method == "rkf45":
+            return RKF45(system.rates, t, y, control, settled, system.fehlberg)
+        return TRBDF2(system.rates, t, y, control, settled)
     from musculo.simulation.sundials import Cvode, Ida
 
     if method != "ida":

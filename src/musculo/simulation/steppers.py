@@ -15,9 +15,13 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.errors import MusculoError
-from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
+from musculo.simulation.tableaus import STAGES, newton_matrix, rkf45_step, tr_bdf2_step
 
 Rates = Callable[[float, FloatArray], FloatArray]
+# (t, y) -> y nearby, and its rates
+Settled = Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
+# (t, y, f, h) -> y and its error after a step of `rkf45_step`, where it can be had in one go; else None
+WholeStep = Callable[[float, FloatArray, FloatArray, float], tuple[FloatArray, FloatArray] | None]
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 5.0
 # A step below this part of the time at hand leads nowhere.
@@ -74,10 +78,6 @@ class Stepper(ABC):
         """(points, n) the method's own interpolant over the last step, at Chebyshev's points; None if it has none."""
         return None
 
-    def put(self, y: FloatArray) -> None:
-        """Go on from another state at the same time (projected, for instance)."""
-        self.y, self.f = y, self.rates(self.t, y)
-
 
 class Trial(NamedTuple):
     """One step as a method proposes it."""
@@ -87,12 +87,16 @@ class Trial(NamedTuple):
 
 
 class OneStep(Stepper):
-    """Methods that know nothing but the last state; a refused step is tried again, shorter."""
+    """Methods that know nothing but the last state; a refused step is tried again, shorter.
+
+    Args: settled: gives the state that a step goes on from, and its rates, where that is not the one it came to.
+    """
 
     order: int  # of the error estimate
 
-    def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control) -> None:
+    def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control, settled: Settled | None = None) -> None:
         super().__init__(rates, t, y, control)
+        self._settled = settled
         size, fast = control.size(y, y), control.size(self.f, y)
         # a hundredth of the time in which y changes by itself [Hairer1993, II.4]
         self._h = min(0.01 * size / fast if min(size, fast) > 1e-5 else 1e-6, control.max_step)
@@ -115,9 +119,9 @@ class OneStep(Stepper):
                 size = np.inf if tried is None else self.control.size(tried.error, self.y, tried.y)
                 if tried is not None and size <= 1.0:
                     t = end if step == left else self.t + step
-                    f = self.rates(t, tried.y)
+                    y, f = self._landed(t, tried.y)
                     self.t0, self.y0, self.f0 = self.t, self.y, self.f
-                    self.t, self.y, self.f = t, tried.y, f
+                    self.t, self.y, self.f = t, y, f
                     # a step cut short by the end says nothing against the length before it
                     self._h = max(step * self._factor(size), h if step < h else 0.0)
                     return
@@ -127,6 +131,12 @@ class OneStep(Stepper):
                 # beyond reach, or singular: perhaps only this trial was
                 reason, size = str(error), np.inf
             h = step * (self._factor(size) if np.isfinite(size) else LEAST)
+
+    def _landed(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._settled is None:
+            return y, self.rates(t, y)
+        self.n_evaluations += 1
+        return self._settled(t, y)
 
     def _factor(self, size: float) -> float:
         return float(np.clip(SAFETY * max(size, 1e-10) ** (-1.0 / (self.order + 1)), LEAST, MOST))
@@ -147,7 +157,23 @@ class RKF45(OneStep):
 
     order = 4
 
+    def __init__(
+        self,
+        rates: Rates,
+        t: float,
+        y: FloatArray,
+        control: Control,
+        settled: Settled | None = None,
+        whole: WholeStep | None = None,
+    ) -> None:
+        super().__init__(rates, t, y, control, settled)
+        self._whole = whole
+
     def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial:
+        found = None if self._whole is None else self._whole(t, y, f, h)
+        if found is not None:
+            self.n_evaluations += len(STAGES)
+            return Trial(*found)
         return Trial(*rkf45_step(self.rates, t, y, f, h))
 
 

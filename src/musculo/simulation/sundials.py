@@ -79,9 +79,6 @@ class Sundials(Stepper):
     def polynomial(self) -> FloatArray:
         return np.stack([self.inside(t) for t in chebyshev_points(self.t0, self.t, self.degree)])
 
-    def put(self, y: FloatArray) -> None:
-        raise NotImplementedError("a multistep method cannot go on from another state")
-
 
 class Cvode(Sundials):
     """Adams' or backward differentiation formulas of variable order."""

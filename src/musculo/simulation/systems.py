@@ -15,6 +15,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.motion import CONSISTENT
 from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput, SingularSystem
+from musculo.kernels.constrained_state import CLOSED
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained import project_position, project_velocity
@@ -23,6 +24,8 @@ from musculo.simulation.singular import LoopWatch
 
 # Where others move so many times faster than independent coordinates, errors of these are errors so many times larger.
 _STEEP = 1e4
+# Where they move so many times faster and no step leads on, that is the reason.
+_RATHER_STEEP = 1e3
 # Speeds that change by more than this many times what accelerations before and after explain have jumped.
 _JUMP = 3.0
 
@@ -71,6 +74,11 @@ class System(ABC):
     def accept(self, t: float, y: FloatArray) -> FloatArray:
         """Take a state as the last one that counts, and give its pose q (n,)."""
         return self.one(t, y)[0]
+
+    def fehlberg(self, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray] | None:
+        """`rkf45_step` of the rates in one go; None where the system has no shorter way than one rate after the other,
+        or where that way finds no rates."""
+        return None
 
     def explain(self, t: float, y: FloatArray) -> str:
         """Why no step leads on from a state, as far as the system knows; else nothing."""
@@ -168,6 +176,12 @@ class EmbeddedSystem(System):
         if np.abs(u).max() > 0.0 and np.abs(self.embedding.jacobian(q, t)).max(initial=0.0) > _STEEP:
             raise self._dead_point()
 
+    def explain(self, t: float, y: FloatArray) -> str:
+        if self._looped is None or not self.n_z:
+            return ""
+        steep = np.abs(self.embedding.jacobian(self.guess, t)).max(initial=0.0) > _RATHER_STEEP
+        return str(self._dead_point()) if steep else ""
+
     def _dead_point(self) -> SingularSystem:
         return SingularSystem(
             f"the loop of {', '.join(map(repr, self.embedding.loop_names))} comes to a dead point of "
@@ -221,6 +235,8 @@ class ConstrainedSystem(System):
         rate = [f"{stabilisation:g} /s"] if stabilisation or not projects else []
         self.stabilised = ", ".join((["project"] if projects else []) + rate)
         self._rates = ConstrainedRates(model, stabilisation)
+        self._state = self._rates.state
+        self._compiled = bool(acting.address) or not acting.varies  # no force is in Python
         self.n_z = len(model.coordinate_names)
         self.equations = constraint_equations(model)
 
@@ -242,17 +258,39 @@ class ConstrainedSystem(System):
         return np.concatenate([q, u])
 
     def rates(self, t: float, y: FloatArray) -> FloatArray:
+        if self._state is not None and self._compiled:
+            found = self._state.rates(t, y, self.acting.constant, self.acting.address)
+            if found is not None:
+                return found
         q, u = self._unit(y[: self.n_z].copy()), y[self.n_z :]
         udot = self._rates(q, u, self.acting, t)
         return np.concatenate([self._qdot(q, u), udot])
+
+    def fehlberg(self, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray] | None:
+        if self._state is None or not self._compiled:
+            return None
+        return self._state.step(t, y, f, h, self.acting.constant, self.acting.address)
 
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
         end = self.n_z + len(self.model.speed_names)
         q, u = self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : end].copy()
         if not self.projects or not self.equations.count:
             return q, u
-        q = project_position(self.model, q, t, threads=1)
-        return q, project_velocity(self.model, q, u, t, threads=1)
+        x = self.equations.by_speeds(q, None, t, 1)
+        fast = np.abs(np.einsum("fij,fj->fi", x.jacobian, u) + x.rate).max(axis=1) / (1.0 + np.abs(u).max(axis=1))
+        # steps that were projected are there already
+        left = np.flatnonzero((np.abs(x.residual).max(axis=1) > CLOSED) | (fast > CLOSED))
+        if left.size:
+            q[left] = project_position(self.model, q[left], t[left], threads=1)
+            u[left] = project_velocity(self.model, q[left], u[left], t[left], threads=1)
+        return q, u
+
+    def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._state is not None and self.projects:
+            found = self._state.project(t, y)
+            if found is not None:
+                return found[: self.n_z], found[self.n_z :]
+        return super().one(t, y)
 
     def accept(self, t: float, y: FloatArray) -> FloatArray:
         q = self._unit(y[: self.n_z].copy())
@@ -266,10 +304,14 @@ class ConstrainedSystem(System):
     def explain(self, t: float, y: FloatArray) -> str:
         return self._loops.explain(self._unit(y[: self.n_z].copy()))
 
-    def projected(self, t: float, y: FloatArray) -> FloatArray:
-        """The state nearest to y on the constraints."""
-        q, u = self.one(t, y)
-        return np.concatenate([q, u, y[len(q) + len(u) :]])
+    def settled(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The state nearest to y on the constraints, and its rates."""
+        if self._state is not None and self._compiled:
+            found = self._state.settle(t, y, self.acting.constant, self.acting.address)
+            if found is not None:
+                return found
+        x = np.concatenate(self.one(t, y))
+        return x, self.rates(t, x)
 
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
         return constrained_acceleration(self.model, q, u, tau, time=t, stabilisation=self.stabilisation).udot

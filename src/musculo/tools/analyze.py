@@ -109,10 +109,14 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         if analysis.activation_file is not None:
             table = work.table(analysis.activation_file, "activation_file")
             study = replace(study, activation=_activations(study, table))
-    muscles = _chosen("muscle", analysis.muscle_list, model.muscle_names)
+    muscles = _chosen("muscle", analysis.name, analysis.muscle_list, model.muscle_names, work)
+    if model.muscles and not muscles:
+        work.trouble(f"analysis {analysis.name!r} was left out: its <muscle_list> has no muscle of the model")
+        return
     coordinates: tuple[str, ...] = ()
     if analysis.compute_moments:
-        coordinates = _chosen("coordinate", analysis.moment_arm_coordinate_list, model.coordinate_names)
+        listed = analysis.moment_arm_coordinate_list
+        coordinates = _chosen("coordinate", analysis.name, listed, model.coordinate_names, work)
     method, wrapping = ("exact", "geodesic") if work.exact else ("opensim", "opensim")
     state = study.muscles.forces
     fibers = None if study.equilibrium or work.exact or state is None else state.fiber_length
@@ -156,13 +160,16 @@ def _activations(study: Study, table: Table) -> FloatArray:
     return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
 
 
-def _chosen(kind: str, wanted: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of a list in which `all` stands for all."""
+def _chosen(kind: str, analysis: str, wanted: tuple[str, ...], known: tuple[str, ...], work: Work) -> tuple[str, ...]:
+    """Names of a list in which `all` stands for all; unknown names of a set-up file are left out, as in OpenSim."""
     if any(word.lower() == "all" for word in wanted):
         return known
     for name in wanted:
         if name not in known:
-            raise UnknownName(kind, name, known, "the set-up")
+            unknown = UnknownName(kind, name, known, "the set-up")
+            if not work.of_file:
+                raise unknown
+            work.note(f"{analysis}: {unknown}; it is left out, as OpenSim does")
     return tuple(name for name in known if name in wanted)
 
 

@@ -137,7 +137,7 @@ def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
     if outside and study.work.exact:
         study.work.trouble(
             f"{name}: {outside} of {len(study.time)} frames lie outside {file}, which lasts from {first:g} to "
-            f"{last:g} s and whose ends they get: choose a span within it (--time {first:g}:{last:g})"
+            f"{last:g} s and whose ends they get: {study.work.advised_span(first, last)}"
         )
     then, now = filters_of(file), (max(study.cutoff, -1.0), study.loads_cutoff)
     kinds = ("coordinates", "external loads") if study.external is not None else ("coordinates",)

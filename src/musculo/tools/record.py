@@ -65,6 +65,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
         "troubles": list(result.troubles),
+        "moments": work.moments,
         "seconds": round(result.seconds, 3),
     }
     make_folder(folder)

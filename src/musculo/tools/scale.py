@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,15 @@ from musculo.analyses.inverse_kinematics import Status
 from musculo.analyses.marker_placement import PlacedMarkers, place_markers
 from musculo.analyses.scale_factors import factors_of_setup
 from musculo.analyses.scaling import scale_model
+from musculo.analyses.undetermined import undetermined_coordinates
 from musculo.compile.frames import FloatArray
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
 from musculo.io.osim import write_osim
-from musculo.io.setup import ScaleSetup
+from musculo.io.setup import CoordinateTask, MarkerTask, ScaleSetup
 from musculo.model.body import GROUND, Vec3
 from musculo.model.force import Muscle
 from musculo.model.model import Model
+from musculo.muscle.activation import activation_at_start
 from musculo.tools.work import Work
 
 # Digits of scale factors in OpenSim's files.
@@ -88,7 +91,7 @@ def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
     work.notes += found.notes
     if found.dropped:
         work.note(f"markers that the trial does not have are dropped: {', '.join(found.dropped)}")
-    _say(found, placer.max_marker_movement, work)
+    _say(found, setup, work)
     if placer.output_motion_file is not None:
         _write_pose(work, placer.output_motion_file, found, span[0])
     if placer.output_model_file is not None:
@@ -101,10 +104,23 @@ def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
         work.wrote(target)
 
 
-def _say(found: PlacedMarkers, most: float, work: Work) -> None:
-    status = Status(int(found.pose.status[0]))
+def _undetermined(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerTask]) -> str:
+    """The coordinates that markers and tasks leave open, in words."""
+    weights = {task.name: task.weight if task.apply else 0.0 for task in tasks if isinstance(task, MarkerTask)}
+    followed = [name for name in found.errors if np.isfinite(found.errors[name])]
+    if weights:
+        followed = [name for name in followed if weights.get(name, 0.0) > 0.0]
+    held = [task.name for task in tasks if isinstance(task, CoordinateTask) and task.apply and task.weight > 0.0]
+    names = undetermined_coordinates(found.pose.model, found.q, followed, held)
+    return f" in {', '.join(names)}: no marker that was followed tells of them" if names else ""
+
+
+def _say(found: PlacedMarkers, setup: ScaleSetup, work: Work) -> None:
+    status, most = Status(int(found.pose.status[0])), setup.placer.max_marker_movement
     if status != Status.CONVERGED:
-        work.trouble(f"marker placement: the static pose is {status.name.lower()}; look at the tasks and markers")
+        where = _undetermined(found, setup.placer.tasks) if status == Status.UNDETERMINED else ""
+        said = f"the static pose is {status.name.lower()}{where}"
+        work.trouble(f"marker placement: {said}; look at the tasks and markers")
     errors = {name: error for name, error in found.errors.items() if np.isfinite(error)}
     if errors:
         worst = max(errors, key=lambda name: errors[name])
@@ -143,7 +159,7 @@ def states(model: Model, q: FloatArray) -> tuple[list[str], FloatArray]:
 def _muscle_states(muscle: Muscle) -> list[tuple[str, float]]:
     found = []
     if not muscle.ignore_activation_dynamics:
-        found.append(("activation", float(muscle.parameter("default_activation", 0.05))))
+        found.append(("activation", activation_at_start(muscle)))
     if not muscle.ignore_tendon_compliance:
         if muscle.kind == "DeGrooteFregly2016Muscle":
             tension = float(muscle.parameter("default_normalized_tendon_force", 0.5))

@@ -15,6 +15,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import Unsupported
 from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
+from musculo.muscle.activation import activation_at_start
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
@@ -33,8 +34,8 @@ class MuscleState:
 
 
 def default_activation(model: Model) -> FloatArray:
-    """(muscles,): the activation that the file states, else OpenSim's default."""
-    return np.array([float(m.parameter("default_activation", 0.05)) for m in model.muscles])
+    """(muscles,): the activation that the file states, else OpenSim's default of that kind."""
+    return np.array([activation_at_start(m) for m in model.muscles])
 
 
 def muscle_forces(

@@ -54,6 +54,8 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
     _say_reserves(optimum, work)
+    needed = np.abs(optimum.muscle_moment + optimum.reserve + optimum.balance_residual).max(axis=0, initial=0.0)
+    work.moments |= dict(zip(optimum.coordinates, np.nan_to_num(needed).tolist(), strict=True))
     names, values = _in_order(study.model, optimum)
     time = study.time
     work.write(study.file(analysis, "activation"), "Static Optimization", time, names, values, STATIC_OPTIMIZATION)
@@ -165,6 +167,10 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     ]
     count = int((ratio > 1.0).any(axis=1).sum())
     remedy = "--no-passive" if elastic else "--tendon elastic or --no-passive"
+    if work.of_file:  # no set-up can ask for these
+        remedy = f"`musculo so` with {remedy}"
+    if work.of_file:  # no set-up file can say so
+        remedy = f"`musculo so` with {remedy}"
     work.note(
         f"{len(worst)} muscles are stretched too far in {count} of {len(study.time)} frames: {', '.join(told)}. "
         f"Look at the motion and the lengths of tendons, or try {remedy}"

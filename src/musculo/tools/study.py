@@ -15,6 +15,7 @@ from musculo.forces.compiled_forces import told
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import Analysis, AnalyzeSetup
 from musculo.model.model import Model
+from musculo.muscle.activation import activation_at_start
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
@@ -170,9 +171,12 @@ def _states(model: Model, table: Table, what: str) -> FloatArray | None:
     columns = [table.find(f"/forceset/{name}/{what}") for name in model.muscle_names]
     if all(k is None for k in columns):
         return None
-    default = {"activation": "default_activation", "fiber_length": "default_fiber_length"}[what]
     values = np.empty((len(table), len(columns)))
     for m, (muscle, k) in enumerate(zip(model.muscles, columns, strict=True)):
-        otherwise = 0.05 if what == "activation" else muscle.optimal_fiber_length
-        values[:, m] = float(muscle.parameter(default, otherwise)) if k is None else table.values[:, k]
+        if k is not None:
+            values[:, m] = table.values[:, k]
+        elif what == "activation":
+            values[:, m] = activation_at_start(muscle)
+        else:
+            values[:, m] = float(muscle.parameter("default_fiber_length", muscle.optimal_fiber_length))
     return values

@@ -50,6 +50,7 @@ class Work:
     files: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
+    moments: dict[str, float] = field(default_factory=dict)  # the largest that the motion needs, by coordinate [N m, N]
 
     @property
     def of_file(self) -> bool:
@@ -119,6 +120,12 @@ class Work:
             raise InvalidInput(f"{said}; give a range inside it")
         # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
         self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
+
+    def advised_span(self, first: float, last: float) -> str:
+        """How to ask for a span of time, in the words of a set-up file or of flags."""
+        if self.of_file:
+            return f"choose a span within it: set the time range of the set-up to {first:g} to {last:g} s"
+        return f"choose a span within it (--time {first:g}:{last:g})"
 
     # --- writing ----------------------------------------------------------------------------------------------------
     def target(self, path: Path | str) -> Path:
@@ -193,7 +200,7 @@ def say_span(loads: ExternalLoads | None, time: FloatArray, work: Work) -> None:
         say(
             f"{outside} of {len(time)} frames lie outside the external loads of {loads.table.source or loads.source}, "
             f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
-            f"nothing; choose a span within them (--time {max(known[0], time[0]):g}:{min(known[-1], time[-1]):g})"
+            f"nothing; {work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))}"
         )
 
 

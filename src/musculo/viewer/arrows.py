@@ -26,14 +26,22 @@ class Arrow(NamedTuple):
     force: FloatArray  # (frames, 3) [N]
 
 
-def load_arrows(loads: ExternalLoads, poses: Kinematics, time: FloatArray) -> list[Arrow]:
-    """The external loads that apply a force."""
+def load_arrows(loads: ExternalLoads, poses: Kinematics, time: FloatArray) -> tuple[list[Arrow], tuple[str, ...]]:
+    """The external loads that apply a force on a body of the model, and notes on those that are left out."""
     table = loads.table.time
     outside = (time < table[0] - 1e-6) | (time > table[-1] + 1e-6) if len(table) else np.ones(len(time), dtype=bool)
-    arrows = []
+    arrows: list[Arrow] = []
+    notes: list[str] = []
     forces = [force for force in loads.forces if force.applies]
+    if outside.all() and forces:
+        return arrows, ("The external loads lie at other times than the motion; none is drawn.",)
     for stated, load in zip(forces, loads.at(time), strict=True):
         if not stated.force_identifier:
+            continue
+        try:
+            poses.batch_pose(load.body)
+        except UnknownName:
+            notes.append(f"The external load {stated.name} is left out: the model has no body {load.body}.")
             continue
         R, _ = poses.batch_pose(load.force_in)
         R_point, p_point = poses.batch_pose(load.point_in)
@@ -41,7 +49,7 @@ def load_arrows(loads: ExternalLoads, poses: Kinematics, time: FloatArray) -> li
         point = p_point + np.einsum("fij,fj->fi", R_point, load.point)
         force[outside] = np.nan
         arrows.append(Arrow(f"{stated.name} on {load.body}", point, force))
-    return arrows
+    return arrows, tuple(notes)
 
 
 def reaction_arrows(reactions: Table, poses: Kinematics, time: FloatArray) -> list[Arrow]:

@@ -21,11 +21,15 @@ ASSUMED_RATE = 60.0
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Times (frames,) [s] and all coordinates (frames, n) [rad, m]; notes say what was assumed."""
+    """Times (frames,) [s] and all coordinates (frames, n) [rad, m]; notes say what was assumed.
+
+    `good` (given frames,) says which of the frames that were given these are, where some had gaps.
+    """
 
     time: FloatArray
     q: FloatArray
     notes: tuple[str, ...] = ()
+    good: NDArray[np.bool_] | None = None
 
     def at(self, rows: NDArray[np.int64]) -> Frames:
         return Frames(self.time[rows], self.q[rows], self.notes)
@@ -69,28 +73,37 @@ def _of_table(model: Model, table: Table) -> Frames:
             f"{table.source or 'the motion'} has no column for any coordinate of {model.name!r}; its columns: "
             f"{', '.join(table.names[:8])}; the model's coordinates: {', '.join(model.coordinate_names[:8])}"
         )
+    good: NDArray[np.bool_] = np.asarray(np.isfinite(q).all(axis=1))
+    if not good.any():
+        raise InvalidInput(
+            f"{table.source or 'the motion'} has gaps in every frame; fill them first (table.fill in Python)"
+        )
     notes: tuple[str, ...] = ()
+    time, q = np.array(table.time)[good], q[good]
+    if not good.all():
+        gaps = np.asarray(table.time)[~good]
+        notes = (
+            f"{len(gaps)} of {len(good)} frames have gaps and are not drawn, from {gaps[0]:g} s to {gaps[-1]:g} s; "
+            "the frames beside them are joined.",
+        )
     if absent:
         driven: list[str] = []
         try:
             embedding = embedding_of(model)
-            follow = embedding.coordinates(embedding.independent(q), table.time)
+            follow = embedding.coordinates(embedding.independent(q), time)
             driven = [name for name in absent if name not in embedding.coordinate_names]
             columns = [model.coordinate_index(name) for name in driven]
             q[:, columns] = follow[:, columns]
         except MusculoError as error:
-            notes = (f"Coordinates that the motion leaves out do not follow the others: {error}",)
+            notes = (
+                *notes,
+                f"Coordinates that the motion leaves out do not follow the others: {error}",
+            )
         still = [name for name in absent if name not in driven]
         if still:
-            left = f"{len(still)} coordinates are not in the motion and stay at their defaults: {_some(still)}"
+            left = f"{len(still)} coordinates are not in the motion and stay at their defaults: {some(still)}"
             notes = (*notes, left)
-    bad = ~np.isfinite(q).all(axis=1)
-    if bad.any():
-        raise InvalidInput(
-            f"{table.source or 'the motion'} has gaps, the first at {table.time[int(np.argmax(bad))]:g} s; "
-            "fill them first (table.fill)"
-        )
-    return Frames(np.array(table.time), q, notes)
+    return Frames(time, q, notes, None if good.all() else good)
 
 
 def activation_at(
@@ -102,10 +115,10 @@ def activation_at(
         return np.full(shape, np.nan)
     if not isinstance(activation, Table):
         values = np.asarray(activation, dtype=float)
-        full = (len(frames.time), len(model.muscles))
+        full = (len(frames.time) if frames.good is None else len(frames.good), len(model.muscles))
         if values.shape != full:
             raise InvalidInput(f"activation has shape {values.shape}; it needs {full}: frames, muscles")
-        return values[rows]
+        return values[rows] if frames.good is None else values[frames.good][rows]
     found = np.full(shape, np.nan)
     known = False
     for k, name in enumerate(model.muscle_names):
@@ -148,5 +161,5 @@ def markers_at(markers: Markers, time: FloatArray) -> FloatArray:
     return sampled(markers.time, np.array(markers.position), time)
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")

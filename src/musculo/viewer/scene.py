@@ -25,7 +25,7 @@ from musculo.spatial.rotation import FloatArray, to_quaternion
 from musculo.viewer.arrays import floats, integers, steps
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
-from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at
+from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at, some
 from musculo.viewer.page import framed, page
 from musculo.viewer.paths import polylines
 from musculo.viewer.shapes import bones, wrap_shapes
@@ -162,12 +162,13 @@ class _Maker:
         if len(rows) < total:
             notes = (*notes, f"{len(rows)} of {total} frames are drawn, evenly chosen, to keep this file small.")
         muscles, muscle_series, muscle_notes = self._muscles(frames, poses, rows)
-        marked, marker_series = self._markers(frames, poses)
+        marked, marker_series, marker_notes = self._markers(frames, poses)
+        loads, load_notes = ([], ()) if self.loads is None else load_arrows(self.loads, poses, frames.time)
         data: dict[str, Any] = {
             "format": FORMAT,
             "title": self.model.name,
             "source": Path(self.model.source).name if self.model.source else "",
-            "notes": [*notes, *muscle_notes],
+            "notes": [*notes, *muscle_notes, *marker_notes, *load_notes],
             "frames": {"total": total, "shown": len(rows)},
             "time": floats(frames.time - frames.time[0]),
             "start": float(frames.time[0]),
@@ -180,7 +181,7 @@ class _Maker:
             "wraps": wrap_shapes(self.model),
             "muscles": muscles,
             "markers": marked,
-            "loads": _arrows([] if self.loads is None else load_arrows(self.loads, poses, frames.time)),
+            "loads": _arrows(loads),
             "reactions": _arrows([] if self.reactions is None else reaction_arrows(self.reactions, poses, frames.time)),
             "series": [*muscle_series, *self._coordinates(frames), *marker_series],
         }
@@ -262,14 +263,18 @@ class _Maker:
             found.append(_series("coordinate", name, "angle" if turns else "value", "°" if turns else "m", values))
         return found
 
-    def _markers(self, frames: Frames, poses: Kinematics) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Where markers are and were seen, and how far apart [mm]."""
+    def _markers(
+        self, frames: Frames, poses: Kinematics
+    ) -> tuple[dict[str, Any], list[dict[str, Any]], tuple[str, ...]]:
+        """Where markers are and were seen, how far apart [mm], and notes where that cannot be said."""
         model = np.asarray(poses.markers()).reshape(len(frames.time), -1, 3)
         names = list(self.model.marker_names)
         found: dict[str, Any] = {"names": names, "model": steps(model, "last")} if names else {"names": []}
         if self.markers is None:
-            return found, []
+            return found, [], ()
         measured = markers_at(self.markers, frames.time)
+        if not np.isfinite(measured).any():
+            return found, [], ("The measured markers lie at other times than the motion; none is drawn.",)
         match = [names.index(name) if name in names else -1 for name in self.markers.names]
         found |= {"measured_names": list(self.markers.names), "measured": steps(measured, "last"), "match": match}
         series = []
@@ -277,7 +282,11 @@ class _Maker:
             error = np.linalg.norm(measured[:, k] - model[:, j], axis=1) if j >= 0 else np.full(len(model), np.nan)
             if np.isfinite(error).any():
                 series.append(_series("marker", names[j], "error", "mm", 1e3 * error))
-        return found, series
+        notes: tuple[str, ...] = ()
+        if max(match) < 0:
+            ours, theirs = some(names) or "none", some(list(self.markers.names))
+            notes = (f"No measured marker has the name of one of the model. Measured: {theirs}; the model's: {ours}.",)
+        return found, series, notes
 
 
 def _radius(force: Any) -> float:

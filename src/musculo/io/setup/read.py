@@ -73,7 +73,10 @@ def read_tasks(path: PathLike) -> tuple[Task, ...]:
     root = parse_xml(read_bytes(path, "a file of inverse kinematics tasks (.xml)"), where, "it should hold <IKTaskSet>")
     found = root if root.tag == "IKTaskSet" else root.find("IKTaskSet")
     if found is None:
-        raise InvalidFile(f"{place(root)}: the document holds no <IKTaskSet>; read_setup reads set-up files of tools")
+        raise InvalidFile(
+            f"{place(root)}: the document holds no <IKTaskSet>; "
+            "read_setup reads set-up files of tools, and `musculo run` runs them"
+        )
     file = SetupFile(where)
     try:
         return read_members(TASK_KINDS, file.inline(found), file)

@@ -1,13 +1,17 @@
 "use strict";
-// Draws the curves of the report when they come into view. Numbers come as float32 in base64; nothing is computed here
+// Draws the curves of the report when they come into view. Numbers come in base64, as float32 or as
+// 16-bit steps between the least and the largest value, where 65535 is a gap; nothing is computed here
 // but scales: time to per cent of a cycle, and division by the body's mass.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const state = { percent: false, perMass: false };
-  const unpack = (text) => {
+  const unpack = (packed) => {
+    const [low, high, text] = Array.isArray(packed) ? packed : [0, 0, packed];
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    return new Float32Array(bytes.buffer);
+    if (!Array.isArray(packed)) return new Float32Array(bytes.buffer);
+    const step = (high - low) / 65534;
+    return Float64Array.from(new Uint16Array(bytes.buffer), (k) => (k === 65535 ? NaN : low + k * step));
   };
   const times = data.times.map(unpack);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -17,7 +21,12 @@
   // --- theme ---------------------------------------------------------------------------------------------------------
   const wanted = () => { try { return localStorage.getItem("musculo-theme"); } catch { return null; } };
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const setTheme = (theme) => { root.dataset.theme = theme; redraw(); };
+  const setTheme = (theme) => { root.dataset.theme = theme; themeScene(); return redraw(); };
+  // The 3D view turns over by its own key.
+  const themeScene = () => {
+    const inner = document.querySelector("#scene iframe")?.contentDocument, scene = inner?.querySelector(".mv[data-theme]");
+    if (scene && scene.dataset.theme !== root.dataset.theme) inner.dispatchEvent(new KeyboardEvent("keydown", { key: "d" }));
+  };
   let drawn = new Map();
 
   // --- plots ---------------------------------------------------------------------------------------------------------
@@ -70,7 +79,10 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
-      xaxis: { ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 } },
+      xaxis: {
+        ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 },
+        hoverformat: state.percent ? ".1f" : ".3f", ...(state.percent ? { range: [0, 100] } : { autorange: true }),
+      },
       yaxis: panel.range ? { ...axis, range: panel.range } : axis,
     };
   };
@@ -83,14 +95,37 @@
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
   };
+  // Which cycle is shown, and why a side is not: nothing goes away without a word.
+  const cycleNote = (sides) => {
+    const parts = [...sides].sort().reverse().filter((side) => side).map((side) => {
+      const marks = cyclesOf(side);
+      if (!marks.length) return `${said[side]}: not shown, since ${data.missing[side] || "no cycle of that side is known"}`;
+      return `${said[side]}: ` + marks.slice(1).map((end, k) => `${mark(marks[k])} to ${mark(end)} s`).join(", ");
+    });
+    if (sides.has("")) {
+      const side = data.cycles.r ? "r" : "l";
+      parts.push(`curves without a side: over the cycle of the ${said[side]}` + (sides.has(side) ? "" :
+        ", " + cyclesOf(side).slice(1).map((end, k) => `${mark(cyclesOf(side)[k])} to ${mark(end)} s`).join(", ")));
+    }
+    return `Cycle, from strike to strike of a foot: ${parts.join("; ")}.`;
+  };
+  const mark = (time) => String(Number(time.toPrecision(4)));
   const redraw = () => Promise.all([...drawn.keys()].filter((box) => box.dataset.drawn).map(draw));
 
+  const notes = [];
   const soon = new IntersectionObserver((seen) => {
     for (const one of seen) if (one.isIntersecting) { soon.unobserve(one.target); draw(one.target); }
   }, { rootMargin: "300px" });
 
   for (const grid of document.querySelectorAll(".panels")) {
     const section = data.sections[Number(grid.dataset.section)];
+    const all = new Set(section.panels.flatMap((p) => p.curves.map((c) => c.side)));
+    const note = document.createElement("p");
+    note.className = "cycle";
+    note.hidden = true;
+    note.textContent = Object.keys(data.cycles).length ? cycleNote(all) : "";
+    grid.before(note);
+    notes.push(note);
     if (section.panels.some((p) => p.curves.some((c) => c.side))) {
       const key = document.createElement("p");
       key.className = "key";
@@ -129,6 +164,7 @@
     new IntersectionObserver((seen, watch) => {
       if (seen.some((one) => one.isIntersecting)) {
         watch.disconnect();
+        frame.addEventListener("load", themeScene);
         unzip("scene-data").then((scene) => { frame.srcdoc = scene; });
       }
     }, { rootMargin: "600px" }).observe(frame);
@@ -142,6 +178,7 @@
     button.addEventListener("click", () => {
       state[field] = !state[field];
       button.setAttribute("aria-pressed", String(state[field]));
+      for (const note of notes) note.hidden = !state.percent;
       redraw();
     });
   };
@@ -156,8 +193,21 @@
     soon.unobserve(box);
     return draw(box);
   }));
-  document.getElementById("print").addEventListener("click", () => drawAll().then(() => print()));
-  addEventListener("beforeprint", drawAll);
+  document.getElementById("print").addEventListener("click", () => plotly().then(() => print()));
+  // Paper is light and of another width: plots are drawn in light colours and scale with their cards.
+  let before = "";
+  const plots = () => document.querySelectorAll(".plot .main-svg");
+  addEventListener("beforeprint", async () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    await Promise.all([redraw(), drawAll()]);
+    for (const svg of plots()) svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+  });
+  addEventListener("afterprint", () => {
+    for (const svg of plots()) svg.removeAttribute("viewBox");
+    root.dataset.theme = before;
+    redraw();
+  });
   const parts = [...document.querySelectorAll("main > section")];
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || /input|textarea/i.test(event.target.tagName)) return;
@@ -174,7 +224,9 @@
   });
   const where = new IntersectionObserver((seen) => {
     for (const one of seen) {
-      document.querySelector(`nav a[href="#${one.target.id}"]`)?.classList.toggle("here", one.isIntersecting);
+      const link = document.querySelector(`nav a[href="#${one.target.id}"]`);
+      link?.classList.toggle("here", one.isIntersecting);
+      if (link && one.isIntersecting) link.parentElement.scrollTo({ left: link.offsetLeft - link.parentElement.offsetLeft - 40 });
     }
   }, { rootMargin: "-30% 0px -60% 0px" });
   for (const part of parts) where.observe(part);

@@ -62,3 +62,9 @@ export function mixedRow({ shape, values }, at, out) {
 export function width(array) {
   return array.shape.slice(1).reduce((a, b) => a * b, 1);
 }
+
+/** The first row that holds a number; the first of all where none does. */
+export function firstKnown(array) {
+  const k = array.values.findIndex((x) => x === x);
+  return k < 0 ? 0 : Math.floor(k / width(array));
+}

@@ -3,16 +3,19 @@ import { element } from "./element.js";
 
 const W = 400, H = 170, LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 26;
 
+/** Round values between two, and their step. */
 function ticks(low, high, count) {
   const raw = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((s) => s >= raw) ?? raw;
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
-  return found;
+  return { found, step };
 }
 
 const tidy = (x) => String(Number(x.toPrecision(4)));
+/** A tick with the digits that tell it from the next. */
+const ticked = (x, step) => String(Number(x.toFixed(Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(step)))))));
 
 export class Plot {
   constructor(time, start, onSeek, onClose) {
@@ -60,20 +63,25 @@ export class Plot {
     for (const x of v) if (x === x) { if (x < low) low = x; if (x > high) high = x; }
     if (low > high) [low, high] = [0, 1];
     if (series.quantity === "activation") [low, high] = [Math.min(0, low), Math.max(1, high)];
-    const pad = Math.max(high - low, 1e-6 * Math.max(Math.abs(high), 1), 1e-9) * 0.06;
+    // A curve that stays where it is, or one frame, lies in the middle of a tenth of its value.
+    const most = Math.max(Math.abs(low), Math.abs(high));
+    const pad = high - low > 1e-6 * most ? 0.06 * (high - low) : 0.05 * most || 1;
     if (series.quantity !== "activation") { low -= pad; high += pad; }
-    const span = this.time[this.time.length - 1] || 1;
-    this.x = (t) => LEFT + ((W - LEFT - RIGHT) * t) / span;
+    const span = this.time[this.time.length - 1];
+    this.x = (t) => LEFT + (W - LEFT - RIGHT) * (span > 0 ? t / span : 0.5);
     this.y = (value) => H - BOTTOM - ((H - TOP - BOTTOM) * (value - low)) / (high - low);
     const parts = [];
-    for (const value of ticks(low, high, 4)) {
+    const { found, step } = ticks(low, high, 4);
+    for (const value of found) {
       const y = this.y(value);
       parts.push(element("line", { class: "mv-grid", x1: LEFT, x2: W - RIGHT, y1: y, y2: y }));
-      parts.push(element("text", { class: "mv-tick", x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, tidy(value)));
+      parts.push(element("text", { class: "mv-tick", x: LEFT - 6, y: y + 3.5, "text-anchor": "end" }, ticked(value, step)));
     }
-    ticks(this.start, this.start + span, 5).forEach((t, k) => {
-      const x = this.x(t - this.start);
-      parts.push(element("text", { class: "mv-tick", x, y: H - 9, "text-anchor": "middle" }, k ? tidy(t) : `${tidy(t)} s`));
+    // One frame has no axis of time.
+    const times = span > 0 ? ticks(this.start, this.start + span, 5) : { found: [] };
+    times.found.forEach((t, k) => {
+      const [x, words] = [this.x(t - this.start), ticked(t, times.step)];
+      parts.push(element("text", { class: "mv-tick", x, y: H - 9, "text-anchor": "middle" }, k ? words : `${words} s`));
     });
     let d = "";
     let pen = false;

@@ -8,8 +8,17 @@ const THEMES = {
 };
 const VIEW = 30; // degrees: a long lens keeps limbs parallel
 
+/** The browser draws nothing in three dimensions. */
+export class NoWebGL extends Error {
+  constructor() {
+    super("WebGL is off in this browser");
+  }
+}
+
 export class Stage {
   constructor(canvas, { up, size, floor }) {
+    // Asked for here, because three.js fails with another error where there is none; it gets this same context then.
+    if (!canvas.getContext("webgl2", { antialias: true })) throw new NoWebGL();
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;

@@ -1,21 +1,23 @@
 // One scene on one page: puts the parts together and answers to the reader.
 import * as THREE from "three";
-import { decoded, mixedRow, width } from "./arrays.js";
-import { activationGradient } from "./colours.js";
+import { decoded, firstKnown, mixedRow, width } from "./arrays.js";
+import { activationGradient, UNKNOWN } from "./colours.js";
 import { element } from "./element.js";
+import { floorOf } from "./floor.js";
 import { List } from "./list.js";
 import { Arrows, ERROR, Markers, MEASURED_MARKER, MODEL_MARKER } from "./marks.js";
 import { Player } from "./player.js";
 import { Plot } from "./plot.js";
 import { addBones, addWraps } from "./solids.js";
 import { Stage } from "./stage.js";
+import { travels } from "./travels.js";
 import { Triad } from "./triad.js";
 import { Tubes } from "./tubes.js";
 
 const FORMAT = 1;
 const LOAD = "#0a8a5f", REACTION = "#7b4fc9";
 const VIEWS = { home: [0.62, 0.22, 1.0], front: [1, 0.05, 0], side: [0, 0.05, 1], top: [0.001, 1, 0] };
-const HELP = "Drag to orbit, right-drag to pan, scroll to zoom. Space plays, ← → step a frame (Shift: ten), R resets, F S T look from front, side, top.";
+const HELP = "Drag to orbit, right-drag to pan, scroll to zoom. Space plays, ← → step a frame (Shift: ten), R resets, F S T look from front, side, top, ? shows this.";
 
 export class Viewer {
   static async mount(root, packed) {
@@ -33,6 +35,8 @@ export class Viewer {
     this.buildStage();
     this.player.seek(0);
     this.surround(this.bones);
+    // Opened where muscles have colours.
+    if (scene.muscles.activation) this.player.seek(this.times[firstKnown(scene.muscles.activation)]);
     new ResizeObserver(() => this.resize()).observe(this.area);
     this.resize();
     this.listen(root);
@@ -61,7 +65,7 @@ export class Viewer {
     const tools = element(
       "nav", { class: "mv-tools", "aria-label": "View" },
       icon("⌂", "Reset the view (R)", () => this.reset("home")), icon("◐", "Light or dark (D)", () => this.theme()),
-      icon("☰", "Show or hide the names (N)", () => this.showList()), icon("?", HELP, () => (this.help.hidden = !this.help.hidden)),
+      icon("☰", "Show or hide the names (N)", () => this.showList()), icon("?", HELP, () => this.showHelp()),
     );
     this.help = element("p", { class: "mv-card mv-help", hidden: true }, HELP);
     this.area = element("main", { class: "mv-area" }, this.canvas, head, tools, this.help, this.triad.root, this.plot.root, this.player.root, this.tip, this.label);
@@ -92,6 +96,10 @@ export class Viewer {
     this.draw();
   }
 
+  showHelp() {
+    this.help.hidden = !this.help.hidden;
+  }
+
   showList(on) {
     this.list.root.hidden = on === undefined ? !this.list.root.hidden : !on;
   }
@@ -99,13 +107,14 @@ export class Viewer {
   // --- the stage ---------------------------------------------------------------------------------------------------
   buildStage() {
     const { scene } = this;
+    this.bodies = scene.bodies.map(() => new THREE.Group());
+    const bones = (this.bones = addBones(scene, this.bodies));
+    this.floor = floorOf(scene, bones, this.bodies);
     this.measure();
     this.stage = new Stage(this.canvas, { up: scene.up, size: scene.size, floor: this.floor });
     this.stage.theme(this.root.dataset.theme);
     const three = this.stage.scene;
-    this.bodies = scene.bodies.map(() => new THREE.Group());
     three.add(...this.bodies);
-    const bones = (this.bones = addBones(scene, this.bodies));
     const wraps = addWraps(scene, this.bodies);
     const group = () => { const made = new THREE.Group(); three.add(made); return made; };
     this.rows = {
@@ -131,8 +140,8 @@ export class Viewer {
       this.addToggle("markers", "markers", Boolean(markers.measured), each([place]));
       if (markers.measured) {
         this.addKey(MEASURED_MARKER, "measured marker");
-        this.addKey(MODEL_MARKER, "model marker");
-        this.addKey(ERROR, "distance between them");
+        if (markers.model) this.addKey(MODEL_MARKER, "model marker");
+        if (markers.match.some((k) => k >= 0)) this.addKey(ERROR, "distance between them");
       }
     }
     this.arrows = [];
@@ -155,6 +164,7 @@ export class Viewer {
     const bar = element("i", { class: "mv-bar" });
     bar.style.background = activationGradient;
     this.legend.append(element("div", { class: "mv-scale" }, "activation ", "0", bar, "1"));
+    if (this.scene.muscles.activation.values.some(Number.isNaN)) this.addKey(UNKNOWN, "grey: no data");
   }
 
   addKey(colour, words) {
@@ -165,48 +175,27 @@ export class Viewer {
     return key;
   }
 
-  /** The box around the first frame, where the floor is, and whether the model travels. */
+  /** The box around the joints and paths of the first frame, and whether the model travels. */
   measure() {
     const { poses, muscles, markers, up, size } = this.scene;
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    let lowest = Infinity;
     for (const array of [poses.p, muscles.points, markers.model]) {
       if (!array) continue;
       const n = width(array);
-      for (let k = 0; k < array.values.length; k++) {
+      for (let k = 0; k < n; k++) {
         const x = array.values[k];
-        if (x !== x) continue;
-        if (k < n) { low[k % 3] = Math.min(low[k % 3], x); high[k % 3] = Math.max(high[k % 3], x); }
-        if (k % 3 === up && x < lowest) lowest = x;
+        if (x === x) { low[k % 3] = Math.min(low[k % 3], x); high[k % 3] = Math.max(high[k % 3], x); }
       }
     }
-    if (lowest === Infinity) [low[0], low[1], low[2], high[0], high[1], high[2], lowest] = [0, 0, 0, 0, 0, 0, 0];
-    // Who stands on the ground, or close to it, stands on y = 0; who is elsewhere gets a floor that hides no foot.
-    const loaded = this.scene.loads.names.length > 0;
-    this.floor = lowest < 0.3 * size && (loaded || lowest > -0.03 * size) ? 0 : lowest - 0.02 * size;
+    if (low[0] === Infinity) { low.fill(0); high.fill(0); }
     if (this.floor === 0) low[up] = Math.min(low[up], 0);
     const box = new THREE.Box3(new THREE.Vector3(...low), new THREE.Vector3(...high));
     const middle = box.getCenter(new THREE.Vector3());
     this.box = box;
     const first = this.centre(0);
-    this.travels = this.moves(0.25 * size);
+    this.travels = travels(poses, 0.25 * size);
     this.follow = this.travels;
     this.fromCentre = middle.sub(first);
-  }
-
-  /** Whether every body gets further from its first place than so far. */
-  moves(far) {
-    const { values, shape } = this.scene.poses.p;
-    const [frames, n] = shape;
-    for (let b = 0; b < n; b++) {
-      let most = 0;
-      for (let f = 0; f < frames; f++) {
-        const k = 3 * (f * n + b), j = 3 * b;
-        most = Math.max(most, Math.hypot(values[k] - values[j], values[k + 1] - values[j + 1], values[k + 2] - values[j + 2]));
-      }
-      if (most < far) return false;
-    }
-    return n > 0;
   }
 
   /** The ball around all that is drawn in the first frame, seen from its middle; call once it is placed. */
@@ -334,7 +323,11 @@ export class Viewer {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target.matches?.("input[type=search], select");
-    if (event.key === "Escape") { this.choose(null); event.target.blur?.(); return; }
+    if (event.key === "Escape") {
+      if (this.help.hidden) this.choose(null); else this.showHelp();
+      event.target.blur?.();
+      return;
+    }
     if (typing) return;
     const onButton = event.target.matches?.("button, summary");
     const frames = event.shiftKey ? 10 : 1;
@@ -343,7 +336,7 @@ export class Viewer {
       ArrowLeft: () => this.player.step(-frames), ArrowRight: () => this.player.step(frames),
       Home: () => { this.player.pause(); this.player.seek(0); }, End: () => { this.player.pause(); this.player.seek(this.player.span); },
       r: () => this.reset("home"), f: () => this.reset("front"), s: () => this.reset("side"), t: () => this.reset("top"),
-      d: () => this.theme(), n: () => this.showList(),
+      d: () => this.theme(), n: () => this.showList(), "?": () => this.showHelp(),
     };
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act && act() !== false) event.preventDefault();

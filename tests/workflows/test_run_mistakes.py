@@ -1,0 +1,167 @@
+"""Set-ups and motions with a mistake in them: `musculo run` and the steps say what it is, or refuse it."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from musculo import ExternalForce, ExternalLoads, Table, motion_of, read_storage, run_setup, write_external_loads
+from musculo.cli.main import main
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from support import tool_setups
+from support.tool_setups import arm_folder
+
+
+@pytest.fixture
+def shell(monkeypatch, capfd):
+    """Run a command as the entry point does; returns its status, stdout and stderr."""
+
+    def run(*arguments: object) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
+
+    return run
+
+
+# --- times that rounding tells apart ----------------------------------------------------------------------------------
+def test_joint_loads_of_a_motion_whose_last_two_times_are_one(data_folder, tmp_path):
+    """The last step of OpenSim's own test is 2e-14 s, which splines cannot be differentiated across."""
+    folder = data_folder / "small_models" / "DoublePendulum3D_JR"
+    result = run_setup(folder / "DoublePendulum3D_Setup_JointReaction.xml", output=tmp_path, compare=False)
+    assert any("1 rows were replaced by a following row at the same time" in note for note in result.notes)
+    ours = read_storage(result.files[0])
+    theirs = read_storage(folder / "std_DoublePendulum3D_JointReaction_ReactionLoads.sto")
+    assert ours.names == theirs.names
+    assert_allclose(ours.time, theirs.time, rtol=0, atol=1e-12)
+    assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-10)  # of 45 N
+
+
+@pytest.mark.parametrize(("apart", "rows"), [(2e-14, 20), (5e-13, 20), (1e-9, 21)])
+def test_rows_are_merged_where_their_times_differ_by_rounding(tmp_path, apart, rows):
+    time = np.append(0.01 * np.arange(20), 0.19 + apart)
+    lines = [f"{t!r}\t{k}" for k, t in enumerate(time.tolist())]
+    (tmp_path / "t.sto").write_text("t\nversion=1\nendheader\ntime\ta\n" + "\n".join(lines) + "\n")
+    table = read_storage(tmp_path / "t.sto")
+    assert len(table) == rows
+    assert table.values[-1, 0] == 20.0
+    assert any("replaced" in note for note in table.notes) == (rows == 20)
+
+
+# --- motions that do not fit the model --------------------------------------------------------------------------------
+@pytest.mark.parametrize("step", ["id", "so", "jr", "muscles"])
+def test_a_motion_of_another_model_is_refused(shell, tmp_path, step):
+    other = tmp_path / "other.mot"
+    other.write_text(ARM_FLEXION_FILE.read_text().replace("_flexion", "_of_a_robot"))
+    told = shell(step, ARM_FILE, other, "-o", tmp_path / "out")
+    assert told.status == 1
+    assert "no column of a coordinate of the model" in told.err
+    assert "elbow_of_a_robot" in told.err
+    assert "elbow_flexion" in told.err
+
+
+@pytest.mark.parametrize("file", ["coordinates_file", "states_file"])
+def test_a_run_with_a_motion_of_another_model_names_the_setup(shell, tmp_path, file):
+    text = tool_setups.analyze('<Kinematics name="K"/>').replace("coordinates_file", file)
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(), k=text)
+    other = ARM_FLEXION_FILE.read_text().replace("_flexion", "_of_a_robot").replace("inDegrees=yes", "inDegrees=no")
+    (folder / "motion.mot").write_text(other)
+    for name in ("id", "k"):
+        told = shell("run", folder / f"{name}.xml")
+        assert told.status == 1
+        assert told.err.startswith(f"error: {folder / name}.xml: ")
+        assert "no column of a coordinate of the model" in told.err
+
+
+@pytest.mark.parametrize("like", ["exact", "opensim analyze"])
+def test_a_column_of_a_locked_coordinate_that_moves_is_told_of(like):
+    model, table = arm().with_coordinate("elbow_flexion", locked=True), arm_flexion()
+    motion = motion_of(model, table, like=like)
+    (note,) = (note for note in motion.notes if "locked coordinates are not used" in note)
+    assert "elbow_flexion" in note
+    assert "shoulder_flexion" not in note
+    k = model.coordinate_index("elbow_flexion")
+    assert_allclose(motion.q[:, k], model.coordinate("elbow_flexion").default_value)
+    # at its lock, but for the rounding of a file, there is nothing to say
+    values = np.array(table.in_radians(model).values)
+    values[:, table.names.index("elbow_flexion")] = model.coordinate("elbow_flexion").default_value + 1e-7
+    assert motion_of(model, Table(table.time, table.names, values), like=like).notes == ()
+
+
+def test_a_run_tells_of_a_locked_coordinate(shell, tmp_path):
+    folder = arm_folder(tmp_path, k=tool_setups.analyze('<Kinematics name="K"/>'))
+    text = (folder / "arm.osim").read_text()
+    (folder / "arm.osim").write_text(text.replace("<locked>false</locked>", "<locked>true</locked>"))
+    told = shell("run", folder / "k.xml", "--no-compare")
+    assert told.status == 0
+    assert "columns of locked coordinates are not used" in told.out
+
+
+# --- names in lists ---------------------------------------------------------------------------------------------------
+def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
+    def setup(muscles, coordinates):
+        return tool_setups.analyze(
+            f'<MuscleAnalysis name="M"><muscle_list>{muscles}</muscle_list><compute_moments>true</compute_moments>'
+            f"<moment_arm_coordinate_list>{coordinates}</moment_arm_coordinate_list></MuscleAnalysis>"
+        )
+
+    name = arm().muscle_names[0]
+    folder = arm_folder(
+        tmp_path,
+        some=setup(f"{name} soleus", "elbow_flexion hip_flexion"),
+        right=setup(name, "elbow_flexion"),
+        none=setup("soleus", "elbow_flexion"),
+    )
+    told = shell("run", folder / "some.xml", "--no-compare", "-o", tmp_path / "some")
+    assert told.status == 0
+    assert "no muscle 'soleus'" in told.out
+    assert "no coordinate 'hip_flexion'" in told.out
+    assert shell("run", folder / "right.xml", "--no-compare", "-o", tmp_path / "right").status == 0
+    files = {file.name for file in (tmp_path / "right").glob("*.sto")}
+    assert files == {file.name for file in (tmp_path / "some").glob("*.sto")}
+    for file in files:
+        ours, theirs = (read_storage(tmp_path / kind / file) for kind in ("some", "right"))
+        assert ours.names == theirs.names
+        assert_array_equal(ours.values, theirs.values)
+    told = shell("run", folder / "none.xml", "--no-compare", "-o", tmp_path / "none")
+    assert told.status == 3
+    assert "has no muscle of the model" in told.err
+
+
+# --- words that fit the command ---------------------------------------------------------------------------------------
+def test_advice_speaks_of_the_setup(shell, tmp_path):
+    loads = ExternalLoads(
+        "weight",
+        (ExternalForce("hand", arm().body_names[-1], "f_v", "", ""),),
+        Table(np.linspace(0.0, 0.5, 41), ("f_vx", "f_vy", "f_vz"), [[0.0, -10.0, 0.0]] * 41),
+    )
+    write_external_loads(loads, tmp_path / "weight.xml")
+    more = "<external_loads_file>weight.xml</external_loads_file>"
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(more))
+    told = shell("run", folder / "id.xml", "--exact")
+    assert told.status == 3
+    assert "set the time range of the set-up to 0 to 0.5 s" in told.err
+    assert "--time" not in told.err
+
+
+def test_no_threads_are_refused_in_words_of_the_flag(shell, tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    told = shell("run", folder / "id.xml", "--threads", 0)
+    assert (told.status, told.err.startswith("error: --threads 0: ")) == (1, True)
+    told = shell("id", ARM_FILE, ARM_FLEXION_FILE, "-j", 0, "-o", tmp_path / "out")
+    assert (told.status, told.err.startswith("error: --jobs 0: ")) == (1, True)
+
+
+@pytest.mark.parametrize("mass", ["-5", "0", "nan", "inf"])
+def test_a_mass_that_nobody_has_is_refused(shell, tmp_path, mass):
+    told = shell("scale", ARM_FILE, "-o", tmp_path / "out.osim", "--mass", mass)
+    assert told.status == 1
+    assert told.err.startswith(f"error: --mass {mass}: ")
+    assert not (tmp_path / "out.osim").exists()
