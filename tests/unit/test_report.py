@@ -26,6 +26,7 @@ from musculo import (
     PathPoint,
     PinJoint,
     Table,
+    demo,
     kinematics,
     write_osim,
     write_storage,
@@ -36,7 +37,7 @@ from musculo.report.actuators import crossed_coordinates
 from musculo.report.contents import panels_by_name, side_of, without_side
 from musculo.report.folder import _cycles
 from musculo.report.page import page, thinned
-from musculo.report.results import Results
+from musculo.report.results import Results, read_results
 
 TIME = np.linspace(0.0, 1.0, 51)
 
@@ -349,3 +350,19 @@ def test_big_trials_make_small_files(tmp_path):
 def test_sides_of_names(name, side, shown):
     assert side_of(name) == side
     assert without_side(name) == shown
+
+
+def test_states_hold_a_motion_and_activations(tmp_path):
+    """As forward tools and Moco write them: values, speeds and activations in one table."""
+    time = np.linspace(0.0, 1.0, 5)
+    names = (
+        "/jointset/elbow/elbow_flexion/value",
+        "/jointset/elbow/elbow_flexion/speed",
+        "/forceset/brachialis/activation",
+    )
+    values = np.stack([time, np.ones(5), 0.5 * time], axis=1)
+    write_storage(Table(time, names, values), tmp_path / "arm_states.sto")
+    found = read_results(tmp_path, demo.arm())
+    assert found.angles.names == names[:1]
+    assert found.activations.names == ("brachialis",)
+    np.testing.assert_allclose(found.activations.values[:, 0], 0.5 * time)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,14 +209,30 @@ def _read_in(path: Path, found: Results, only: str = "") -> None:
             found.muscles.setdefault(quantity.group(1), table)
             found.read.append(path)
         elif not quantity:
-            _sort_in(table, path, found, only)
+            for part, kind in _parts(table):
+                _sort_in(part, path, found, only, kind)
     except (MusculoError, OSError) as error:
         found.unread.append(f"{path.name}: {error}")
 
 
-def _sort_in(table: Table, path: Path, found: Results, only: str = "") -> None:
+def _parts(table: Table) -> list[tuple[Table, str]]:
+    """States, as forward tools and Moco write them, hold a motion and activations; any other table is itself.
+
+    Each with the field of `Results` that it belongs to, empty where its columns must tell.
+    """
+    found = []
+    for ending, kind in (("/value", ""), ("/activation", "activations")):
+        columns = [k for k, name in enumerate(table.names) if name.endswith(ending)]
+        if columns:
+            # coordinates keep their paths, by which motions are searched; muscles are known by their names
+            names = [table.names[k].split("/")[-2] if kind else table.names[k] for k in columns]
+            found.append((replace(table, names=tuple(names), values=table.values[:, columns], units=()), kind))
+    return found or [(table, "")]
+
+
+def _sort_in(table: Table, path: Path, found: Results, only: str = "", kind: str = "") -> None:
     """Give a table its place by its columns; the names of files decide only where columns cannot."""
-    kind = _kind(table.names, path.stem, table, found.model)
+    kind = kind or _kind(table.names, path.stem, table, found.model)
     if not kind or only not in ("", kind):
         return
     if kind == "reactions":

@@ -73,15 +73,17 @@
     };
   };
   const layout = (panel) => {
-    const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, automargin: true, color: css("--soft") };
+    const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, color: css("--soft") };
     return {
-      margin: { l: 40, r: 8, t: 8, b: 34 }, showlegend: false, hovermode: "x unified",
+      // Wide enough for every label; margins that fit themselves are measured anew at every change.
+      margin: { l: 50, r: 16, t: 8, b: 34 }, showlegend: false, hovermode: "x unified",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
       xaxis: {
         ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 },
-        hoverformat: state.percent ? ".1f" : ".3f", ...(state.percent ? { range: [0, 100] } : { autorange: true }),
+        hoverformat: state.percent ? ".1f" : ".3f",
+        ...(state.percent ? { range: [0, 100], tickvals: [0, 20, 40, 60, 80, 100], ticktext: ["0", "20", "40", "60", "80", "100"] } : { autorange: true }),
       },
       yaxis: panel.range ? { ...axis, range: panel.range } : axis,
     };
