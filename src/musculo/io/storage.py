@@ -7,8 +7,7 @@ What is taken how:
   separators, `nan` and its relatives are gaps (NaN).
 - `nRows` and `nColumns` are not needed; where they are wrong, the rows and labels of the file count; a note says so.
 - Degrees: `inDegrees=yes` or `no`; without it a .mot without version is in degrees, all else in radians, as in OpenSim.
-- A row at the same time as the row before replaces it (as in OpenSim), also where rounding tells times apart; a time
-  that goes back is an error.
+- A row at the same time as the row before replaces it (as in OpenSim); a time that goes back is an error.
 - The second column of a name becomes `1_name`, the third `2_name`, as OpenSim's external loads count them.
 - Vectors (`DataType=Vec3`) become three columns `name_x`, `name_y`, `name_z`, as OpenSim's Storage flattens them.
 """
@@ -28,9 +27,6 @@ from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
 _KIND = "a table of OpenSim (.mot or .sto)"
-# Rows so close, in median steps between rows, are at one time that a sum of steps rounded (1e-12 s at 100 Hz, which no
-# clock tells); rates between them would be the rounding of their values. Simulations with their own steps keep theirs.
-_SAME_TIME = 1e-10
 _SEPARATORS = ("\t", ",", ";", None)  # None: any blanks
 
 # Parts of a cell, and what their columns are called.
@@ -298,8 +294,7 @@ def _in_order(data: np.ndarray, lines: list[int], where: str, notes: list[str]) 
             f"{where}:{lines[at]}: time goes back from {time[at - 1]} to {time[at]} s; sort the rows, or split the "
             "trials into files"
         )
-    moved = steps[steps > 0.0]
-    repeated = np.append(steps <= (_SAME_TIME * np.median(moved) if moved.size else 0.0), False)
+    repeated = np.append(steps == 0.0, False)
     if repeated.any():
         notes.append(f"{int(repeated.sum())} rows were replaced by a following row at the same time")
         return data[~repeated]

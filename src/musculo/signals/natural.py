@@ -11,6 +11,9 @@ from musculo.errors import InvalidInput
 from musculo.signals.arrays import FloatArray, series
 
 DEGREES = (1, 3, 5, 7)
+# Frames so close, in median steps, are at one time that a sum of steps rounded (1e-12 s at 100 Hz, which no clock
+# tells); rates between them would be the rounding of their values. Simulations with their own steps keep theirs.
+_SAME_TIME = 1e-10
 
 
 class NaturalSpline:
@@ -19,7 +22,8 @@ class NaturalSpline:
         s(t_i) = y_i,   s^(m) = ... = s^(2m-2) = 0 at both ends,   beyond them the Taylor polynomial of degree m - 1
 
     Source:     [Woltring1986] with zero smoothing, as OpenSim's tools use it: quintic for coordinates, cubic for loads.
-    Guarantees: passes through the points; reproduces polynomials of degree m - 1.
+    Guarantees: passes through the points; reproduces polynomials of degree m - 1. Of frames closer than 1e-10 of the
+                median step, the last counts.
 
     Args:
         time: (n,) increasing [s], n at least degree + 1.
@@ -34,6 +38,9 @@ class NaturalSpline:
         if degree not in DEGREES:
             raise InvalidInput(f"a natural spline has degree {', '.join(map(str, DEGREES))}, not {degree!r}")
         t, y = series(time, values, least=degree + 1)
+        apart = np.append(np.diff(t) > _SAME_TIME * np.median(np.diff(t)), True)
+        if not apart.all() and apart.sum() > degree:
+            t, y = t[apart], y[apart]
         self.degree = degree
         self._shape = y.shape[1:]
         # In steps instead of seconds: derivatives of order 4 would scale the end conditions by 1e12 at 1 kHz.
