@@ -15,7 +15,6 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.motion import CONSISTENT
 from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput, SingularSystem
-from musculo.kernels.constrained_state import CLOSED
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained import project_position, project_velocity
@@ -28,6 +27,8 @@ _STEEP = 1e4
 _RATHER_STEEP = 1e3
 # Speeds that change by more than this many times what accelerations before and after explain have jumped.
 _JUMP = 3.0
+# States that are off their constraints by less cannot be brought nearer [rad, m, and of the largest speed].
+_ROUNDING = 1e-15
 
 
 class System(ABC):
@@ -278,8 +279,8 @@ class ConstrainedSystem(System):
             return q, u
         x = self.equations.by_speeds(q, None, t, 1)
         fast = np.abs(np.einsum("fij,fj->fi", x.jacobian, u) + x.rate).max(axis=1) / (1.0 + np.abs(u).max(axis=1))
-        # steps that were projected are there already
-        left = np.flatnonzero((np.abs(x.residual).max(axis=1) > CLOSED) | (fast > CLOSED))
+        # steps that were projected are there already, up to rounding
+        left = np.flatnonzero((np.abs(x.residual).max(axis=1) > _ROUNDING) | (fast > _ROUNDING))
         if left.size:
             q[left] = project_position(self.model, q[left], t[left], threads=1)
             u[left] = project_velocity(self.model, q[left], u[left], t[left], threads=1)
