@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,7 @@ from musculo.spatial.rotation import to_xyz
 VARIABLES = ("theta_x", "theta_y", "theta_z", "delta_x", "delta_y", "delta_z")
 
 
-class _Bushings:
+class _Bushings(ABC):
     """Frame F of the first body and M of the second; six deflections d, their rates, and what resists them.
 
         d = (body-fixed xyz angles of R_FM, p_FM in F),   ddot = (N w_FM in M, v_FM in F)
@@ -53,9 +54,9 @@ class _Bushings:
     # OpenSim reports torques about the origin of the frame, of linear ones about that of its body.
     torque_at_frame = True
 
+    @abstractmethod
     def spring(self, d: FloatArray, energy: FloatArray) -> FloatArray:
         """k(d) (frames, forces, 6); writes the energy where it is known."""
-        raise NotImplementedError
 
     def act(self, s: Moving) -> Acting:
         R_WF, p_F = self._F.pose(s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ from musculo.model.model import Model
 from musculo.results.angles import rotational_coordinates
 
 
-class _AtCoordinates:
+class _AtCoordinates(ABC):
     """What all of them share: a coordinate, its speed, and one number each, which acts on the speed.
 
     As in OpenSim it does so where the speed is no rate of the coordinate (angles of ball, free and ellipsoid joints),
@@ -30,9 +31,9 @@ class _AtCoordinates:
         self._q = [model.coordinate_index(name) for name in at]
         self._u = [model.speed_index(name) for name in at]
 
+    @abstractmethod
     def values(self, q: FloatArray, u: FloatArray, energy: FloatArray) -> FloatArray:
         """(frames, forces) of coordinates and speeds likewise; writes the energy."""
-        raise NotImplementedError
 
     def act(self, s: Moving) -> Acting:
         frames, n = len(s.q), len(self.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,7 @@ from musculo.spatial.pose import Pose
 _ZERO = (0.0, 0.0, 0.0)
 
 
-class _BetweenPoints:
+class _BetweenPoints(ABC):
     """A force T along the line between a point of each of two bodies, positive where it pulls them together.
 
         d = |p_2 - p_1|,   ddot = (v_2 - v_1) . (p_2 - p_1) / d,   on body 1: T (p_2 - p_1) / d
@@ -54,9 +55,9 @@ class _BetweenPoints:
     def _label(force: Force, key: str) -> str:
         return stated.last_name((force.text(f"socket_{key}") or force.text(key)).strip())
 
+    @abstractmethod
     def tension(self, d: FloatArray, ddot: FloatArray, energy: FloatArray) -> FloatArray:
         """(frames, forces) of distances and their rates; writes the energy where it is known."""
-        raise NotImplementedError
 
     def act(self, s: Moving) -> Acting:
         first, second = self._ends

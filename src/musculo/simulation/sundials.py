@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +33,9 @@ class Sundials(Stepper):
         self._restarts = 0
         self._solver = self._started(0.0)
 
+    @abstractmethod
     def _started(self, first_step: float) -> Any:
-        raise NotImplementedError
+        """The solver from the present state on, its first step so long; zero leaves that to it."""
 
     def _options(self, first_step: float) -> dict[str, Any]:
         longest = self.control.max_step
