@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("opensim")
-from dynamics_models import assert_close, random_q, random_tree
+from dynamics_models import assert_close
 from musculo import (
     Markers,
     Model,
@@ -34,7 +34,7 @@ from musculo import (
     write_trc,
 )
 from musculo.analyses.motion import motion_of_states
-from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
+from support.mechanisms import LOOPED
 from support.opensim_run import run_opensim
 
 SCRIPT = Path(__file__).parents[1] / "support" / "opensim_loop_loads.py"
@@ -46,24 +46,6 @@ ASSEMBLED = 1e-7
 # OpenSim's inverse kinematics asked for nine digits, and what is then left [deg].
 TIGHT, TIGHT_DEG = 1e-9, 0.01
 STATES = 4
-
-
-def tied(kind: str) -> Model:
-    rng = np.random.default_rng(12)
-    model = random_tree(rng, ("pin", "universal", "gimbal", "slider", "cylindrical", "planar"), backwards=0, depth=1)
-    q = random_q(model, rng)
-    for name, value in zip(model.coordinate_names, q, strict=True):
-        model = model.with_coordinate(name, default_value=value)
-    last = max(model.body_names, key=lambda name: int(name[-1]))
-    return model.replace(constraints=(closing(model, q, kind, "ground", last, rng),))
-
-
-MADE = {
-    "four-bar": four_bar,
-    "five-bar": five_bar,
-    "squeezer": andrews_squeezer,
-    **{kind: lambda kind=kind: tied(kind) for kind in ("point", "line", "distance", "weld")},
-}
 
 
 class Compared(NamedTuple):
@@ -79,10 +61,10 @@ class Compared(NamedTuple):
 def compared(tmp_path_factory, data_folder) -> dict[str, Compared]:
     folder = tmp_path_factory.mktemp("loop loads")
     given, ours, files = {}, {}, []
-    for k, name in enumerate((*MADE, "shoulder")):
+    for k, name in enumerate((*LOOPED, "shoulder")):
         file = data_folder / SHOULDER if name == "shoulder" else folder / f"{k}.osim"
-        if name in MADE:
-            write_osim(MADE[name](), file)
+        if name in LOOPED:
+            write_osim(LOOPED[name](), file)
         model = read_osim(file)
         e, rng = embedding_of(model), np.random.default_rng(k)
         z = e.independent(e.branch) + rng.uniform(-0.1, 0.1, (STATES, len(e.coordinate_names)))
@@ -100,7 +82,7 @@ def compared(tmp_path_factory, data_folder) -> dict[str, Compared]:
     return {name: Compared(*case, out[f"udot_{k}"], out[f"loads_{k}"]) for k, (name, case) in enumerate(ours.items())}
 
 
-@pytest.mark.parametrize("name", [*MADE, "shoulder"])
+@pytest.mark.parametrize("name", [*LOOPED, "shoulder"])
 def test_joint_loads_are_opensims(compared, name):
     case = compared[name]
     ours = joint_loads(case.model, case.q, case.u, muscle_forces=case.tension, wrapping="opensim")

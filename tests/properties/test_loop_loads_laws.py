@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynamics_models import assert_close, random_q, random_tree
+from dynamics_models import assert_close
 from musculo import (
     ExternalLoad,
-    Model,
     constrained_acceleration,
     embedding_of,
     inverse_dynamics,
@@ -17,36 +16,17 @@ from musculo import (
     kinematics,
 )
 from musculo.spatial.inertia import tensor
-from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
+from support.mechanisms import LOOPED
 
 # Elimination of multipliers, whose equations are some hundred times as well conditioned as this allows for.
 ROUNDING = 1e-10
 FRAMES = 3
 
 
-def tied(kind: str) -> Model:
-    """A spatial tree of joints of many kinds, backwards ones too, tied to ground at its default pose."""
-    rng = np.random.default_rng(12)
-    model = random_tree(rng, ("pin", "universal", "gimbal", "slider", "cylindrical", "planar"), backwards=0, depth=1)
-    q = random_q(model, rng)
-    for name, value in zip(model.coordinate_names, q, strict=True):
-        model = model.with_coordinate(name, default_value=value)
-    last = max(model.body_names, key=lambda name: int(name[-1]))
-    return model.replace(constraints=(closing(model, q, kind, "ground", last, rng),))
-
-
-MODELS = {
-    "four-bar": four_bar,
-    "five-bar": five_bar,
-    "squeezer": andrews_squeezer,
-    **{kind: lambda kind=kind: tied(kind) for kind in ("point", "line", "distance", "weld")},
-}
-
-
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=LOOPED)
 def moving(request):
     """A model, a motion that keeps its loops closed, and loads from outside."""
-    model = MODELS[request.param]()
+    model = LOOPED[request.param]()
     e, rng = embedding_of(model), np.random.default_rng(3)
     z = e.independent(e.branch) + rng.uniform(-0.05, 0.05, (FRAMES, len(e.coordinate_names)))
     zu, zudot = (rng.normal(size=(FRAMES, len(e.speed_names))) for _ in range(2))

@@ -1,10 +1,14 @@
-"""Planar mechanisms with loops: the four-bar, the five-bar and Andrews' squeezer, as trees closed by constraints."""
+"""Mechanisms with loops: planar ones of the papers and spatial ones with every kind of constraint, as closed trees."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.linalg import norm
 
+from dynamics_models import random_q, random_tree
 from musculo import kinematics
 from musculo.model.body import Placement, Vec3
 from musculo.model.constraint import (
@@ -66,3 +70,22 @@ def closing(model: Model, q: np.ndarray, kind: str, first: str, second: str, rng
     return WeldConstraint(
         kind, True, (), Placement(first, tuple(p_1), tuple(angles)), Placement(second, seen(p_1), tuple(turned))
     )
+
+
+def tied(kind: str) -> Model:
+    """A spatial tree of joints of many kinds, backwards ones too, tied to ground at its default pose."""
+    rng = np.random.default_rng(12)
+    model = random_tree(rng, ("pin", "universal", "gimbal", "slider", "cylindrical", "planar"), backwards=0, depth=1)
+    q = random_q(model, rng)
+    for name, value in zip(model.coordinate_names, q, strict=True):
+        model = model.with_coordinate(name, default_value=value)
+    last = max(model.body_names, key=lambda name: int(name[-1]))
+    return model.replace(constraints=(closing(model, q, kind, "ground", last, rng),))
+
+
+LOOPED: dict[str, Callable[[], Model]] = {
+    "four-bar": four_bar,
+    "five-bar": five_bar,
+    "squeezer": andrews_squeezer,
+    **{kind: partial(tied, kind) for kind in ("point", "line", "distance", "weld")},
+}

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from types import SimpleNamespace
 
 import pytest
 
-from musculo.cli.main import main
 from support import tool_setups
 from support.tool_setups import arm_folder
-
-
-@pytest.fixture
-def shell(monkeypatch, capfd):
-    """Run a command as the entry point does; returns its status, stdout and stderr."""
-
-    def run(*arguments: object) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
-
-    return run
 
 
 def test_a_run_leaves_files_and_is_not_done_twice(shell, tmp_path):

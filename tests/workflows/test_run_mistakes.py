@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,25 +16,9 @@ from musculo import (
     run_setup,
     write_external_loads,
 )
-from musculo.cli.main import main
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from support import tool_setups
 from support.tool_setups import arm_folder
-
-
-@pytest.fixture
-def shell(monkeypatch, capfd):
-    """Run a command as the entry point does; returns its status, stdout and stderr."""
-
-    def run(*arguments: object) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
-
-    return run
 
 
 # --- times that rounding tells apart ----------------------------------------------------------------------------------
