@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
 from musculo.cli.main import main
 
 
-@pytest.fixture
-def shell(monkeypatch, capfd):
-    """Run a command as the entry point does; returns its status, stdout and stderr."""
+class Ended(NamedTuple):
+    """How a command ended and what it printed."""
 
-    def run(*arguments: object) -> SimpleNamespace:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def shell(monkeypatch, capfd) -> Callable[..., Ended]:
+    """Run a command as the entry point does, in a window of 80 columns."""
+
+    def run(*arguments: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        out, err = capfd.readouterr()
-        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
+        return Ended(ended.value.code or 0, *capfd.readouterr())
 
     return run

@@ -6,30 +6,13 @@ import json
 import math
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 import typer
 
 import musculo
-from musculo.cli.main import app, main
+from musculo.cli.main import app
 from musculo.demo import MODEL_FILE
-
-
-@pytest.fixture
-def shell(monkeypatch, capfd):
-    """Run a command as the entry point does; returns its status, stdout and stderr."""
-
-    def run(*arguments: object) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "80")
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return SimpleNamespace(status=ended.value.code or 0, out=out, err=err)
-
-    return run
 
 
 def test_help_and_version(shell):

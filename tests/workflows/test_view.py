@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 import webbrowser
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-import pytest
-
 from musculo import Table, demo, read_storage, write_storage, write_trc
-from musculo.cli.main import main
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 from musculo.dynamics.poses import kinematics
 from musculo.results.markers import Markers
-
-
-@pytest.fixture
-def shell(monkeypatch, capfd):
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["musculo", *map(str, arguments)])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 def test_view_writes_a_page_of_all_that_it_is_given(shell, tmp_path):
