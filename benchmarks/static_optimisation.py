@@ -82,7 +82,8 @@ def compare(folder: Path, name: str) -> None:
     ]
     for what, options in {
         "as OpenSim": {"method": "opensim", "wrapping": "opensim"},
-        "exact, passive": {},
+        "exact": {},
+        "exact, passive": {"passive": True},
     }.items():
         run = partial(static_optimisation, r.model, q, u, udot, loads=loads, reserves=r.reserves, threads=1, **options)
         report(f"{name}, {what}", time_of(run, len(q), 7), "OpenSim", theirs, "300x")

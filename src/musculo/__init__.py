@@ -109,7 +109,8 @@ _HOME = {
     "musculo.muscle.path_forces": ("path_generalized_forces", "path_tensions"),
     "musculo.muscle.path_wrenches": ("PathWrenches", "path_wrenches"),
     "musculo.muscle.equilibrium": ("muscle_equilibrium", "muscle_force"),
-    "musculo.analyses.static_optimisation": ("StaticOptimum", "static_optimisation"),
+    "musculo.analyses.static_optimisation": ("static_optimisation",),
+    "musculo.analyses.static_optimum": ("StaticOptimum",),
     "musculo.analyses.muscle_analysis": ("MuscleAnalysis", "muscle_analysis"),
     "musculo.analyses.marker_placement": ("MovedMarkers", "PlacedMarkers", "move_markers", "place_markers"),
     "musculo.analyses.sensor_placement": ("PlacedSensors", "place_sensors"),
@@ -336,7 +337,8 @@ if TYPE_CHECKING:
     from musculo.analyses.scaling import scale_model
     from musculo.analyses.sensor_placement import PlacedSensors, place_sensors
     from musculo.analyses.setup_tasks import tasks_of_setup
-    from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+    from musculo.analyses.static_optimisation import static_optimisation
+    from musculo.analyses.static_optimum import StaticOptimum
     from musculo.dynamics.body_derivatives import BodyDerivatives, body_derivatives
     from musculo.dynamics.constraints import ConstrainedMotion, constrained_acceleration, constraint_residuals
     from musculo.dynamics.energy import center_of_mass, kinetic_energy, momentum, potential_energy, total_mass

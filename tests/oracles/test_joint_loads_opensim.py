@@ -1,7 +1,8 @@
 """Joint loads and the kinematics of bodies and points against OpenSim's AnalyzeTool, live and recorded.
 
-Where a model has couplers, OpenSim's tool moves the coordinates of a motion file when it assembles them (by 2e-4 rad in
-leg6dof9musc), so these models are compared live, from states that satisfy their couplers to rounding.
+Where a model has couplers, OpenSim's tool may give up assembling the coordinates of a motion file and leave them up to
+2e-4 rad off (`test_assembly_opensim.py` says when), so these models are compared live, from states that satisfy their
+couplers to rounding.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ pytest.importorskip("opensim")
 # Half a unit of the eighth decimal on either side, and rounding of accelerations and forces up to 1e5.
 PRINTED, RELATIVE = 2e-8, 1e-9
 # OpenSim's assembly moves coordinates that fit their couplers already, by so little in the arm; in the walker, where
-# test_tools_opensim says more, a thousand times as much.
+# test_assembly_opensim says why, a thousand times as much.
 ASSEMBLED = 1e-8
 # IPOPT at a tight tolerance still leaves weakly determined muscles off.
 ACTIVATION = 1e-3

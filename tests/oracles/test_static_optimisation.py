@@ -20,6 +20,8 @@ FORCE = 1.0
 SERVED = 3e-2
 # Rounding of sums of squares.
 ROUNDING = 1e-13
+# What OpenSim saves by what its equations lack, of the objective.
+AS_PRINTED = 2e-5
 LIKE_OPENSIM = {"method": "opensim", "wrapping": "opensim"}
 
 
@@ -41,8 +43,23 @@ def test_activations_and_forces_are_opensims(case, name):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_the_effort_is_never_higher(case, name):
-    """Where OpenSim's printed answer balances what it balances, ours costs no more, and what both balance is alike."""
+def test_the_effort_is_never_higher_at_the_same_residual(case, name):
+    """Ours costs no more than OpenSim's where both leave the same rest of the equations, in every frame.
+
+    OpenSim's printed activations a serve the equations A x = b but for a rest b - A a. With that rest taken from b our
+    answer serves what theirs does, exactly. Relative differences of the objective, ours less theirs, at most over the
+    frames: as printed, where our equations hold to rounding and theirs do not; at the same rest all are below 1e-14.
+
+                         rest of theirs [N m, N]   as printed
+        arm26            4.1e-7                    1.1e-6
+        gait10dof18musc  5.0e-6                    5.5e-7
+        gait2392         5.0e-6                    2.5e-7
+        rajagopal_walk   9.4e-4                    1.8e-6
+        leg6dof9musc     2.2e-2                    1.5e-5
+
+    IPOPT's rest is on the cheap side: all 121 frames of arm26 cost less than they could. Rest and difference go
+    together (a price of the equations times what is not paid), and nothing is left without it.
+    """
     r = case(name)
     options = {"reserves": r.reserves, **LIKE_OPENSIM}
     first = static_optimisation(r.model, r.q, r.u, tau=r.tau, **options)
@@ -51,17 +68,55 @@ def test_the_effort_is_never_higher(case, name):
     capacity = first.force / first.activation
     arms = _arms(r)
     strength = np.array([_optimal(r, n) for n in first.actuators])
-    served = np.einsum("fmz,fm->fz", arms, capacity * (a - first.activation))
+    rest = -np.einsum("fmz,fm->fz", arms, capacity * (a - first.activation))
     acts_on = [first.coordinates.index(_coordinate(r, n)) for n in first.actuators]
     for k, z in enumerate(acts_on):
-        served[:, z] += strength[k] * (c - first.control)[:, k]
-    assert np.abs(served).max() < SERVED
+        rest[:, z] -= strength[k] * (c - first.control)[:, k]
+    assert np.abs(rest).max() < SERVED
     tau = r.tau
     for z, speed in enumerate(first.coordinates):
-        tau[:, r.model.speed_index(speed)] += served[:, z]
+        tau[:, r.model.speed_index(speed)] -= rest[:, z]
     again = static_optimisation(r.model, r.q, r.u, tau=tau, **options)
+    assert again.solved
     theirs = np.square(a).sum(axis=1) + np.square(c).sum(axis=1)
-    assert (again.objective <= theirs * (1.0 + ROUNDING)).all()
+    printed, same = ((ours.objective / theirs - 1.0).max() for ours in (first, again))
+    print(f"{name}: rest {np.abs(rest).max():.1e}, as printed {printed:.1e}, same rest {same:.1e}")
+    assert same <= ROUNDING
+    assert printed <= AS_PRINTED
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_default_costs_what_opensims_does(case, name):
+    """Exact wrapping and pennation change little; passive forces would change gait2392 beyond use (7276 for 2.26)."""
+    r = case(name)
+    ours = static_optimisation(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves)
+    assert ours.solved
+    assert ours.advice == ""
+    theirs = np.square(r.activation).sum(axis=1)
+    assert_allclose(ours.objective.mean(), theirs.mean(), rtol=0.06)
+    full, opensims = ((a > 0.999).any(axis=0).sum() for a in (ours.activation, r.of(ours.muscles, r.activation)))
+    assert full <= opensims
+
+
+def test_what_passive_forces_do_to_gait2392_is_told(case):
+    r = case("gait2392")
+    some = slice(0, None, 8)
+    ours = static_optimisation(r.model, r.q[some], r.u[some], tau=r.tau[some], reserves=r.reserves, passive=True)
+    assert list(ours.overstretched)[:2] in (["tfl_r", "tfl_l"], ["tfl_l", "tfl_r"])
+    given, needed = ours.passive_excess["hip_flexion_r"]
+    assert given > 3.0 * needed
+    assert "passive=False" in ours.advice
+
+
+@pytest.mark.parametrize("passive", [False, True])
+@pytest.mark.parametrize("name", DATASETS)
+def test_elastic_tendons_settle_in_every_frame(case, name, passive):
+    r = case(name)
+    given = {"tau": r.tau, "reserves": r.reserves, "passive": passive, "wrapping": "opensim"}
+    ours = static_optimisation(r.model, r.q, r.u, tendon="elastic", **given)
+    assert ours.solved
+    # A change of 1e-9 of an activation ends the rounds, times a strength of thousands of newtons on a lever.
+    assert np.abs(ours.balance_residual).max() < 1e-6
 
 
 def _arms(r):

@@ -45,7 +45,9 @@ DATASETS = {
     "rajagopal_walk": "rajagopal_walk",
     "leg6dof9musc": "leg6dof9musc_stance",
 }
-# Where couplers are, OpenSim's assembly of coordinates that fit them already moves these by up to 2e-4 rad, at random.
+# A clamped knee that drives a coupler leaves its range in frames that the filter adds, and OpenSim enforces no coupler
+# from there on: its coordinates are off by up to 2e-4 rad. Given its coordinates the tables agree to 1e-7, and so they
+# do from the same files where nothing is clamped (`test_assembly_opensim.py`).
 ASSEMBLED = {"rajagopal_walk": 1e-5, "leg6dof9musc": 2e-4}
 
 
@@ -71,12 +73,18 @@ def assert_same_table(file: Path, columns: list[str], theirs: np.ndarray, tolera
     assert_allclose(ours.values, theirs[:, 1:], rtol=0, atol=max(tolerance, relative * scale), err_msg=file.name)
 
 
+def assert_complete(result: ToolResult, name: str) -> None:
+    """All is well, but for the leg, whose plate was recorded during a part of the motion only."""
+    assert result.complete == (name != "leg6dof9musc"), result.troubles
+    assert all("lie outside the external loads" in trouble for trouble in result.troubles)
+
+
 # --- recorded results -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", DATASETS)
 def test_recorded_moments(recorded, data_folder, tmp_path, name):
     columns, kept = recorded(name)
     result = run_setup(data_folder / name / "oracle_setup_id.xml", output=tmp_path, compare=False)
-    assert result.complete
+    assert_complete(result, name)
     assert_same_table(tmp_path / "id.sto", columns["id"], kept["id"], PRINTED)
 
 
@@ -107,7 +115,7 @@ def test_recorded_poses(recorded, data_folder, tmp_path, name):
 def test_recorded_static_optimisation(recorded, data_folder, tmp_path, name):
     columns, kept = recorded(name)
     result = run_setup(data_folder / name / "oracle_setup_so_tight.xml", output=tmp_path, compare=False)
-    assert result.complete
+    assert_complete(result, name)
     assert len(result.files) == 3
     (activation,) = tmp_path.glob("*_activation.sto")
     (force,) = tmp_path.glob("*_force.sto")
@@ -124,7 +132,7 @@ def test_recorded_joint_reactions(recorded, data_folder, tmp_path, name, frame):
     setup = read_setup(data_folder / name / f"oracle_setup_jr_{frame}.xml")
     setup = replace(setup, analyses=tuple(replace(a, forces_file=forces) for a in setup.analyses))
     result = run_setup(setup, output=tmp_path, compare=False)
-    assert result.complete
+    assert_complete(result, name)
     (file,) = tmp_path.glob("*_ReactionLoads.sto")
     key = f"jr_{frame}"
     assert_same_table(file, columns[key], kept[key], PRINTED, ASSEMBLED.get(name, 1e-8))
@@ -350,6 +358,40 @@ def test_states_of_a_file_and_muscles_in_inverse_dynamics(data_folder, tmp_path)
         assert a.names == b.names
         limit = 1e-8 * np.abs(b.values).max() + PRINTED
         assert_allclose(a.values, b.values, rtol=0, atol=limit, err_msg=path.name)
+
+
+def test_deprecated_muscles_start_without_fibres(data_folder, tmp_path):
+    """MoBL-ARMS at its default states: OpenSim's tendons are as long as the paths, and pull with tens of kN."""
+    pytest.importorskip("opensim")
+    model = read_osim(data_folder / "mobl_arms" / "MoBL_ARMS.osim")
+    old = [m.name for m in model.muscles if m.kind.endswith("_Deprecated")]
+    assert len(old) == 50
+    time, free = np.linspace(0.0, 0.5, 11), model.independent_coordinate_names
+    middle = np.array([np.mean(model.coordinate(name).range) for name in free])
+    swing = middle + 0.1 * np.sin(3.0 * time[:, None] + np.arange(len(free)))
+    text = (
+        '<OpenSimDocument Version="40600"><AnalyzeTool name="t"><model_file>arm.osim</model_file>'
+        "<results_directory>results</results_directory><output_precision>17</output_precision>"
+        "<initial_time>0</initial_time><final_time>0.5</final_time>"
+        "<solve_for_equilibrium_for_auxiliary_states>{}</solve_for_equilibrium_for_auxiliary_states>"
+        + _set("<Actuation name='A'/><Kinematics name='K'/>")
+        + "<coordinates_file>motion.sto</coordinates_file></AnalyzeTool></OpenSimDocument>"
+    )
+    for side in ("theirs", "ours"):
+        (tmp_path / side).mkdir()
+        shutil.copy(data_folder / "mobl_arms" / "MoBL_ARMS.osim", tmp_path / side / "arm.osim")
+        write_result(tmp_path / side / "motion.sto", "Coordinates", time, free, swing, precision=17)
+        (tmp_path / side / "run.xml").write_text(text.format("false"))
+    run_opensim(tmp_path / "theirs" / "run.xml")
+    (trouble,) = run_setup(tmp_path / "ours" / "run.xml", compare=False).troubles
+    assert "start at a length of zero, as in OpenSim" in trouble
+    for what in ("A_force", "K_dudt"):
+        ours, theirs = (read_storage(tmp_path / side / "results" / f"t_{what}.sto") for side in ("ours", "theirs"))
+        largest = np.abs(theirs.values).max()
+        assert largest > 1e4
+        assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-7 * largest, err_msg=what)
+    (tmp_path / "ours" / "run.xml").write_text(text.format("true"))
+    assert run_setup(tmp_path / "ours" / "run.xml", compare=False).complete
 
 
 # --- scaling ----------------------------------------------------------------------------------------------------------

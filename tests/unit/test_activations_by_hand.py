@@ -112,13 +112,35 @@ def test_an_elastic_tendon_carries_what_the_fibre_does(passive):
     assert np.abs(found.activation - rigid.activation).max() > 1e-5
 
 
-def test_opensims_method_leaves_passive_force_out_unless_asked():
-    bare, asked = (static_optimisation(PAIR, *STILL, tau=[5.0], method="opensim", passive=p) for p in (None, True))
+@pytest.mark.parametrize("method", ["exact", "opensim"])
+def test_passive_force_is_left_out_unless_asked_for(method):
+    bare = static_optimisation(PAIR, *STILL, tau=[5.0], method=method)
+    asked = static_optimisation(PAIR, *STILL, tau=[5.0], method=method, passive=True)
     g = muscle_geometry(PAIR, *STILL)
-    assert_allclose(
-        bare.force, bare.activation * active_force_capacity(PAIR, g.length, g.speed, method="opensim"), rtol=ROUNDING
-    )
+    capacity = active_force_capacity(PAIR, g.length, g.speed, method=method)
+    assert_allclose(bare.force, bare.activation * capacity, rtol=ROUNDING)
     assert (asked.force > bare.force + 0.5).any()
+    assert not bare.passive_moment.any()
+    assert_allclose(asked.passive_moment, arms() @ asked.passive_force, rtol=ROUNDING)
+
+
+def test_fibres_stretched_too_far_are_named_with_what_to_try():
+    """An extensor whose tendon is too short: its fibre resists the flexor more than the motion needs."""
+    short = replace(EXTENSOR, tendon_slack_length=0.5 * EXTENSOR.tendon_slack_length)
+    model = rod(FLEXOR, short)
+    found = static_optimisation(model, *STILL, tau=[5.0], passive=True)
+    assert list(found.overstretched) == ["extensor"]
+    assert found.overstretched["extensor"] == pytest.approx(found.passive_force[1] / 800.0)
+    given, needed = found.passive_excess["angle"]
+    assert given == pytest.approx(abs(arms(model) @ found.passive_force))
+    assert needed == pytest.approx(5.0)
+    for words in ("fibres of 1 muscle are", "extensor", "'angle', which needs at most 5 N m", "passive=False", "slack"):
+        assert words in found.advice
+    assert found.advice.split("; alone")[0] in found._repr_html_()
+    assert not found.solved
+    assert "stretched fibres, which give" in found.messages[0]
+    assert static_optimisation(model, *STILL, tau=[5.0]).advice == ""
+    assert static_optimisation(PAIR, *STILL, tau=[5.0], passive=True).advice == ""
 
 
 def test_a_reserve_shares_by_its_strength():

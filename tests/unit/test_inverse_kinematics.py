@@ -175,6 +175,32 @@ def test_markers_that_do_not_determine_the_pose_are_an_outcome():
     assert result.marker_errors.max() < 1e-8
 
 
+def test_coordinates_that_move_nothing_followed_are_named():
+    """Only the upper arm is followed, and the hand in some frames: the elbow keeps its value where it is not seen."""
+    model = planar_arm()
+    q = np.stack([np.linspace(0.1, 0.5, 9), np.linspace(0.4, 0.8, 9)], axis=1)
+    whole = inverse_kinematics(model, recorded(model, q))
+    assert whole.undetermined == {}
+    assert "undetermined" not in repr(whole)
+    shoulder, elbow = model.coordinate_names
+    still = inverse_kinematics(model, recorded(model, q), weights={"elbow": 1.0}, start=[0.0, 0.25])
+    assert still.converged
+    assert list(still.undetermined) == [elbow]
+    assert still.undetermined[elbow].all()
+    assert (still.q[:, 1] == 0.25).all()
+    assert_allclose(still.q[:, 0], q[:, 0], atol=ACCURACY)
+    assert elbow in repr(still)
+    held = inverse_kinematics(model, recorded(model, q), weights={"elbow": 1.0}, tasks={elbow: (1.0, 0.3)})
+    assert held.undetermined == {}
+    gap = recorded(model, q)
+    position = np.array(gap.position)
+    position[4:6, [k for k, name in enumerate(gap.names) if name != "elbow"]] = np.nan
+    lost = inverse_kinematics(model, replace(gap, position=position))
+    assert np.flatnonzero(lost.undetermined[elbow]).tolist() == [4, 5]
+    assert shoulder not in lost.undetermined
+    assert_allclose(lost.q[4:6, 1], q[3, 1], atol=ACCURACY)
+
+
 def test_ranges_hold_where_they_should():
     """The hand wants the elbow at 1 rad; its range ends at 0.6, so the shoulder does what it can."""
     markers = recorded(planar_arm(), [[0.2, 1.0]])

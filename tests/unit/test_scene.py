@@ -231,6 +231,17 @@ def test_series_have_the_units_of_the_field(arm, arm_motion):
     np.testing.assert_allclose(triceps, length[:, 0], atol=1e-5)
 
 
+def test_a_coordinate_that_turns_through_a_curve_stays_in_radians():
+    """As in files and in the report: `knee_angle_r_beta` of Rajagopal's model is such a one."""
+    bend = np.linspace(0.0, 2.0, 9)
+    knee = musculo.CustomJoint.from_samples("knee_r", "ground", "leg", {"beta_r": bend, "rz": bend + 0.1 * bend**2})
+    model = musculo.Model("knee", (musculo.Body("leg", 5.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0)),), (knee,))
+    motion = Table(np.linspace(0.0, 1.0, 11), ("beta_r",), np.linspace(0.2, 1.2, 11)[:, None], degrees=True)
+    (series,) = (s for s in view(model, motion).data["series"] if s["name"] == "beta_r")
+    assert (series["quantity"], series["unit"]) == ("angle", "rad")
+    np.testing.assert_allclose(unpacked(series["values"]), motion.values[:, 0], atol=1e-4)
+
+
 def test_activation_by_name_at_other_times(arm, arm_motion):
     table = Table([0.2, 0.6], ("biceps_long", "/forceset/brachialis/activation"), [[0.0, 1.0], [1.0, 0.0]])
     data = view(arm, arm_motion, activation=table).data

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import musculo
 from musculo import InvalidInput
+from musculo.cli.exit_codes import EXIT_CODES, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 
@@ -205,7 +206,23 @@ def test_frames_beyond_the_loads_end_in_three(tmp_path):
         assert "from 0 to 0.5 s" in printed
         assert "--time 0:0.5" in printed
         shell(command, MODEL, MOTION, "--loads", loads, "--time", "0:0.5", "-o", tmp_path)
-    assert "lie outside" in shell("id", MODEL, MOTION, "--loads", loads, "--like-opensim", "-o", tmp_path / "theirs")
+    # whatever the method, and from a set-up file as from flags
+    like = ("--like-opensim", "-o", tmp_path / "theirs")
+    assert "lie outside" in shell("id", MODEL, MOTION, "--loads", loads, *like, code=3)
+    (tmp_path / "id.xml").write_text(
+        f"""<OpenSimDocument Version="40600"><InverseDynamicsTool name="id"><model_file>{MODEL}</model_file>
+        <coordinates_file>{MOTION}</coordinates_file><external_loads_file>{loads}</external_loads_file>
+        <forces_to_exclude>Muscles</forces_to_exclude></InverseDynamicsTool></OpenSimDocument>"""
+    )
+    for more in ((), ("--exact",), ()):  # the last one finds nothing changed
+        assert "lie outside" in shell("run", tmp_path / "id.xml", "-o", tmp_path / f"run{len(more)}", *more, code=3)
+
+
+@pytest.mark.parametrize("command", ["run", "scale", "ik", "id", "so", "jr", "muscles", "imu-place", "imu-ik"])
+def test_every_step_says_how_it_ends(command):
+    said = " ".join(shell(command, "--help").split())
+    assert EXIT_CODES in said
+    shell(command, "--no-such-flag", code=WRONG_USAGE)
 
 
 def test_fibres_that_are_stretched_too_far_are_told_of(tmp_path):
@@ -214,13 +231,15 @@ def test_fibres_that_are_stretched_too_far_are_told_of(tmp_path):
     short = {m.name: replace(m, tendon_slack_length=0.5 * m.tendon_slack_length) for m in model.muscles}
     musculo.write_osim(model.replace(forces=tuple(short.get(f.name, f) for f in model.forces)), tmp_path / "short.osim")
     words = ("so", tmp_path / "short.osim", MOTION, "--reserve", 1, "-o", tmp_path)
-    printed = shell(*words)
+    printed = " ".join(shell(*words, "--passive").split())
     assert "stretched too far" in printed
     assert "optimal lengths" in printed
-    assert "--tendon elastic or --no-passive" in printed
+    assert "Alone they give more than the motion needs, at most [N m, N], at shoulder_flexion" in printed
+    assert "leave passive forces out (--no-passive), let tendons give (--tendon elastic)" in printed
+    assert "longer tendon slack lengths" in printed
     assert "reserves give more than muscles do" not in printed
-    assert "stretched too far" not in shell(*words, "--no-passive")
-    assert "stretched too far" not in shell("so", MODEL, MOTION, "--reserve", 1, "-o", tmp_path)
+    assert "stretched too far" not in shell(*words)
+    assert "stretched too far" not in shell("so", MODEL, MOTION, "--reserve", 1, "--passive", "-o", tmp_path)
 
 
 def test_reserves_that_do_the_work_of_muscles_are_told_of(tmp_path):
@@ -328,7 +347,7 @@ def test_two_trials_in_one_folder_keep_their_records(trial, tmp_path):
 
 
 def test_a_record_states_the_options(trial, tmp_path):
-    words = ("--power", 3, "--reserve", 10, "--lowpass", 6, "--time", "0.1:0.2", "--no-passive")
+    words = ("--power", 3, "--reserve", 10, "--lowpass", 6, "--time", "0.1:0.2", "--passive")
     shell("so", MODEL, MOTION, "-o", tmp_path, *words)
     record = json.loads((tmp_path / f"so_{ARM_FLEXION_FILE.stem}.musculo.json").read_text())
     assert record["analyses"] == ["StaticOptimization"]
@@ -336,7 +355,7 @@ def test_a_record_states_the_options(trial, tmp_path):
     assert stated["lowpass_cutoff_frequency_for_coordinates"] == "6"
     assert stated["StaticOptimization.activation_exponent"] == "3"
     assert stated["StaticOptimization.reserve"] == "10"
-    assert stated["StaticOptimization.passive"] == "no"
+    assert stated["StaticOptimization.passive"] == "yes"
     assert (stated["initial_time"], stated["final_time"]) == ("0.1 s", "0.2 s")
     assert "StaticOptimization.tendon" not in stated
     first, *others = arm().marker_names

@@ -93,13 +93,34 @@ def test_an_undetermined_static_pose_names_its_coordinates(tmp_path, monkeypatch
     names = ("acromion", "upper_arm")
     musculo.write_trc(musculo.Markers(pose.time[:3], names, place.markers(list(names))), tmp_path / "static.trc")
 
+    code, said = shell("scale", MODEL, "-o", tmp_path / "o.osim", "--static", tmp_path / "static.trc")
+    assert code == 0
+    assert "no marker that was followed and seen moves elbow_flexion" in said
+
     def placed(*args, **options):
         found = musculo.place_markers(*args, **options)
         return replace(found, pose=replace(found.pose, status=np.array([Status.UNDETERMINED])))
 
     monkeypatch.setattr("musculo.tools.scale.place_markers", placed)
-    _, said = shell("scale", MODEL, "-o", tmp_path / "o.osim", "--static", tmp_path / "static.trc")
+    _, said = shell("scale", MODEL, "-o", tmp_path / "p.osim", "--static", tmp_path / "static.trc")
     assert "the static pose is undetermined in elbow_flexion: no marker" in said
+
+
+def test_inverse_kinematics_names_coordinates_that_no_marker_moves(tmp_path):
+    """In the log, in the JSON, and on the page; the rest is good, and so is the exit code."""
+    model, pose = arm(), arm_flexion()
+    names = ("acromion", "upper_arm")
+    place = musculo.kinematics(model, pose.coordinates(model)).markers(list(names))
+    musculo.write_trc(musculo.Markers(pose.time, names, place), tmp_path / "arm.trc")
+    code, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out")
+    assert code == 0
+    assert "seen moves elbow_flexion: undetermined" in said
+    assert "seen moves elbow_flexion: undetermined" in (tmp_path / "out" / "report.html").read_text()
+    motion = musculo.read_storage(tmp_path / "out" / "arm_ik.mot")
+    default = np.degrees(model.coordinate("elbow_flexion").default_value)
+    assert np.abs(motion.column("elbow_flexion") - default).max() < 1e-6
+    _, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out", "--force", "--json", "--no-report")
+    assert any("elbow_flexion: undetermined" in note for note in json.loads(said)[0]["notes"])
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ class ForceByActivation:
         g: PathGeometry,
         J: FloatArray,
         force_length_velocity: bool,
-        passive: bool | None,
+        passive: bool,
         tendon: str,
         method: Method,
         threads: int | None,
@@ -36,7 +36,7 @@ class ForceByActivation:
         self.arms = g.moment_arm[:, :n] @ J
         assert g.speed is not None
         self.length, self.speed = np.ascontiguousarray(g.length[:, :n]), np.ascontiguousarray(g.speed[:, :n])
-        self.passive = force_length_velocity and (method == "exact" if passive is None else bool(passive))
+        self.passive = force_length_velocity and bool(passive)
         self.elastic = tendon == "elastic" and force_length_velocity and n > 0
         shape = self.length.shape
         if self.elastic:

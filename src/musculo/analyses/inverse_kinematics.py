@@ -16,12 +16,15 @@ from musculo.analyses.inverse_kinematics_loops import loop_equations, open_loops
 from musculo.analyses.inverse_kinematics_result import InverseKinematics, Status
 from musculo.analyses.inverse_kinematics_starts import Ranges, starts_of, unknowns_of
 from musculo.analyses.inverse_kinematics_targets import (
+    Followed,
+    Tasks,
     coordinate_tasks,
     followed_markers,
     followed_sensors,
     refuse_nothing,
     targets_of,
 )
+from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
@@ -103,7 +106,7 @@ def inverse_kinematics(
                 (`musculo.analyses.closed_poses`); and each
                 frame is at a minimum to `accuracy`, where OpenSim stops within about 0.1 degrees. Coordinates that
                 nothing recorded depends on (translations, if there are only sensors) keep their values at the start,
-                without being locked as OpenSim's tool for IMUs locks them.
+                without being locked as OpenSim's tool for IMUs locks them; `undetermined` of the result names them.
     Guarantees: the same answer to the last bit for any number of threads; a frame's pose depends on the frames before
                 only by which minimum is found, not by where in it.
 
@@ -167,8 +170,9 @@ def inverse_kinematics(
         np.zeros(frames, dtype=np.int64),
     )
     closure = np.zeros(frames)
+    sought = _sought(problem.recorded, points, sensors, held)
     if opened is model:
-        _solve(problem, frames, threads, progress or _say_nothing)
+        _solve(problem, frames, _edges_of_sight(model, starts[:1], sought), threads, progress or _say_nothing)
     else:
         closure = _solve_closed(problem, model, e, accuracy, threads, progress or _say_nothing)
     distance, angle = problem.misfit.distance[:, : len(points.names)], problem.misfit.angle[:, : len(sensors.names)]
@@ -189,6 +193,7 @@ def inverse_kinematics(
         problem.iterations,
         closure,
         Provenance.of("inverse_kinematics", model, sources, respect_ranges=respect_ranges, accuracy=accuracy),
+        sought,
     )
 
 
@@ -247,8 +252,48 @@ def _solve_closed(
     return left
 
 
-def _solve(problem: _Problem, frames: int, threads: int | None, progress: Progress) -> None:
-    """All frames: the first from many poses, the others from those before; long recordings in segments."""
+def _sought(recorded: Recorded, points: Followed, sensors: Followed, held: Tasks) -> Sought:
+    """What is followed, and in which frames it is there."""
+
+    def there(values: FloatArray, width: int, weights: FloatArray) -> NDArray[np.bool_]:
+        first = np.isfinite(values[:, ::width])[:, : len(weights)]
+        return first & (weights > 0.0)
+
+    return Sought(
+        points.names,
+        there(recorded.markers, 3, points.weights),
+        sensors.frames,
+        there(recorded.sensors, 9, sensors.weights),
+        held.names,
+        there(recorded.goals, 1, held.weights),
+    )
+
+
+def _edges_of_sight(model: Model, poses: FloatArray, sought: Sought) -> list[int]:
+    """Frames at which coordinates come into sight or go out of it: they do not start from where those before lead to.
+
+    What nothing sees would go on at the speed that it had; so it stays where it was last seen.
+    """
+    if (sought.there == sought.there[:1]).all():
+        return []
+    blind = np.array(list(blind_speeds(model, poses, sought).values()))
+    if not blind.size:
+        return []
+    return (np.flatnonzero((blind[:, 1:] != blind[:, :-1]).any(axis=0)) + 1).tolist()
+
+
+def _solve(problem: _Problem, frames: int, cuts: list[int], threads: int | None, progress: Progress) -> None:
+    """All frames: the first from many poses, the others from those before; long recordings in segments.
+
+    At the frames `cuts` the search starts from the pose before, in one row.
+    """
+    if cuts:
+        for first, stop in pairwise([0, *cuts, frames]):
+            if first:
+                problem.q[first] = problem.q[first - 1]
+            problem.track(first, stop, robust=first == 0)
+            progress(stop, frames)
+        return
     if frames < 2 * _SEGMENT:
         if frames:
             problem.track(0, frames, robust=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.frames import FloatArray
 from musculo.kernels import inverse_kinematics as kernels
 from musculo.model.model import Model
@@ -26,7 +28,7 @@ class Status(IntEnum):
     """How the search for the pose of a frame ended."""
 
     CONVERGED = kernels.CONVERGED
-    """At a minimum, to the accuracy asked for."""
+    """At a minimum, to the accuracy asked for; `InverseKinematics.undetermined` names what no target depends on."""
     UNDETERMINED = kernels.UNDETERMINED
     """The slope is zero, but what was recorded does not determine every coordinate: others fit as well."""
     SLOW = kernels.SLOW
@@ -52,6 +54,7 @@ class InverseKinematics:
     iterations: NDArray[np.int64] = field(repr=False)  # (frames,)
     closure_error: FloatArray = field(repr=False)  # (frames,) the most that is left of a loop's equation [rad, m]
     provenance: Provenance = field(repr=False)
+    sought: Sought | None = field(default=None, repr=False)  # what was followed, and where it was seen
 
     def __len__(self) -> int:
         return len(self.time)
@@ -66,6 +69,8 @@ class InverseKinematics:
         bad = len(self) - int((self.status == Status.CONVERGED).sum())
         if bad:
             parts.append(f"{bad} frames not converged")
+        if self.undetermined:
+            parts.append(f"undetermined: {', '.join(self.undetermined)}")
         return f"InverseKinematics({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -81,6 +86,17 @@ class InverseKinematics:
     def converged(self) -> bool:
         """Whether every frame is at a minimum."""
         return bool((self.status == Status.CONVERGED).all())
+
+    @cached_property
+    def undetermined(self) -> dict[str, NDArray[np.bool_]]:
+        """Independent coordinates that moved nothing followed, by name: (frames,) in which frames.
+
+        They keep the value of the frame before, in the first frame the one at the start (`start`, or the default).
+        """
+        if self.sought is None:
+            return {}
+        frames = np.unique(np.linspace(0, len(self) - 1, min(len(self), 3)).astype(int))
+        return blind_speeds(self.model, self.q[frames], self.sought)
 
     @property
     def rms(self) -> FloatArray:

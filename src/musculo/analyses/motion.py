@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.analyses.assembly import assembled
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
@@ -88,9 +89,12 @@ def motion_of(
       udot are q' and q'' even where a joint's speeds are no derivatives.
     - "opensim analyze": as OpenSim's analyses do. The same filter; a coordinate without a column is zero; q follows
       couplers and locks, but the speed of a coupled coordinate is that of its own column, or zero; udot are slopes of
-      quintic splines through the speeds (not second derivatives of q), of coupled coordinates as they follow.
+      quintic splines through the speeds (not second derivatives of q), of coupled coordinates as they follow. In a
+      model with constraints clamped coordinates stay in their range, closed loops are closed by the pose nearest to
+      the file's (`musculo.analyses.assembly`), and locked coordinates keep the speeds of their columns.
 
-    Source: OpenSim 4.6, `InverseDynamicsTool`, `SimbodyEngine::formCompleteStorages`, `StaticOptimization`.
+    Source: OpenSim 4.6, `InverseDynamicsTool`, `SimbodyEngine::formCompleteStorages`, `Model::assemble`,
+    `StaticOptimization`.
 
     Args:
         model: the model.
@@ -279,15 +283,36 @@ def _speeds(model: Model, table: Table, time: FloatArray) -> FloatArray:
 
 
 def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, notes: tuple[str, ...]) -> Motion:
-    """Couplers and locks imposed as OpenSim's assembly imposes them: on coordinates, not on speeds."""
+    """Constraints and locks imposed as OpenSim's assembly imposes them: on coordinates, not on speeds.
+
+    Speeds of locked and prescribed coordinates remain what their columns say. Only a model without constraints has them
+    projected onto its locks.
+    """
     e = embedding_of(model)
     udot = NaturalSpline(time, u)(time, 1)
+    q, told = assembled(model, time, q)
+    notes += told
     if not e.rules:
         return Motion(time, q, u, udot, notes, model.coordinate_names)
-    m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), times_of(time, len(time)))
+    zu, zudot = e.independent_speeds(q, u), e.independent_speeds(q, udot)
+    m = e.motion(e.independent(q), zu, zudot, times_of(time, len(time)), guess=q if e.loops else None)
     kept = u.copy()
-    followed = {rule.dependent for rule in e.rules if not rule.inputs}
-    for k, name in enumerate(model.speed_names):
-        if name in followed:  # locked and prescribed: Simbody's motions rule speeds, too
-            kept[:, k] = m.u[:, k]
+    held = {rule.dependent for rule in e.rules if not rule.inputs}
+    rows = [k for k, name in enumerate(model.speed_names) if name in held]
+    if not model.constraints:
+        kept[:, rows] = m.u[:, rows]
+    else:
+        notes += _speeds_of_held(model, rows, kept, m.u)
     return Motion(time, m.q, kept, m.udot, notes, model.coordinate_names)
+
+
+def _speeds_of_held(model: Model, rows: Sequence[int], kept: FloatArray, own: FloatArray) -> tuple[str, ...]:
+    """Which locked and prescribed coordinates have speeds that they cannot have."""
+    apart = np.abs(kept - own).max(axis=0, initial=0.0)
+    told = [f"{model.speed_names[k]} (up to {apart[k]:.3g} off)" for k in rows if apart[k] > _AT_LOCK]
+    if not told:
+        return ()
+    return (
+        f"locked and prescribed coordinates keep the speeds of their columns [rad/s, m/s]: {', '.join(told)}; so does "
+        "OpenSim in a model with constraints, although they move otherwise (--exact)",
+    )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +17,7 @@ from musculo.analyses.actuators import (
 )
 from musculo.analyses.force_by_activation import ForceByActivation
 from musculo.analyses.least_effort import Status, check_power, least_effort
+from musculo.analyses.static_optimum import StaticOptimum
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
@@ -29,101 +29,12 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import Method
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
-from musculo.results.angles import coordinate_units
-from musculo.results.labelled import labelled
-from musculo.results.notebook import series_html
-from musculo.results.provenance import Provenance
-
-if TYPE_CHECKING:
-    import xarray
 
 # Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
 _ROUNDS = 150
 _FULL_STEPS = 8
+_LEAST_SHARE = 0.02
 _SETTLED = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class StaticOptimum:
-    """Activations of least effort; arrays have no frame axis where a single pose was asked for.
-
-    `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
-    SOLVED, and what cannot be served where it is INFEASIBLE.
-    """
-
-    model: Model = field(repr=False)
-    muscles: tuple[str, ...]
-    actuators: tuple[str, ...]  # the model's that are no muscles, then the reserves
-    coordinates: tuple[str, ...]  # the independent speeds: one equation each
-    activation: FloatArray = field(repr=False)  # (frames, muscles)
-    force: FloatArray = field(repr=False)  # (frames, muscles) along the tendon, passive part included [N]
-    passive_force: FloatArray = field(repr=False)  # (frames, muscles) the part of `force` at no activation [N]
-    control: FloatArray = field(repr=False)  # (frames, actuators), 1 is the optimal force
-    reserve: FloatArray = field(repr=False)  # (frames, coordinates) what all actuators give together [N m, N]
-    muscle_moment: FloatArray = field(repr=False)  # (frames, coordinates) what all muscles give together [N m, N]
-    balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
-    objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
-    status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
-    left_out: tuple[str, ...]  # forces of the model that are not computed
-    options: Mapping[str, Any] = field(repr=False)  # that made it
-
-    @property
-    def solved(self) -> bool:
-        """Whether every frame was."""
-        return bool((self.status == Status.SOLVED).all())
-
-    @property
-    def messages(self) -> dict[int, str]:
-        """For each frame that was not solved: what went wrong, which coordinate suffers most, and by how much."""
-        status, missing = np.atleast_1d(self.status), np.atleast_2d(self.balance_residual)
-        units = coordinate_units(self.model)
-        told = {}
-        for frame in np.flatnonzero(status != Status.SOLVED):
-            row = missing[frame]
-            worst = int(np.abs(row).argmax())
-            name = self.coordinates[worst]
-            unit = "N" if units.get(name) == "m" else "N m"
-            if status[frame] == Status.INFEASIBLE:
-                told[int(frame)] = (
-                    f"frame {frame}: muscles and actuators cannot serve {name!r}, of which {row[worst]:.6g} {unit} is "
-                    "missing; give it a reserve, or look at loads, filter and strength"
-                )
-            else:
-                told[int(frame)] = f"frame {frame}: no end was found; {name!r} is off by {row[worst]:.6g} {unit}"
-        return told
-
-    def _repr_html_(self) -> str:
-        bad = list(self.messages.values())
-        facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
-        return series_html("Activations by frame", None, self.muscles, np.atleast_2d(self.activation), facts=facts)
-
-    def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
-        import xarray
-
-        rows: dict[str, object] = {}
-        if np.ndim(self.objective):
-            n = len(self.objective)
-            if time is not None and np.shape(time) != (n,):
-                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
-            rows = {"frame": range(n)} if time is None else {"time": time}
-        muscles, actuators = {**rows, "muscle": self.muscles}, {**rows, "actuator": self.actuators}
-        speeds = {**rows, "coordinate": self.coordinates}
-        parts = {
-            "activation": labelled("activation", self.activation, muscles, "1"),
-            "force": labelled("force", self.force, muscles, "N"),
-            "passive_force": labelled("passive_force", self.passive_force, muscles, "N"),
-            "control": labelled("control", self.control, actuators, "1"),
-            "reserve": labelled("reserve", self.reserve, speeds),
-            "muscle_moment": labelled("muscle_moment", self.muscle_moment, speeds),
-            "balance_residual": labelled("balance_residual", self.balance_residual, speeds),
-            "objective": labelled("objective", self.objective, rows, "1"),
-            "status": labelled("status", self.status, rows),
-        }
-        parts["status"].attrs["flag_values"] = [int(s) for s in Status]
-        parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
-        made = Provenance.of("static_optimisation", self.model, **self.options)
-        return xarray.Dataset(parts, attrs=made.attributes())
 
 
 def static_optimisation(
@@ -136,7 +47,7 @@ def static_optimisation(
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
     power: float = 2.0,
     force_length_velocity: bool = True,
-    passive: bool | None = None,
+    passive: bool = False,
     tendon: Literal["rigid", "elastic"] = "rigid",
     reserves: Reserves | None = None,
     weights: Mapping[str, float] | None = None,
@@ -161,10 +72,11 @@ def static_optimisation(
                 their optimal force, as in OpenSim. `tendon="elastic"`: force is what fibre and tendon in equilibrium
                 carry (`muscle_equilibrium`), which is no straight line of activation; linear models of it are
                 renewed until nothing changes. Such a program need not be convex: the answer is stationary.
-                `method="opensim"` takes OpenSim's capacity (`active_force_capacity`), faults included, and no passive
-                force unless asked for. OpenSim's targets are accelerations udot: derivatives of a quintic spline
-                through the speeds, not second derivatives of the coordinates.
-    Guarantees: see `least_effort`: equations hold to 1e-9 of their largest term where status is SOLVED.
+                F_PE is zero unless `passive` is asked for, as in OpenSim; 31 has it. `method="opensim"` takes
+                OpenSim's capacity (`active_force_capacity`), faults included. OpenSim's targets are accelerations
+                udot: derivatives of a quintic spline through the speeds, not second derivatives of the coordinates.
+    Guarantees: where the status is SOLVED, equations hold to 1e-9 of their largest term, and with rigid tendons every
+                activation is within 1e-9 of the largest from the answer, for every power (see `least_effort`).
 
     Args:
         model: the model. Its actuators (at coordinates, on bodies, along paths) take part with muscles.
@@ -175,8 +87,10 @@ def static_optimisation(
         power: of the activations, 1 or more.
         force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
             its maximum isometric force, and there is no passive force.
-        passive: whether fibres resist being stretched; by default with method="exact" only. With elastic tendons,
-            False takes away what is carried at the least activation that the muscle can have.
+        passive: whether fibres resist being stretched. Off by default, as in OpenSim: many models of whole legs
+            have tendons too short for it (gait2392 in walking: tensor fasciae latae at twice its optimal fibre length
+            would resist with 15 times its maximal isometric force, and 53 of 92 muscles saturate). With elastic
+            tendons, False takes away what is carried at no activation.
         tendon: "rigid" or "elastic".
         reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
         weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
@@ -219,6 +133,7 @@ def static_optimisation(
     activation[:, used] = x[:, : used.sum()]
     control = x[:, used.sum() :]
     force = muscles.force(activation)
+    resting = muscles.force(np.zeros_like(activation))
     reserve = np.einsum("fza,fa->fz", columns, control)
     pulled = np.einsum("fmz,fm->fz", muscles.arms, force)
     residual = need - pulled - reserve
@@ -243,10 +158,11 @@ def static_optimisation(
         coordinates=e.speed_names,
         activation=cut(activation),
         force=cut(force),
-        passive_force=cut(muscles.force(np.zeros_like(activation))),
+        passive_force=cut(resting),
         control=cut(control),
         reserve=cut(reserve),
         muscle_moment=cut(pulled),
+        passive_moment=cut(np.einsum("fmz,fm->fz", muscles.arms, resting)),
         balance_residual=cut(residual),
         objective=cut(objective),
         status=cut(status),
@@ -364,19 +280,22 @@ def _solve(
     rest, full = np.zeros_like(muscles.length), np.ones_like(muscles.length)
     at_rest = muscles.force(rest)
     x, status = linear(muscles.force(full) - at_rest, at_rest, open_frames)
-    share, last = np.ones(len(need)), np.full(len(need), np.inf)
+    share, last = np.ones(len(need)), np.zeros_like(x)
     for turn in range(_ROUNDS):
         activation = np.zeros((len(open_frames), len(used)))
         activation[:, used] = x[open_frames, : used.sum()]
         y, status[open_frames] = linear(*muscles.line(activation, open_frames), open_frames)
-        change = np.abs(y - x[open_frames])[:, : used.sum()].max(axis=1, initial=0.0)
-        settled = change <= _SETTLED
-        # Where the slope changes much with activation a full step may swing about the answer: go part of the way.
-        swings = (change > 0.8 * last[open_frames]) & (turn >= _FULL_STEPS)
-        share[open_frames] = np.maximum(share[open_frames] * np.where(swings, 0.7, 1.0), 0.02)
-        last[open_frames] = change
+        step = y - x[open_frames]
+        settled = np.abs(step)[:, : used.sum()].max(axis=1, initial=0.0) <= _SETTLED
+        if turn >= _FULL_STEPS:
+            # Where the slope changes much with activation a full step may swing about the answer: go part of the way,
+            # by the secant of the last two steps (Aitken's relaxation).
+            bend = step - last[open_frames]
+            secant = -np.einsum("fn,fn->f", last[open_frames], bend) / np.maximum((bend**2).sum(axis=1), 1e-300)
+            share[open_frames] = np.clip(share[open_frames] * secant, _LEAST_SHARE, 1.0)
+        last[open_frames] = step
         part = np.where(settled, 1.0, share[open_frames])[:, None]
-        x[open_frames] += part * (y - x[open_frames])
+        x[open_frames] += part * step
         open_frames = open_frames[~settled]
         if not open_frames.size:
             return x, status

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from rich.padding import Padding
 
+from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
+from musculo.cli.exit_codes import GOOD, INCOMPLETE
 from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import rnea_frames
 from musculo.kernels.hill_frames import equilibrium_packs
 from musculo.kernels.inverse_kinematics import track_frames
-from musculo.kernels.jit import announce_compiling
 from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder, write_report
@@ -26,22 +27,22 @@ PAGE = "report.html"
 _SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
 
 
-def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> None:
-    """Run the chain, write page and results into `folder`, and print the summary."""
+def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> int:
+    """Run the chain, write page and results into `folder`, and print the summary; gives the exit code."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    compiles, quiet = not all(kept(driver) for driver in _SLOW), quiet or as_json
+    compiles, silent, quiet = not all(kept(driver) for driver in _SLOW), quiet, quiet or as_json
 
     def say(text: str) -> None:
-        if compiles and not quiet:
+        if compiles and not silent:
             print(f"  {text} ...", file=sys.stderr, flush=True)
 
-    if compiles and not quiet:
-        announce_compiling("")  # in more words than elsewhere
+    tell_of_compiling(quiet=True)  # in more words than elsewhere, or not at all
+    if compiles and not silent:
         print("Compiling for this machine: once, two to three minutes. Steps:", file=sys.stderr, flush=True)
     start = time.perf_counter()
     chain = arm_chain(say=say)
@@ -53,6 +54,7 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> None:
         print(json.dumps(_told(chain, folder, files), indent=2, ensure_ascii=False))
     elif not quiet:
         _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
+    return GOOD if chain.effort.solved else INCOMPLETE
 
 
 def _told(chain: ArmChain, folder: Path, files: tuple[str, ...]) -> dict[str, object]:

@@ -10,12 +10,15 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
+from musculo.cli.compiling import started_by_shell
+from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES
 from musculo.cli.pipeline import add_commands
 from musculo.cli.sensors import add_sensor_commands
 from musculo.errors import MusculoError
 
 app = typer.Typer(
     help="Musculoskeletal multibody dynamics: how bodies move, and which muscles move them.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,7 +69,7 @@ def demo(
     """Flex an elbow: markers in; angles, moments, muscle forces and joint loads out, as a page and files."""
     from musculo.cli.demo import run_demo
 
-    run_demo(output, quiet, as_json)
+    raise typer.Exit(run_demo(output, quiet, as_json))
 
 
 @app.command()
@@ -96,7 +99,7 @@ def reproduce(
 ) -> None:
     """Do papers' experiments again: quantities beside those of the papers and of OpenSim.
 
-    Exit code 0: all is well; 1: bad input; 3: all is written, but a figure falls short of its goal.
+    Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: all is written, but a figure falls short of its goal.
     """
     from musculo.cli.reproduce import run_studies
 
@@ -104,7 +107,7 @@ def reproduce(
     raise typer.Exit(run_studies(names, json_file, data, opensim, quiet, output))
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def run(
     setups: Annotated[list[Path], typer.Argument(metavar="SETUP.xml...", help="Set-up files of OpenSim's tools.")],
     exact: Annotated[bool, typer.Option("--exact", help="Exact methods in place of OpenSim's own.")] = False,
@@ -127,10 +130,7 @@ def run(
         bool, typer.Option("--report/--no-report", help="Make one page, report.html, of each folder of results.")
     ] = True,
 ) -> None:
-    """Run OpenSim's scale, inverse kinematics, inverse dynamics and analyze tools: same files, same numbers.
-
-    Exit code 0: all is well; 1: bad input; 3: all is written, but some frames or parts could not be solved.
-    """
+    """Run OpenSim's scale, inverse kinematics, inverse dynamics and analyze tools: same files, same numbers."""
     from musculo.cli.run import Options, run_setups
 
     options = Options(exact, output, not no_compare, force, threads)
@@ -215,11 +215,12 @@ def report(
 
 
 def main() -> None:
-    """Run a command; bad input ends in one sentence on stderr and status 1, wrong usage in status 2."""
+    """Run a command; it ends with one of the exit codes of `musculo.cli.exit_codes`."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal without Greek letters or arrows shows a question mark rather than nothing.
             stream.reconfigure(errors="replace")
+    started_by_shell()
     try:
         app()
     except MusculoError as error:
@@ -237,7 +238,7 @@ def main() -> None:
 
 def _fail(message: str) -> None:
     print(f"error: {message}", file=sys.stderr)
-    raise SystemExit(1)
+    raise SystemExit(BAD_INPUT)
 
 
 def _close_quietly() -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from musculo.cli.exit_codes import EXIT_CODES
+
 if TYPE_CHECKING:
     from musculo.io.setup import Setup
 else:
@@ -150,9 +152,8 @@ def so(
         bool, typer.Option("--physiology/--no-physiology", help="Force depends on length and speed, or does not.")
     ] = True,
     passive: Annotated[
-        bool | None,
-        typer.Option("--passive/--no-passive", help="Whether stretched fibres pull. Default: as --physiology."),
-    ] = None,
+        bool, typer.Option("--passive/--no-passive", help="Whether stretched fibres pull; in OpenSim they do not.")
+    ] = False,
     tendon: Annotated[str, typer.Option("--tendon", metavar="rigid|elastic", help="How tendons are taken.")] = "rigid",
     time: Time = "",
     opensim: Opensim = False,
@@ -255,4 +256,4 @@ def scale(
 def add_commands(app: typer.Typer) -> None:
     """Put the commands into the shell's list, in the order of the work."""
     for name, command in (("scale", scale), ("ik", ik), ("id", id_), ("so", so), ("jr", jr), ("muscles", muscles)):
-        app.command(name)(command)
+        app.command(name, epilog=EXIT_CODES)(command)

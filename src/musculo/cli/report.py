@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from musculo.cli.compiling import tell_of_compiling
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
 from musculo.report import report_of_folder, write_report
@@ -36,6 +37,7 @@ def make_report(
     as_json: bool = False,
 ) -> None:
     """Write the page and say how good the results are."""
+    tell_of_compiling(quiet)
     report = report_of_folder(folder, read_osim(model) if model is not None else None, title)
     path = output or folder / PAGE
     write_report(path, report)

@@ -13,6 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
+from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE
 from musculo.cli.report import report_of_runs
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup
@@ -21,8 +23,6 @@ from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
 
-# Exit codes: all is well, an input is bad, or all is written but some frames or parts are not solved.
-GOOD, BAD_INPUT, INCOMPLETE = 0, 1, 3
 # Seconds of work before a progress bar shows.
 _PATIENCE = 1.0
 
@@ -49,8 +49,9 @@ def run_setups(
     if options.threads is not None and options.threads < 1:
         flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
         raise InvalidInput(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
+    tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(setups, options, min(jobs, len(setups)), show=not quiet and not as_json):
+    for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
         outcomes.append(outcome)
         if isinstance(outcome, str):
             print(f"error: {outcome}", file=sys.stderr)
@@ -73,7 +74,9 @@ def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Path]) -> dict[str,
     return {**outcome.to_json(), "report": None if page is None else str(page)}
 
 
-def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool) -> Iterator[Outcome]:
+def _outcomes(
+    setups: Sequence[Path | Setup], options: Options, jobs: int, show: bool, quiet: bool
+) -> Iterator[Outcome]:
     """What came of every set-up, in the order of the call; one that reads what another writes comes after it."""
     waits = waits_of(setups, options.output)
     if jobs == 1:
@@ -86,7 +89,9 @@ def _outcomes(setups: Sequence[Path | Setup], options: Options, jobs: int, show:
     share = max((os.cpu_count() or 1) // jobs, 1)
     options = options._replace(threads=options.threads or share)
     # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    told = (quiet, is_started_by_shell() or sys.stderr.isatty(), context.Value("i", 0))
+    with ProcessPoolExecutor(jobs, context, tell_of_compiling, told) as pool:
         yield from _scheduled(setups, options, waits, pool)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from musculo.cli.exit_codes import EXIT_CODES
 from musculo.cli.pipeline import ModelFile, Names, Time, step
 
 if TYPE_CHECKING:
@@ -109,4 +110,4 @@ def imu_ik(
 def add_sensor_commands(app: typer.Typer) -> None:
     """Put the commands into the shell's list."""
     for name, command in (("imu-place", imu_place), ("imu-ik", imu_ik)):
-        app.command(name)(command)
+        app.command(name, epilog=EXIT_CODES)(command)

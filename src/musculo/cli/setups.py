@@ -207,7 +207,7 @@ def muscle_files(muscles: Sequence[str], coordinates: Sequence[str], activation:
 def least_effort(
     power: float,
     physiology: bool,
-    passive: bool | None,
+    passive: bool,
     tendon: str,
     reserve: float | None,
     weights: Sequence[str],
@@ -216,7 +216,7 @@ def least_effort(
     """Activations of least effort."""
     if tendon not in ("rigid", "elastic"):
         raise InvalidInput(f"--tendon {tendon}: it is rigid or elastic")
-    if opensim and (passive is not None or tendon != "rigid" or weights):
+    if opensim and (passive or tendon != "rigid" or weights):
         raise InvalidInput(
             "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibres resist "
             "nothing, and all muscles weigh the same"

@@ -13,7 +13,8 @@ from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinem
 from musculo.analyses.joint_loads import JointLoads, joint_loads
 from musculo.analyses.motion import Motion, motion_of
 from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
-from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+from musculo.analyses.static_optimisation import static_optimisation
+from musculo.analyses.static_optimum import StaticOptimum
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
@@ -106,8 +107,8 @@ def arm_chain(
 ) -> ArmChain:
     """Markers made from the elbow flexion that ships, and everything that follows from them.
 
-    Inverse kinematics, a low-pass filter, inverse dynamics, static optimisation (with passive forces and small
-    reserves), the loads of the joints with the muscles pulling, and the states of the muscles at those activations.
+    Inverse kinematics, a low-pass filter, inverse dynamics, static optimisation (with small reserves), the loads of the
+    joints with the muscles pulling, and the states of the muscles at those activations.
 
     Args:
         noise: standard deviation of each coordinate of each marker, normally distributed [m].

@@ -16,7 +16,8 @@ import numpy as np
 from musculo.analyses.joint_loads import joint_loads
 from musculo.analyses.motion import Motion, motion_of
 from musculo.analyses.muscle_analysis import muscle_analysis
-from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+from musculo.analyses.static_optimisation import static_optimisation
+from musculo.analyses.static_optimum import StaticOptimum
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
 from musculo.io.storage import read_storage

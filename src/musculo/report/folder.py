@@ -18,7 +18,7 @@ from musculo.model.model import Model
 from musculo.report.contents import Panel, Report, Section, panels_by_name, side_of
 from musculo.report.judge import checks_of
 from musculo.report.results import Results, makes_model, read_results
-from musculo.results.angles import angle_columns, coordinate_units
+from musculo.results.angles import coordinate_units, shown_units
 from musculo.results.table import Table
 from musculo.signals.events import VERTICAL, events_from_force
 from musculo.signals.natural import NaturalSpline
@@ -133,8 +133,8 @@ def _units(table: Table, model: Model | None) -> list[str]:
     """Degrees for angles; coordinates that turn bodies through curves only stay in radians."""
     if model is None:
         return [""] * len(table.names)
-    known, turning = coordinate_units(model), set(angle_columns(table.names, model))
-    return ["°" if k in turning else known.get(_short(name), "") for k, name in enumerate(table.names)]
+    known = shown_units(model)
+    return [known.get(_short(name), "") for name in table.names]
 
 
 def _short(name: str) -> str:

@@ -49,6 +49,15 @@ def coordinate_units(model: Model) -> dict[str, str]:
     return {name: "rad" if name in turning else "m" for name in model.coordinate_names}
 
 
+def shown_units(model: Model) -> dict[str, str]:
+    """The unit in which pages show every coordinate: "°", "m", or "rad" where it turns bodies through curves only.
+
+    Of the last kind, as `knee_angle_r_beta` of Rajagopal's model, files hold radians even where they are in degrees.
+    """
+    turning = rotational_coordinates(model)
+    return {name: "°" if name in turning else unit for name, unit in coordinate_units(model).items()}
+
+
 def sliding_coordinates(joint: Joint) -> frozenset[str]:
     """Coordinates of a joint that are distances: a translation of it equals them, up to sign."""
     found: set[str] = set()

@@ -14,10 +14,10 @@ from musculo.io.osim import write_osim
 from musculo.io.setup import IMUInverseKinematicsSetup, IMUPlacerSetup
 from musculo.io.tool_results import write_table
 from musculo.model.model import Model
-from musculo.results.angles import angle_columns
+from musculo.results.angles import angle_columns, rotational_coordinates
 from musculo.results.orientations import Orientations
 from musculo.spatial.rotation import axis_rotation
-from musculo.tools.inverse_kinematics import say_status
+from musculo.tools.inverse_kinematics import say_status, say_undetermined
 from musculo.tools.work import Work
 
 # Headings nearer than this to each other are the same [rad].
@@ -114,6 +114,9 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, orientations=trial, orientation_weights=weights, threads=work.threads)
     say_status(found, work)
+    # of translations the words on the fit tell
+    turning = rotational_coordinates(model)
+    say_undetermined(found, work, "sensor", [name for name in model.speed_names if name not in turning])
     _say_fit(found, weights, trial, work)
     work.report("writing", 0.9)
     _write_motion(setup, work, model, found)

@@ -41,7 +41,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     work.check_span(setup.time_range, table.time, table.source)
     rows = opensim_rows(whole.time, *setup.time_range)
     motion = whole.rows(rows)
-    say_span(loads, motion.time, work)
+    say_span(loads, motion.time, table.time, work)
     external = loads_at(loads, model, motion.time)
     work.report("inverse dynamics", 0.4)
     tau = _forces(model, motion, external, work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
     say_status(found, work)
+    say_undetermined(found, work, "marker")
     _say_fit(found, weights, work)
     work.report("writing", 0.9)
     if setup.output_motion_file is not None:
@@ -81,6 +82,20 @@ def say_status(found: InverseKinematics, work: Work) -> None:
         frames = np.flatnonzero(found.status == status).tolist()
         if frames:
             work.trouble(f"inverse kinematics: {len(frames)} frames {what}, at {listed_frames(frames, found.time)}")
+
+
+def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Collection[str] = ()) -> None:
+    """Coordinates that nothing followed depends on, and what they are instead."""
+    told = []
+    for name, where in found.undetermined.items():
+        if name not in but:
+            count = int(where.sum())
+            told.append(name if count == len(found) else f"{name} (in {count} of {len(found)} frames)")
+    if told:
+        work.note(
+            f"no {what} that was followed and seen moves {', '.join(told)}: undetermined, kept at the value of the "
+            "frame before, or at the default; lock them in the model, or give them a task"
+        )
 
 
 def _say_fit(found: InverseKinematics, weights: Mapping[str, float], work: Work) -> None:

@@ -134,7 +134,7 @@ def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
         )
     first, last = float(table.time[0]), float(table.time[-1])
     outside = int(((study.time < first - 1e-6) | (study.time > last + 1e-6)).sum())
-    if outside and study.work.exact:
+    if outside:
         study.work.trouble(
             f"{name}: {outside} of {len(study.time)} frames lie outside {file}, which lasts from {first:g} to "
             f"{last:g} s and whose ends they get: {study.work.advised_span(first, last)}"

@@ -51,7 +51,8 @@ def run_setup(
     """Do what a set-up file of an OpenSim tool asks for, and write the files that OpenSim would.
 
     Names, folders, columns, rows and numbers are OpenSim's, and so are the methods, known faults included: `notes` say
-    what the exact methods give instead and by how much that differs.
+    what the exact methods give instead and by how much that differs. The page that commands make at the end is made by
+    `musculo.report`: `write_report("report.html", report_of_folder(result.folder))`.
 
     Args:
         setup: the path of a set-up file, or what `read_setup` made of it.

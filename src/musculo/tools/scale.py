@@ -20,6 +20,7 @@ from musculo.model.body import GROUND, Vec3
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
+from musculo.tools.inverse_kinematics import say_undetermined
 from musculo.tools.work import Work
 
 # Digits of scale factors in OpenSim's files.
@@ -121,6 +122,8 @@ def _say(found: PlacedMarkers, setup: ScaleSetup, work: Work) -> None:
         where = _undetermined(found, setup.placer.tasks) if status == Status.UNDETERMINED else ""
         said = f"the static pose is {status.name.lower()}{where}"
         work.trouble(f"marker placement: {said}; look at the tasks and markers")
+    else:
+        say_undetermined(found.pose, work, "marker")
     errors = {name: error for name, error in found.errors.items() if np.isfinite(error)}
     if errors:
         worst = max(errors, key=lambda name: errors[name])

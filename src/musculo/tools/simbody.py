@@ -1,4 +1,6 @@
-"""Simbody's velocity term of joints of functions, where it departs from the truth: as loads that make up for it.
+"""Where Simbody departs from our mechanics: a velocity term of joints of functions, and loops that speeds leave open.
+
+The term is made up for by loads.
 
 A joint of functions has w = sum_i W_i thetadot_i with W = [a1, R1 a2, R1 R2 a3], and [Seth2010] eq. 28 states
 
@@ -17,12 +19,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraints import constraint_equations
 from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import mass_matrix
 from musculo.dynamics.poses import kinematics
+from musculo.embedding.body_equations import BodyEquation
+from musculo.kernels.loop_equations import COINCIDENT, WELDED
+from musculo.model.body import GROUND
 from musculo.model.joints import CustomJoint
 from musculo.model.model import Model
 from musculo.spatial.inertia import tensor
 from musculo.spatial.pose import Pose
+
+# Singular values of G M^-1 G^T below this part of the largest are rounding: their equations repeat others.
+_REPEATED = 1e-12
 
 
 def simbody_loads(model: Model, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
@@ -102,3 +112,53 @@ def _outboard(model: Model, body: str) -> list[str]:
     for name in found:
         found += [j.child.body for j in model.joints if j.parent.body == name]
     return found
+
+
+# --- closed loops ---------------------------------------------------------------------------------------------------
+def simbody_loop_accelerations(model: Model, q: FloatArray, u: FloatArray, velocity_error: FloatArray) -> FloatArray:
+    """(frames, n_u): what Simbody adds to udot where speeds leave loops open; zero where they do not.
+
+    Two points P of body 1 and S of body 2 that coincide have v = v_S - v_P = 0. Where u has v != 0, as OpenSim's speeds
+    of joints whose speeds are no derivatives do, derivatives of this depend on who looks:
+
+        ours, as body 1 sees it:                a_S - a_P = 2 w_1 x v
+        Simbody, as the common ancestor A does: a_S - a_P = 2 w_A x v          (`Constraint::Ball`, `Weld`)
+
+        udot += M^-1 G^T (G M^-1 G^T)^+ d,      d = 2 R_1^T ((w_A - w_1) x v),  v = R_1 gdot
+
+    Args:
+        model: the model.
+        q, u: (frames, n), (frames, n_u).
+        velocity_error: (frames, m) gdot of `constraint_equations(model)`.
+    """
+    system = constraint_equations(model)
+    d, motion, poses = np.zeros_like(velocity_error), kinematics(model, q, u), system.poses(q)
+    for equation, rows in zip(system.equations, system.rows, strict=True):
+        if not isinstance(equation, BodyEquation) or equation.kind not in (COINCIDENT, WELDED):
+            continue
+        at = np.arange(velocity_error.shape[1])[rows][-3:]
+        R = poses.R[:, equation.nodes[0]] @ equation.poses[0].R
+        v = np.einsum("fij,fj->fi", R, velocity_error[:, at])
+        ancestor = _common_ancestor(model, equation.first_body, equation.second_body)
+        w = [motion.angular_velocity(body) if body != GROUND else 0.0 for body in (ancestor, equation.first_body)]
+        d[:, at] = 2.0 * np.einsum("fji,fj->fi", R, np.cross(np.broadcast_to(w[0] - w[1], v.shape), v))
+    if not d.any():
+        return np.zeros_like(u)
+    G, M = system.by_speeds(q).jacobian, mass_matrix(model, q)
+    spread = np.linalg.solve(M, np.swapaxes(G, 1, 2))
+    multipliers = np.einsum("fij,fj->fi", np.linalg.pinv(G @ spread, rcond=_REPEATED, hermitian=True), d)
+    return np.einsum("fij,fj->fi", spread, multipliers)
+
+
+def _common_ancestor(model: Model, first: str, second: str) -> str:
+    """The body nearest to both on their ways to ground."""
+    inboard = {joint.child.body: joint.parent.body for joint in model.joints}
+
+    def way(body: str) -> list[str]:
+        found = [body]
+        while found[-1] in inboard and len(found) <= len(inboard):
+            found.append(inboard[found[-1]])
+        return found
+
+    other = way(second)
+    return next((body for body in way(first) if body in other), GROUND)

@@ -11,7 +11,7 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
-from musculo.embedding.embedding import embedding_of
+from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.errors import Unsupported
 from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
@@ -19,6 +19,7 @@ from musculo.muscle.activation import activation_at_start
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.tools.simbody import simbody_loop_accelerations
 from musculo.tools.work import Work
 
 
@@ -36,6 +37,12 @@ class MuscleState:
 def default_activation(model: Model) -> FloatArray:
     """(muscles,): the activation that the file states, else OpenSim's default of that kind."""
     return np.array([activation_at_start(m) for m in model.muscles])
+
+
+def default_fiber_length(model: Model) -> FloatArray:
+    """(muscles,): what the file states, else OpenSim's default: the optimum, and zero of its deprecated kinds [m]."""
+    usual = {m.name: 0.0 if m.kind.endswith("_Deprecated") else m.optimal_fiber_length for m in model.muscles}
+    return np.array([float(m.parameter("default_fiber_length", usual[m.name])) for m in model.muscles])
 
 
 def muscle_forces(
@@ -57,12 +64,22 @@ def muscle_forces(
     if equilibrium or work.exact:
         fiber_length = muscle_equilibrium(model, g.length, g.speed, a, **options).fiber_length  # type: ignore[arg-type]
     elif fiber_length is None:
-        fiber_length = np.array(
-            [float(m.parameter("default_fiber_length", m.optimal_fiber_length)) for m in model.muscles]
-        )
+        fiber_length = default_fiber_length(model)
+        _say_no_fibers(model, fiber_length, work)
     f = muscle_force(model, g.length, g.speed, a, fiber_length, **options)  # type: ignore[arg-type]
     on = np.array([m.applies_force for m in model.muscles], dtype=float)
     return MuscleState(model.muscle_names, g, f.tendon_force * on, a, f)
+
+
+def _say_no_fibers(model: Model, fiber_length: FloatArray, work: Work) -> None:
+    """Muscles that start without any fibre: tendons are as long as whole paths, and pull a hundred times too hard."""
+    names = [m.name for m, length in zip(model.muscles, fiber_length, strict=True) if length == 0.0 and m.applies_force]
+    if names:
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        work.trouble(
+            f"fibres of deprecated muscles start at a length of zero, as in OpenSim, and their forces mean nothing: "
+            f"{shown}; set <solve_for_equilibrium_for_auxiliary_states> to true, or exclude them"
+        )
 
 
 def spring_forces(model: Model, motion: Motion, wrapping: str, threads: int | None) -> FloatArray:
@@ -92,17 +109,40 @@ def accelerations(
 
         J^T M J zudot = J^T (tau - ID(q, u, b)),   udot = J zudot + b
 
-    As OpenSim, it takes the speeds as they are, even where those of coupled coordinates contradict their coupler.
-    Closed loops are equations with multipliers, for the same reason.
+    As OpenSim, it takes the speeds as they are, even where those of coupled coordinates contradict their coupler, or
+    those of locked ones their lock. Closed loops are equations with multipliers, for the same reason.
     """
     e = embedding_of(model)
     if e.unsolved:
         raise Unsupported(f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed")
     if e.loops:
-        return constrained_acceleration(model, motion.q, motion.u, tau, loads, motion.time, threads=threads).udot
+        found = constrained_acceleration(model, motion.q, motion.u, tau, loads, motion.time, threads=threads)
+        return found.udot + simbody_loop_accelerations(model, motion.q, motion.u, found.velocity_error)
     m = e.motion(e.independent(motion.q), e.independent_speeds(motion.q, motion.u), time=motion.time, guess=motion.q)
-    rest = inverse_dynamics(model, motion.q, motion.u, m.b, loads, threads=threads)
+    b = m.b + _bends_of_speeds(e, motion, m.u)
+    rest = inverse_dynamics(model, motion.q, motion.u, b, loads, threads=threads)
     M = mass_matrix(model, motion.q, threads=threads)
     Mz = np.swapaxes(m.J, 1, 2) @ M @ m.J
     force = np.einsum("fuz,fu->fz", m.J, tau - rest)
-    return np.einsum("fuz,fz->fu", m.J, np.linalg.solve(Mz, force[..., None])[..., 0]) + m.b
+    return np.einsum("fuz,fz->fu", m.J, np.linalg.solve(Mz, force[..., None])[..., 0]) + b
+
+
+def _bends_of_speeds(e: Embedding, motion: Motion, followed: FloatArray) -> FloatArray:
+    """(frames, n_u): by how much b changes where speeds u are not the `followed` ones v of the embedding.
+
+        db_k = sum_j f_j db_j + sum_ij f_ij (u_i u_j - v_i v_j)     for a coupler q_k = f(q_j)
+
+    which are the speeds that Simbody's coupler differentiates itself with, be they those of locks.
+    """
+    model, change = e.model, np.zeros_like(followed)
+    speeds = {name: k for k, name in enumerate(model.speed_names)}
+    if np.array_equal(motion.u, followed):
+        return change
+    for rule in e.rules:
+        if rule.dependent not in speeds or not rule.inputs or not all(name in speeds for name in rule.inputs):
+            continue
+        at = [speeds[name] for name in rule.inputs]
+        d = rule.evaluate(motion.q[:, [model.coordinate_index(name) for name in rule.inputs]], motion.time)
+        bends = [np.einsum("fij,fi,fj->f", d.hessian, s[:, at], s[:, at]) for s in (motion.u, followed)]
+        change[:, speeds[rule.dependent]] = np.einsum("fj,fj->f", d.gradient, change[:, at]) + bends[0] - bends[1]
+    return change

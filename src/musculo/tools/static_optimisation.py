@@ -9,7 +9,8 @@ import numpy as np
 
 from musculo.analyses.actuators import actuators_of
 from musculo.analyses.least_effort import Status
-from musculo.analyses.static_optimisation import StaticOptimum, static_optimisation
+from musculo.analyses.static_optimisation import static_optimisation
+from musculo.analyses.static_optimum import TOO_FAR, StaticOptimum
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
@@ -32,7 +33,7 @@ class LeastEffort(StaticOptimizationAnalysis):
     They count where the exact method is used. `reserve` is the optimal force of a reserve at every free speed.
     """
 
-    passive: bool | None = None
+    passive: bool = False
     tendon: str = "rigid"  # or elastic
     reserve: float | None = None
     weights: tuple[tuple[str, float], ...] = ()  # of muscles, actuators and reserves (`<speed>_reserve`) by name
@@ -139,14 +140,14 @@ def _say(optimum: StaticOptimum, study: Study, work: Work) -> None:
 def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int = 3) -> None:
     """Muscles whose fibres are stretched so far that they pull harder than they ever could by activation."""
     model, motion = study.model, study.exact_motion if work.exact else study.motion
-    strength = np.array([m.max_isometric_force for m in model.muscles])
-    ratio = optimum.passive_force / np.where(strength > 0.0, strength, np.inf)
-    peak = ratio.max(axis=0, initial=0.0)
-    worst = np.argsort(-peak)[: int((peak > 1.0).sum())]
-    if not worst.size:
+    peak = optimum.overstretched
+    if not peak:
         return
+    worst = [optimum.muscles.index(name) for name in peak]
+    strength = np.array([model.muscles[k].max_isometric_force for k in worst])
+    ratio = optimum.passive_force[:, worst] / strength
     elastic = optimum.options["tendon"] == "elastic"
-    frames = ratio[:, worst[:most]].argmax(axis=0)
+    frames = ratio[:, :most].argmax(axis=0)
     wrapping = str(optimum.options["wrapping"])
     g = muscle_geometry(model, motion.q[frames], motion.u[frames], wrapping, work.threads)
     assert g.speed is not None
@@ -162,18 +163,23 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
     told = [
         f"{model.muscle_names[m]} (fibre {still.fiber_length[row, m] / optimal[m]:.2f} optimal lengths, passive force "
-        f"{peak[m]:.1f} times its maximal isometric force, at {study.time[frame]:g} s)"
-        for row, (m, frame) in enumerate(zip(worst[:most].tolist(), frames.tolist(), strict=True))
+        f"{peak[model.muscle_names[m]]:.1f} times its maximal isometric force, at {study.time[frame]:g} s)"
+        for row, (m, frame) in enumerate(zip(worst[:most], frames.tolist(), strict=True))
     ]
-    count = int((ratio > 1.0).any(axis=1).sum())
-    remedy = "--no-passive" if elastic else "--tendon elastic or --no-passive"
-    if work.of_file:  # no set-up can ask for these
-        remedy = f"`musculo so` with {remedy}"
-    if work.of_file:  # no set-up file can say so
-        remedy = f"`musculo so` with {remedy}"
+    count = int((ratio > TOO_FAR).any(axis=1).sum())
+    joints = [
+        f"{name} ({given:.3g}, of {needed:.3g} needed)" for name, (given, needed) in optimum.passive_excess.items()
+    ]
+    alone = (
+        f" Alone they give more than the motion needs, at most [N m, N], at {', '.join(joints[:most])}."
+        if joints
+        else ""
+    )
+    remedy = "" if elastic else ", let tendons give (--tendon elastic)"
     work.note(
-        f"{len(worst)} muscles are stretched too far in {count} of {len(study.time)} frames: {', '.join(told)}. "
-        f"Look at the motion and the lengths of tendons, or try {remedy}"
+        f"{len(worst)} muscles are stretched too far in {count} of {len(study.time)} frames: {', '.join(told)}.{alone} "
+        f"Their tendons may be too short for this motion: leave passive forces out (--no-passive){remedy}, or "
+        "give them longer tendon slack lengths"
     )
 
 
@@ -203,7 +209,7 @@ def _compare(study: Study, analysis: StaticOptimizationAnalysis, theirs: StaticO
     if parts:
         work.note(
             "OpenSim's static optimisation was reproduced. The exact method (second derivatives of the coordinates, "
-            "geodesic wrapping, right pennation, passive forces) differs in " + ", in ".join(parts) + " (--exact)"
+            "geodesic wrapping, right pennation) differs in " + ", in ".join(parts) + " (--exact)"
         )
     unsolved = int((~(exact.status == Status.SOLVED)).sum())
     if unsolved:

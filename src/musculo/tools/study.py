@@ -21,7 +21,14 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import MuscleState, accelerations, muscle_forces, own_forces, spring_forces
+from musculo.tools.state import (
+    MuscleState,
+    accelerations,
+    default_fiber_length,
+    muscle_forces,
+    own_forces,
+    spring_forces,
+)
 from musculo.tools.work import Work, loads_at, say_span, suggest_cutoff
 
 
@@ -135,7 +142,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
     loads = work.loads(setup.external_loads_file, preparation_of(setup))
-    say_span(loads, motion.time[rows], work)
+    say_span(loads, motion.time[rows], table.time, work)
     return Study(
         setup.name,
         model,
@@ -178,5 +185,5 @@ def _states(model: Model, table: Table, what: str) -> FloatArray | None:
         elif what == "activation":
             values[:, m] = activation_at_start(muscle)
         else:
-            values[:, m] = float(muscle.parameter("default_fiber_length", muscle.optimal_fiber_length))
+            values[:, m] = default_fiber_length(model)[m]
     return values

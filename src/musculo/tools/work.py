@@ -187,17 +187,22 @@ def loads_at(loads: ExternalLoads | None, model: Model, time: FloatArray) -> lis
     return [ExternalLoad(*series) for series in loads.at(time)]
 
 
-def say_span(loads: ExternalLoads | None, time: FloatArray, work: Work) -> None:
-    """Frames at which external loads are not known: their splines go on as lines, which may be far off."""
+def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArray, work: Work) -> None:
+    """Frames at which external loads are not known: their splines go on as lines, which may be far off.
+
+    Frames beyond the times of the `recording`, which OpenSim's filter adds, are another matter.
+    """
     if loads is None or len(loads.table) < 2:
         return  # one row is a constant load
     known = loads.table.time
+    time = time[(time >= recording[0] - _SAME_TIME) & (time <= recording[-1] + _SAME_TIME)]
+    if not len(time):
+        return
     # a frame that the plates end just short of is no harm
     slack = min(float(np.median(np.diff(known))), 0.01) + 1e-9
     outside = int(((time < known[0] - slack) | (time > known[-1] + slack)).sum())
     if outside:
-        say = work.trouble if work.exact else work.note
-        say(
+        work.trouble(
             f"{outside} of {len(time)} frames lie outside the external loads of {loads.table.source or loads.source}, "
             f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
             f"nothing; {work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))}"

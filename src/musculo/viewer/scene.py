@@ -17,7 +17,7 @@ from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
-from musculo.results.angles import coordinate_units
+from musculo.results.angles import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
@@ -255,12 +255,12 @@ class _Maker:
 
     # --- the rest ---------------------------------------------------------------------------------------------------
     def _coordinates(self, frames: Frames) -> list[dict[str, Any]]:
-        units = coordinate_units(self.model)
+        units = shown_units(self.model)
         found = []
         for k, name in enumerate(self.model.coordinate_names):
-            turns = units[name] == "rad"
-            values = np.degrees(frames.q[:, k]) if turns else frames.q[:, k]
-            found.append(_series("coordinate", name, "angle" if turns else "value", "°" if turns else "m", values))
+            unit = units[name]
+            values = np.degrees(frames.q[:, k]) if unit == "°" else frames.q[:, k]
+            found.append(_series("coordinate", name, "value" if unit == "m" else "angle", unit, values))
         return found
 
     def _markers(
