@@ -77,7 +77,58 @@ def test_without_a_point_the_force_acts_at_the_body(read):
 def test_loads_that_do_not_apply(read, flag, count):
     loads = read(flag=flag)
     assert len(loads.forces) == 1
+    assert any("'right' is switched off" in note for note in loads.notes) == (count == 0)
     assert len(loads.at([0.0])) == count
+
+
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [
+        ("f_vz f_vy f_vx", [2, 1, 0]),
+        ("f_vY f_vX f_vZ", [1, 0, 2]),
+        ("f_v_z f_v_x f_v_y", [1, 2, 0]),
+        ("f_v2 f_v3 f_v1", [2, 0, 1]),
+        ("f_vz_N f_vx_N f_vy_N", [1, 2, 0]),
+        ("f_v_12 f_v_11 f_v_13", [1, 0, 2]),
+    ],
+)
+def test_columns_go_by_their_names(read, tmp_path, columns, order):
+    data = f"d\nversion=1\nendheader\ntime {columns} p1 p2 p3\n0 1 2 3 0 0 0\n1 1 2 3 0 0 0\n"
+    loads = read(data=data, point="p", torque="")
+    assert_array_equal(loads.at([0.0])[0].force, [np.array([1.0, 2.0, 3.0])[order]])
+    (told,) = (told for told, _ in loads.misplaced.values())
+    assert told == ", ".join("xyz"[order.index(k)] for k in range(3))
+    as_opensim = read_external_loads(tmp_path / "loads.xml", by_position=True)
+    assert_array_equal(as_opensim.at([0.0])[0].force, [[1, 2, 3]])
+    write_external_loads(loads, tmp_path / "new.xml")
+    for by_position in (False, True):  # what is written means the same to OpenSim
+        again = read_external_loads(tmp_path / "new.xml", by_position=by_position)
+        assert_array_equal(again.at([0.0])[0].force, loads.at([0.0])[0].force)
+
+
+@pytest.mark.parametrize("columns", ["f_va f_vb f_vc", "f_vx f_vy f_v3", "f_vx f_vX f_vy", "f_v f_vx f_vy"])
+def test_columns_whose_names_tell_no_axes_are_refused(read, tmp_path, columns):
+    data = f"d\nversion=1\nendheader\ntime {columns} p1 p2 p3\n0 1 2 3 0 0 0\n1 1 2 3 0 0 0\n"
+    with pytest.raises(InvalidFile, match=r"'right': the names of the columns .* do not tell .*by_position=True"):
+        read(data=data, point="p", torque="")
+    loads = read_external_loads(tmp_path / "loads.xml", by_position=True)
+    assert_array_equal(loads.at([0.0])[0].force, [[1, 2, 3]])
+    assert loads.misplaced["f_v"][0] == ""
+
+
+def test_filtered_moments_go_by_names_too(read):
+    """The moment about the origin, which a filter keeps apart from the point, is the same wherever columns stand."""
+    rng = np.random.default_rng(1)
+    time, values = np.arange(100) / 100.0, rng.normal(size=(100, 9))
+    names = [*(f"f_v{axis}" for axis in "xyz"), *(f"f_p{axis}" for axis in "xyz"), *(f"t_{axis}" for axis in "xyz")]
+    force = (ExternalForce("f", "b", "f_v", "f_p", "t_"),)
+    shuffled = rng.permutation(9)
+    a, b = (
+        ExternalLoads("l", force, Table(time, [names[k] for k in order], values[:, order])).lowpass(6.0).at(time)[0]
+        for order in (np.arange(9), shuffled)
+    )
+    for one, other in zip(a[1:4], b[1:4], strict=True):
+        assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.parametrize(("rows", "middle"), [(1, 0.0), (2, 0.5), (3, 0.5)])

@@ -54,8 +54,7 @@ def test_who_is_at_the_bound_leaves_the_rest_to_the_other(power):
 def test_what_cannot_be_served_stops_no_other_frame(power):
     found = solve([[ARMS]] * 3, [[1.0], [7.0], [1.0]], power=power)
     assert list(found.status) == [Status.SOLVED, Status.INFEASIBLE, Status.SOLVED]
-    # Moved 1e-9 of the way inside, so that the search beside it has room.
-    assert_allclose(found.x[1], [1.0, 1.0], atol=1e-8)
+    assert_allclose(found.x[1], [1.0, 1.0], rtol=0, atol=ROUNDING)
     assert_allclose(found.x[2], found.x[0], atol=CONVERGED)
 
 
@@ -64,7 +63,7 @@ def test_least_effort_among_those_that_miss_least(power):
     """The second equation needs 3 and gets at most 1; the first is shared by two as if nothing were wrong."""
     A = [[[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
     found = solve(A, [[0.8, 3.0]], power=power)
-    assert_allclose(found.x[0], [0.4, 0.4, 1.0], atol=1e-8)
+    assert_allclose(found.x[0], [0.4, 0.4, 1.0], rtol=0, atol=CONVERGED)
     assert found.status[0] == Status.INFEASIBLE
 
 

@@ -12,7 +12,7 @@ from musculo.cli import reproduce
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
 from musculo.replications.arm26 import arm26_study
-from musculo.replications.peer import ask_opensim, opensim_version, run_opensim
+from musculo.replications.peer import PYTHON, ask_opensim, opensim_version, run_opensim
 from musculo.replications.study import Part, Plot, Row, Study, beside, relative_difference
 
 # Of the largest value: with OpenSim's own definitions only its search for equilibrium is left.
@@ -121,6 +121,29 @@ def test_plots_are_pages_of_their_own(monkeypatch, capsys, tmp_path):
     assert '"type":"surface"' in drawn
 
 
+def test_a_study_without_plots_says_so(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(reproduce, "STUDIES", {"bogus": ("what", lambda _: named())})
+    status, _, err = shell(monkeypatch, capsys, "bogus", "-o", tmp_path / "plots")
+    assert status == 0
+    assert "bogus has no plots" in err
+
+
+def test_opensim_may_live_in_another_python(monkeypatch, capsys, tmp_path):
+    """A stand-in for an interpreter: it keeps what it was asked, and claims a version of OpenSim."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\necho 4.9-of-another\n')
+    python.chmod(0o755)
+    monkeypatch.setenv(PYTHON, str(python))
+    assert opensim_version() == "4.9-of-another"
+    run_opensim([("InverseDynamicsTool", tmp_path / "setup.xml")], tmp_path)
+    assert "InverseDynamicsTool" in (tmp_path / "asked").read_text()
+    for wrong, told in ((tmp_path / "none", "does not run"), ("/bin/false", "has no OpenSim")):
+        monkeypatch.setenv(PYTHON, str(wrong))
+        status, _, err = shell(monkeypatch, capsys, "arm26")
+        assert status == 1
+        assert told in " ".join(err.split())
+
+
 def test_differences_are_of_the_largest_value():
     assert relative_difference([[1.0, -4.0], [2.0, 0.0]], [[1.0, -4.0], [2.5, 0.0]]) == 0.125
 
@@ -146,8 +169,15 @@ def test_unknown_studies_and_folders_are_refused(monkeypatch, capsys, tmp_path):
 
 
 def test_without_opensim_it_says_so_and_writes_all_numbers(monkeypatch, capsys, tmp_path):
-    status, out, err = shell(monkeypatch, capsys, "arm26", "--no-opensim", "--json", tmp_path / "arm26.json")
+    plots = tmp_path / "plots"
+    status, out, err = shell(
+        monkeypatch, capsys, "arm26", "--no-opensim", "--json", tmp_path / "arm26.json", "-o", plots
+    )
     assert status == 0
+    pages = sorted(page.name for page in plots.iterdir())
+    assert len(pages) == 10
+    assert "arm26_driving_moments.html" in pages
+    assert "elbow_flexion, ours" in (plots / "arm26_driving_moments.html").read_text()
     assert "static optimisation" in err
     assert "not available" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
@@ -201,7 +231,12 @@ def test_opensim_agrees_where_its_definitions_are_used():
 
 def test_recorded_control_stands_beside(data_folder):
     """OpenSim's control of its own arm26, recorded: the paper's finding is lower activations, but similar forces."""
-    study = arm26_study(arm(), arm_flexion(), opensim=False, recorded=data_folder / "arm26" / "ref" / "CMC")
+    study = arm26_study(arm(), arm_flexion(), opensim=False, recorded=data_folder / "arm26" / "ref")
+    assert part_of(study, "Activations with force-length").whose == "recorded"
+    for one in part_of(study, "Forces with force-length").quantities:
+        assert np.isfinite(one.theirs)
+        assert one.difference < 70.0  # [N]; of noisy markers, and OpenSim's wrapping
+    assert "carry noise" in study.missing
     part = part_of(study, "Activations with passive")
     assert part.whose == "recorded CMC"
     biceps = next(q for q in part.quantities if q.name == "biceps_long")

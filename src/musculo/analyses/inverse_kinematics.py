@@ -6,12 +6,19 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.analyses.closed_poses import ClosedSearch
+from musculo.analyses.inverse_kinematics_breaks import (
+    MOST_ITERATIONS,
+    SAME_POSE,
+    Problem,
+    keep_undetermined,
+    mend_breaks,
+    take_back_turns,
+)
 from musculo.analyses.inverse_kinematics_loops import loop_equations, open_loops, track_closed
 from musculo.analyses.inverse_kinematics_result import InverseKinematics, Status
 from musculo.analyses.inverse_kinematics_starts import Ranges, starts_of, unknowns_of
@@ -30,11 +37,10 @@ from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.tables import EmbeddingTables, embedding_tables
 from musculo.errors import InvalidInput
-from musculo.kernels.bounded_step import Unknowns
-from musculo.kernels.inverse_kinematics import track_frames
 from musculo.kernels.pose_fit import Misfit, Recorded
 from musculo.kernels.tree import ELLIPSOID
 from musculo.model.model import Model
+from musculo.results.angles import angle_columns
 from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.provenance import Provenance
@@ -48,33 +54,8 @@ Progress = Callable[[int, int], None]
 _SEGMENT = 256
 # The first frames of segments are reached from the first frame of all in strides of this many frames.
 _STRIDE = 8
-# Iterations after which a frame is given up.
-_MOST_ITERATIONS = 200
-# Poses closer than this [rad, m] are the same minimum.
-_SAME_POSE = 1e-6
 # Two recordings are of the same frames if their times differ by no more than this part of a step.
 _SAME_TIME = 1e-3
-
-
-class _Problem(NamedTuple):
-    """All that the kernel takes, and where it writes."""
-
-    model: tuple[Any, ...]
-    unknowns: Unknowns
-    recorded: Recorded
-    given: FloatArray
-    starts: FloatArray
-    tolerance: float
-    q: FloatArray
-    misfit: Misfit
-    objective: FloatArray
-    status: NDArray[np.int64]
-    iterations: NDArray[np.int64]
-
-    def track(self, start: int, stop: int, robust: bool = False, stride: int = 1) -> None:
-        known = (self.model, self.unknowns, self.recorded, self.given, self.starts, self.tolerance)
-        results = (self.q, self.misfit, self.objective, self.status, self.iterations)
-        track_frames(*known, _MOST_ITERATIONS, robust, stride, *results, start, stop)
 
 
 def inverse_kinematics(
@@ -152,7 +133,7 @@ def inverse_kinematics(
     # Newton's error is about the square of his last step; where slopes of an ellipsoid joint lack a term, steps
     # shrink only by a factor.
     curved = bool((c.tree.kind[targets.needed] == ELLIPSOID).any())
-    problem = _Problem(
+    problem = Problem(
         (c.tree, c.table, e.couplings, e.table, targets),
         unknowns,
         Recorded(
@@ -171,10 +152,16 @@ def inverse_kinematics(
     )
     closure = np.zeros(frames)
     sought = _sought(problem.recorded, points, sensors, held)
+    rows = angle_columns(model.coordinate_names, model)
+    angles = np.intersect1d(np.array(rows, dtype=np.int64), unknowns.coordinate)
     if opened is model:
         _solve(problem, frames, _edges_of_sight(model, starts[:1], sought), threads, progress or _say_nothing)
+        keep_undetermined(problem)
+        mend_breaks(problem, angles)
     else:
         closure = _solve_closed(problem, model, e, accuracy, threads, progress or _say_nothing)
+    tasked = np.array([model.coordinate_index(name) for name in held.names], dtype=np.int64)
+    take_back_turns(opened, problem, angles, tasked, places=bool(points.names))
     distance, angle = problem.misfit.distance[:, : len(points.names)], problem.misfit.angle[:, : len(sensors.names)]
     for array in (problem.q, distance, angle, problem.objective, problem.status, problem.iterations, closure):
         array.setflags(write=False)
@@ -226,7 +213,7 @@ def _time_of(markers: Markers | None, orientations: Orientations | None) -> Floa
 
 
 def _solve_closed(
-    problem: _Problem, model: Model, e: EmbeddingTables, accuracy: float, threads: int | None, progress: Progress
+    problem: Problem, model: Model, e: EmbeddingTables, accuracy: float, threads: int | None, progress: Progress
 ) -> FloatArray:
     """All frames of a model with loops; returns what is left of their equations (frames,)."""
     branch = embedding_of(model).branch
@@ -239,7 +226,7 @@ def _solve_closed(
         problem.recorded,
         problem.given,
         accuracy,
-        _MOST_ITERATIONS,
+        MOST_ITERATIONS,
         threads,
     )
     frames = len(problem.q)
@@ -282,7 +269,7 @@ def _edges_of_sight(model: Model, poses: FloatArray, sought: Sought) -> list[int
     return (np.flatnonzero((blind[:, 1:] != blind[:, :-1]).any(axis=0)) + 1).tolist()
 
 
-def _solve(problem: _Problem, frames: int, cuts: list[int], threads: int | None, progress: Progress) -> None:
+def _solve(problem: Problem, frames: int, cuts: list[int], threads: int | None, progress: Progress) -> None:
     """All frames: the first from many poses, the others from those before; long recordings in segments.
 
     At the frames `cuts` the search starts from the pose before, in one row.
@@ -316,20 +303,10 @@ def _solve(problem: _Problem, frames: int, cuts: list[int], threads: int | None,
         _mend(problem, first, stop)
 
 
-def _mend(problem: _Problem, first: int, stop: int) -> None:
+def _mend(problem: Problem, first: int, stop: int) -> None:
     """Make a segment go on from the one before, should its first frame have found another minimum that is no lower."""
-    frame = slice(first, first + 1)
-    there = problem._replace(
-        q=problem.q[first - 1 : first].copy(),
-        recorded=Recorded(*(array[frame] for array in problem.recorded)),
-        given=problem.given[frame],
-        misfit=Misfit(*(np.empty((1, array.shape[1])) for array in problem.misfit)),
-        objective=np.empty(1),
-        status=np.empty(1, dtype=np.int64),
-        iterations=np.empty(1, dtype=np.int64),
-    )
-    there.track(0, 1)
+    there = problem.alone(first, problem.q[first - 1])
     apart = np.abs(there.q[0] - problem.q[first]).max()
-    if apart > _SAME_POSE and there.objective[0] <= problem.objective[first] * (1.0 + _SAME_POSE):
+    if apart > SAME_POSE and there.objective[0] <= problem.objective[first] * (1.0 + SAME_POSE):
         problem.q[first] = there.q[0]
         problem.track(first, stop)

@@ -34,8 +34,8 @@ _LEAST_CURVATURES = (1e-9, 1e-7, 1e-5, 1e-3, 1e-1)
 # Powers above two start from the answer of quadratic programs for a power up to this, found to so much of the largest
 # gradient: they know best who is at a bound, and reach no further.
 _PROGRAMS_REACH, _START_TOLERANCE = 8.0, 1e-6
-# How far a least-squares answer is moved into its bounds, so that a program beside it has an inside.
-_INWARD, _MISSED = 1e-9, 1e-7
+# What pulls on the rest of equations that cannot be served by less than this part of its size does not.
+_NO_PULL = 1e-9
 _FRAMES_PER_THREAD = 16
 _EQUALITY = 5
 
@@ -86,9 +86,9 @@ def least_effort(
                 (tests: 1e-12 of the largest x, powers 3 to 100, on five recorded motions). Multipliers cannot be
                 checked in double precision: those of high powers are sums of numbers that differ by 1e100, and
                 rounding of an entry of A that ought to be zero, times the largest, hides all others. Therefore
-                entries of A below 1e-12 of others do not count above power 2 (`GradedNewton`): they are moment arms
-                of muscles that do not cross a joint. The largest x falls with the power towards the least that
-                serves the equations.
+                what is below 1e-11 of the largest entry of A_B^-1 A (see `GradedNewton`) does not count above power
+                2: it comes from moment arms of muscles that do not cross a joint. The largest x falls with the power
+                towards the least that serves the equations.
 
     Args:
         A: (frames, k, n). b: (frames, k).
@@ -130,16 +130,22 @@ class _Frames:
 
     def solve(self, A: FloatArray, b: FloatArray) -> tuple[FloatArray, int]:
         x = self._quadratic(A, b, self.weights, self.no_slope)
-        status = Status.SOLVED
         if x is None:
-            x, A, b, status = self._nearest(A, b)
-        if self.power == 2.0 or status == Status.NOT_CONVERGED:
-            return x, int(status)
+            x = self._nearest(A, b)
+            if not _balanced(A, b, x):
+                return self._least_among_nearest(A, b, x)
+            # Equations that repeat others.
+            A, b = _independent(A, b)
+            least = self._quadratic(A, b, self.weights, self.no_slope)
+            if least is None:
+                return x, int(Status.NOT_CONVERGED)
+            x = least
+        if self.power == 2.0:
+            return x, int(Status.SOLVED)
         better = self._linear(A, b) if self.power == 1.0 else self._other_power(A, b, x)
-        # What misses least was moved a little into its bounds, and may be back at them.
-        if better is None or not _balanced(A, b, better, BALANCED if status == Status.SOLVED else _MISSED):
+        if better is None or not _balanced(A, b, better):
             return x, int(Status.NOT_CONVERGED)
-        return better, int(status)
+        return better, int(Status.SOLVED)
 
     def _quadratic(self, A: FloatArray, b: FloatArray, h: FloatArray, f: FloatArray) -> FloatArray | None:
         """argmin sum(h x^2 / 2 + f x), or None where no answer is found."""
@@ -171,33 +177,37 @@ class _Frames:
         x = np.clip(y / s, self.lower, self.upper)
         return x if flag == 1 and _balanced(A, b, x) else None
 
-    def _nearest(self, A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Status]:
-        """The answer that misses least, and equations without repetition that it serves."""
+    def _nearest(self, A: FloatArray, b: FloatArray) -> FloatArray:
+        """An answer that misses least."""
         from scipy.optimize import lsq_linear
 
         # Bounds that coincide leave nothing to choose, and lsq_linear refuses them.
         free = self.upper > self.lower
-        x = np.where(free, 0.0, self.lower)
-        U, size, _ = np.linalg.svd(A, full_matrices=False)
-        rank = int((size > size[0] * 1e-12).sum()) if size.size and size[0] > 0.0 else 0
-        basis = U[:, :rank].T
-        if rank and free.any():
-            target = basis @ (b - A @ x)
-            fit = lsq_linear(basis @ A[:, free], target, (self.lower[free], self.upper[free]), method="bvls", tol=1e-14)
+        x = np.clip(np.zeros(len(free)), self.lower, self.upper)
+        if free.any() and A[:, free].any():
+            rows, target = _independent(A[:, free], b - A[:, ~free] @ x[~free])
+            fit = lsq_linear(rows, target, (self.lower[free], self.upper[free]), method="bvls", tol=1e-14)
             x[free] = np.clip(fit.x, self.lower[free], self.upper[free])
-        else:
-            x = np.clip(x, self.lower, self.upper)
-        served = _balanced(A, b, x)
-        closed = np.isfinite(self.lower) & np.isfinite(self.upper)
-        middle = np.where(closed, np.where(closed, self.lower, 0.0) / 2 + np.where(closed, self.upper, 0.0) / 2, x)
-        inside = x + _INWARD * (middle - x)
-        rows = basis @ A
-        goal = basis @ b if served else rows @ inside
-        least = self._quadratic(rows, goal, self.weights, self.no_slope)
-        status = Status.SOLVED if served else Status.INFEASIBLE
-        if least is None:
-            return x, rows, goal, Status.NOT_CONVERGED if served else Status.INFEASIBLE
-        return least, rows, goal, status
+        return x
+
+    def _least_among_nearest(self, A: FloatArray, b: FloatArray, x: FloatArray) -> tuple[FloatArray, int]:
+        """The one of least effort among those that miss as little as x.
+
+        They all miss by the same r = b - A x, since what a convex set has nearest to b is one point; and whatever could
+        make r smaller, A_i' r other than zero, is at its bound in all of them.
+        """
+        r = b - A @ x
+        pull = np.abs(A.T @ r) > _NO_PULL * np.linalg.norm(A, axis=0) * np.linalg.norm(r)
+        rest = ~pull & (self.upper > self.lower)
+        if not rest.any():
+            return x, int(Status.INFEASIBLE)
+        own = _Frames(self.lower[rest], self.upper[rest], self.weights[rest], self.power)
+        y, status = own.solve(A[:, rest], A[:, rest] @ x[rest])
+        if status != Status.SOLVED:
+            return x, int(Status.NOT_CONVERGED)
+        x = x.copy()
+        x[rest] = y
+        return x, int(Status.INFEASIBLE)
 
     def _other_power(self, A: FloatArray, b: FloatArray, x: FloatArray) -> FloatArray | None:
         """From an answer x that serves the equations to the one of least effort."""
@@ -298,10 +308,10 @@ def _independent(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return basis @ A, basis @ b
 
 
-def _balanced(A: FloatArray, b: FloatArray, x: FloatArray, limit: float = BALANCED) -> bool:
+def _balanced(A: FloatArray, b: FloatArray, x: FloatArray) -> bool:
     terms = np.abs(A) @ np.abs(x)
     scale = max(float(np.abs(b).max(initial=0.0)), float(terms.max(initial=0.0)))
-    return bool((np.abs(A @ x - b) <= limit * scale).all())
+    return bool((np.abs(A @ x - b) <= BALANCED * scale).all())
 
 
 def check_power(power: float) -> float:

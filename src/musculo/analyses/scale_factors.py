@@ -167,7 +167,8 @@ def _measure(
             if unseen:
                 raise InvalidInput(
                     f"measurement {measurement.name!r}: marker {name!r} is not seen in {unseen} of {len(trajectory)} "
-                    "frames; fill the gaps (markers.fill in Python), choose another time, or skip_missing=True"
+                    "frames; fill the gaps (`musculo scale --fill-gaps SECONDS`, markers.fill in Python) or choose "
+                    "another time"
                 )
         measured = float(np.linalg.norm(trajectories[0] - trajectories[1], axis=1).mean())
         found.append(MeasuredPair(pair, measured, distance))

@@ -43,7 +43,11 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> int:
 
     tell_of_compiling(quiet=True)  # in more words than elsewhere, or not at all
     if compiles and not silent:
-        print("Compiling for this machine: once, two to three minutes. Steps:", file=sys.stderr, flush=True)
+        print(
+            "Compiling for this machine: once, two to three minutes of an idle core. Steps:",
+            file=sys.stderr,
+            flush=True,
+        )
     start = time.perf_counter()
     chain = arm_chain(say=say)
     seconds = time.perf_counter() - start

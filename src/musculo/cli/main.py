@@ -88,13 +88,18 @@ def reproduce(
             "--data",
             metavar="FOLDER",
             envvar="MUSCULO_DATA",
-            help="Recorded results of OpenSim, in place of what takes it long.",
+            help="Recorded results of OpenSim, in place of what takes it long, or of all of it where it is not there.",
         ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where plots go, as pages.")
     ] = None,
-    opensim: Annotated[bool, typer.Option(help="Run OpenSim beside, where it is installed.")] = True,
+    opensim: Annotated[
+        bool,
+        typer.Option(
+            help="Run OpenSim beside, where it is installed, here or in the Python that $MUSCULO_OPENSIM_PYTHON names."
+        ),
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
     """Do papers' experiments again: quantities beside those of the papers and of OpenSim.

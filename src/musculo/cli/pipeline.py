@@ -245,12 +245,16 @@ def scale(
         Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
     ] = None,
     time: Time = "",
+    fill_gaps: FillGaps = None,
     force: Force = False,
 ) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
-    from musculo.cli.setups import scale_setup
+    from musculo.cli.setups import preparation, scale_setup
 
-    return scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force)
+    prepare = preparation(fill_gaps)
+    return scale_setup(
+        model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force, prepare
+    )
 
 
 def add_commands(app: typer.Typer) -> None:

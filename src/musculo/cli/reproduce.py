@@ -29,7 +29,7 @@ def _arm26(settings: Settings) -> Study:
     from musculo.demo import arm, arm_flexion
     from musculo.replications.arm26 import arm26_study
 
-    recorded = None if settings.data is None else settings.data / "arm26" / "ref" / "CMC"
+    recorded = None if settings.data is None else settings.data / "arm26" / "ref"
     if recorded is not None and not recorded.is_dir():
         recorded = None
     return arm26_study(arm(), arm_flexion(), opensim=settings.opensim, recorded=recorded, say=settings.say)
@@ -100,6 +100,8 @@ def run_studies(
             _print_study(study, after_another=k > 1)
         for file in _write_plots(study, output):
             say(f"wrote {file}")
+        if output is not None and not study.plots:
+            say(f"{name} has no plots, so none is in {output}")
         if json_file is not None:
             # again after each: what is done is kept where a later study fails or is interrupted
             write_text(json_file, json.dumps([one.to_json() for one in done], indent=1).splitlines())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from musculo.errors import InvalidInput, UnknownName
@@ -33,6 +33,7 @@ from musculo.tools.preparation import (
     LaboratoryAnalyses,
     LaboratoryDynamics,
     LaboratoryKinematics,
+    LaboratoryScale,
     Preparation,
     suggested_cutoff,
 )
@@ -246,6 +247,7 @@ def scale_setup(
     time: str,
     keep_mass: bool,
     overwrite: bool,
+    prepare: Preparation = NOTHING,
 ) -> ScaleSetup:
     """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
     if not overwrite and output.exists() and model.exists() and output.samefile(model):
@@ -278,8 +280,9 @@ def scale_setup(
         scaler = replace(scaler, preserve_mass_distribution=True)
     placer = replace(placer, output_model_file=output if placer.apply else None)
     generic = known.generic_model
+    own = {field.name: getattr(known, field.name) for field in fields(known)}
     return replace(
-        known,
+        LaboratoryScale(**own, preparation=prepare),
         mass=known.mass if mass is None else mass,
         generic_model=GenericModel(model, markers or generic.marker_set_file),
         scaler=replace(scaler, output_model_file=None if placer.apply else output),

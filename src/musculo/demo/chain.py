@@ -37,6 +37,7 @@ RESERVE = 1.0
 # A recording is longer than what is analysed, because filters and splines know least at its ends [s].
 LEAD = 0.25
 SEED = 2026
+_EFFORT = "static_optimisation"  # the step, in the files that it gives
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +66,10 @@ class ArmChain:
 
     def tables(self) -> dict[str, Table]:
         """The results by the names of their files."""
-        made = Provenance.of("arm_chain", self.model, noise=self.noise, cutoff=self.cutoff)
         time, names = self.motion.time, self.model.coordinate_names
 
-        def table(title: str, columns: tuple[str, ...], values: FloatArray, unit: str) -> Table:
+        def table(title: str, step: str, columns: tuple[str, ...], values: FloatArray, unit: str) -> Table:
+            made = Provenance.of(step, self.model, noise=self.noise, cutoff=self.cutoff)
             return Table(time, columns, values, units=(unit,) * len(columns), name=title, provenance=made)
 
         effort = self.effort
@@ -79,12 +80,16 @@ class ArmChain:
             "arm_ik.mot": self.kinematics.to_table().in_degrees(self.model),
             "arm_ik_marker_errors.sto": self.kinematics.error_summary_table(),
             "arm_id.sto": table(
-                "Inverse Dynamics Generalized Forces", tuple(f"{name}_moment" for name in names), self.moments, "N m"
+                "Inverse Dynamics Generalized Forces",
+                "inverse_dynamics",
+                tuple(f"{name}_moment" for name in names),
+                self.moments,
+                "N m",
             ),
             "arm_StaticOptimization_activation.sto": table(
-                "Static Optimization", both, np.column_stack([effort.activation, effort.control]), "1"
+                "Static Optimization", _EFFORT, both, np.column_stack([effort.activation, effort.control]), "1"
             ),
-            "arm_StaticOptimization_force.sto": table("Static Optimization", both, acting, ""),
+            "arm_StaticOptimization_force.sto": table("Static Optimization", _EFFORT, both, acting, ""),
             "arm_JointReaction_ReactionLoads.sto": self.loads.to_table(time),
         }
         for title, one in self.muscles.tables(time).items():

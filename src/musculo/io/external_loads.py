@@ -19,8 +19,11 @@ _KIND = "an external loads file (.xml)"
 _VERSION = 40000
 
 
-def read_external_loads(path: PathLike) -> ExternalLoads:
+def read_external_loads(path: PathLike, by_position: bool = False) -> ExternalLoads:
     """Read an `<ExternalLoads>` file and the table that it names.
+
+    Which columns are x, y and z is told by the ends of their names, and columns that do not tell are refused; with
+    `by_position` by their order, as OpenSim does.
 
     The table is looked for beside the XML file, then in the working directory (OpenSim looks there first).
     `loads.at(time)` gives force, point and moment of each load at any times, as OpenSim interpolates them.
@@ -42,6 +45,8 @@ def read_external_loads(path: PathLike) -> ExternalLoads:
             notes.append(f"<{member.tag}> in line {member.sourceline} is no external force, and is left out")
             continue
         forces.append(_force(member, where))
+        if not forces[-1].applies:
+            notes.append(f"external force {forces[-1].name!r} is switched off and does not act")
     if not forces:
         raise InvalidFile(f"{where}:{element.sourceline}: <ExternalLoads> holds no <ExternalForce>")
     stated = _text(element, "datafile")
@@ -50,7 +55,7 @@ def read_external_loads(path: PathLike) -> ExternalLoads:
     table = read_storage(_data_file(stated, where))
     name = element.get("name") or "externalloads"
     try:
-        return ExternalLoads(name, tuple(forces), table, stated, where, (*notes, *table.notes))
+        return ExternalLoads(name, tuple(forces), table, stated, where, (*notes, *table.notes), by_position)
     except InvalidInput as error:
         raise InvalidFile(str(error)) from None
 
@@ -141,7 +146,10 @@ def _data_file(stated: str, where: str) -> Path:
 
 
 def write_external_loads(loads: ExternalLoads, path: PathLike, data_file: PathLike | None = None) -> None:
-    """Write the XML file, and the table beside it under the same name with the ending .mot (or as `data_file`)."""
+    """Write the XML file, and the table beside it under the same name with the ending .mot (or as `data_file`).
+
+    Columns are put in the order x, y, z, which is all that OpenSim goes by.
+    """
     if not isinstance(loads, ExternalLoads):
         raise InvalidInput(f"write_external_loads(loads, path) needs ExternalLoads, not {type(loads).__name__}")
     target = Path(os.fspath(path))
@@ -171,5 +179,6 @@ def write_external_loads(loads: ExternalLoads, path: PathLike, data_file: PathLi
     except ValueError as error:
         raise InvalidInput(f"the loads hold text that XML cannot ({error}); rename it") from None
     etree.indent(root, space="\t")
-    write_storage(replace(loads.table, name=loads.table.name or loads.name), table_path)
+    table = loads.in_order.table
+    write_storage(replace(table, name=table.name or loads.name), table_path)
     write_text(target, ['<?xml version="1.0" encoding="UTF-8" ?>', etree.tostring(root, encoding="unicode")])

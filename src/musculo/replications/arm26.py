@@ -6,10 +6,8 @@ The study takes an arm of two joints and six muscles from joint angles to joint 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,46 +18,24 @@ from musculo.analyses.static_optimisation import static_optimisation
 from musculo.analyses.static_optimum import StaticOptimum
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
-from musculo.io.storage import read_storage
 from musculo.model.model import Model
 from musculo.muscle.geometry import muscle_geometry
-from musculo.replications import arm26_setups as setups
-from musculo.replications.peer import opensim_version, run_opensim
-from musculo.replications.study import FloatArray, Part, Quantity, Study, beside
+from musculo.replications.arm26_opensim import Peer, ask_tools, with_recorded
+from musculo.replications.peer import PYTHON, opensim_version
+from musculo.replications.study import NOT_INSTALLED, FloatArray, Part, Quantity, Study, beside, plots_of
 from musculo.results.table import Table
 
 SOURCE = "Ruggiero and Sicilia 2020, Appl. Sci. 10, 7760"
-# What OpenSim's arm26 calls the muscles and coordinates of the arm, for results recorded with it.
-ARM26_NAMES = {
-    "triceps_long": "TRIlong",
-    "triceps_lateral": "TRIlat",
-    "triceps_medial": "TRImed",
-    "biceps_long": "BIClong",
-    "biceps_short": "BICshort",
-    "brachialis": "BRA",
-    "shoulder_flexion": "r_shoulder_elev",
-    "elbow_flexion": "r_elbow_flex",
-}
 _WRAPPING = "with OpenSim's wrapping"
 _ELASTIC = "with elastic tendons"
+_RECORDED = (
+    "Recorded results of static optimisation are of the markers that come with OpenSim's arm26, whose angles are up to "
+    "0.3 degrees from these and carry noise: moments differ by up to 1 N m."
+)
 # Optimal moment of the residual actuators, as in OpenSim's example of this arm [N m].
 _RESERVE = 1.0
 # Of the central differences of lengths [rad]: their error is about 1e-10 m by rounding.
 _SLOPE_STEP = 1e-6
-
-
-class _Peer(NamedTuple):
-    """OpenSim's results at the times of the motion; None where there are none."""
-
-    fiber_length: FloatArray | None = None  # (frames, muscles) [m]
-    moment: FloatArray | None = None  # (frames, coordinates) [N m]
-    plain_activation: FloatArray | None = None  # without force-length-velocity
-    activation: FloatArray | None = None
-    force: FloatArray | None = None  # [N]
-    loads: FloatArray | None = None  # (frames, joints x 6): force [N] and moment [N m]
-    cmc_activation: FloatArray | None = None
-    cmc_force: FloatArray | None = None
-    cmc_reserve: FloatArray | None = None  # (frames, coordinates) [N m]
 
 
 def arm26_study(
@@ -78,31 +54,34 @@ def arm26_study(
         flexion: its coordinates over time (`musculo.demo.arm_flexion()`), read from a file.
         opensim: whether to run OpenSim, where it is installed.
         control: whether to run OpenSim's computed muscle control, too, which takes it half a minute.
-        recorded: a folder with `arm26_states.sto` and `arm26_Actuation_force.sto`, which that tool wrote for OpenSim's
-            own arm26: they then stand in for a run of it.
+        recorded: a folder of what OpenSim left for its own arm26. `CMC` in it stands in for a run of that tool,
+            `SO_Physiological` and `SO_Nonphysiological` for runs of static optimisation where OpenSim does not run.
         say: told what takes time.
     """
     if not (model.source and flexion.source):
         raise InvalidInput("model and motion must come from files, which OpenSim reads too; see musculo.demo")
     m = motion_of(model, flexion)
-    peer, missing, beside_whom = _Peer(), "", ""
+    peer, missing, beside_whom = Peer(), "", ""
     version = opensim_version()
     if opensim and version:
-        peer = _ask_opensim(model, flexion, m, control and recorded is None, say)
+        peer = ask_tools(model, flexion, m, control and (recorded is None or not (recorded / "CMC").is_dir()), say)
         beside_whom = f" OpenSim {version}, static optimisation converged to 1e-7; CMC is its computed muscle control."
     elif opensim:
-        missing = "OpenSim is not installed (pip install opensim), so its values are not available."
+        missing = f"{NOT_INSTALLED}, so its values are not available; ${PYTHON} may name a Python that has it."
     else:
         missing = "OpenSim was not run, so its values are not available."
-    cmc = "OpenSim's CMC"
+    cmc, optimum = "OpenSim's CMC", "OpenSim"
     if recorded is not None:
-        peer, cmc = _with_recorded(model, m, peer, recorded), "recorded CMC"
+        ran, peer = peer, with_recorded(model, m, peer, recorded)
+        cmc = cmc if peer.cmc_force is ran.cmc_force else "recorded CMC"
+        if peer.force is not ran.force:
+            optimum, missing = "recorded", f"{missing} {_RECORDED}"
     say("musculo: inverse dynamics, static optimisation, joint loads ...")
     parts = (
         _fiber_lengths(model, m, peer),
         _contradictions(model, m),
         _moments(model, m, peer),
-        *_optimisation(model, m, _like_opensim(model, flexion), peer),
+        *_optimisation(model, m, _like_opensim(model, flexion), peer, optimum),
         *_with_passive(model, m, peer, cmc),
     )
     return Study(
@@ -115,11 +94,12 @@ def arm26_study(
         parts,
         m.time,
         missing,
+        plots=plots_of(parts, m.time),
     )
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------
-def _fiber_lengths(model: Model, m: Motion, peer: _Peer) -> Part:
+def _fiber_lengths(model: Model, m: Motion, peer: Peer) -> Part:
     ours = muscle_analysis(model, m.q, m.u, coordinates=()).fiber_length
     alike = muscle_analysis(model, m.q, m.u, coordinates=(), method="opensim", wrapping="opensim").fiber_length
     remark = "Paper: alike but for the long head of the biceps, by another wrapping."
@@ -155,7 +135,7 @@ def _contradictions(model: Model, m: Motion) -> Part:
     )
 
 
-def _moments(model: Model, m: Motion, peer: _Peer) -> Part:
+def _moments(model: Model, m: Motion, peer: Peer) -> Part:
     ours = inverse_dynamics(model, m.q, m.u, m.udot)
     return _columns(
         "Driving moments (figure 13)",
@@ -172,7 +152,7 @@ def _like_opensim(model: Model, flexion: Table) -> Motion:
     return motion_of(model, flexion, like="opensim analyze")
 
 
-def _optimisation(model: Model, m: Motion, theirs: Motion, peer: _Peer) -> tuple[Part, ...]:
+def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations and forces without passive forces, and what the joints carry then."""
     plain = static_optimisation(model, m.q, m.u, m.udot, force_length_velocity=False)
     full = static_optimisation(model, m.q, m.u, m.udot, passive=False)
@@ -183,7 +163,7 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: _Peer) -> tuple
     loads = joint_loads(model, m.q, m.u, m.udot, muscle_forces=full.force)
     # As OpenSim: accelerations are those of the forces that were found.
     loads_alike = joint_loads(
-        model, theirs.q, theirs.u, muscle_forces=alike.force if peer.force is None else peer.force, wrapping="opensim"
+        model, theirs.q, theirs.u, muscle_forces=alike.force if peer.loads is None else peer.force, wrapping="opensim"
     )
     components = tuple(f"{name} {part}" for name in model.joint_names for part in ("fx", "fy", "fz", "mx", "my", "mz"))
     carried, carried_alike = (
@@ -198,6 +178,7 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: _Peer) -> tuple
             peer.plain_activation,
             plain_alike.activation,
             f"Paper: slightly below OpenSim's, which jump. {_steps(plain, peer.plain_activation)}",
+            whose,
         ),
         _columns(
             "Activations with force-length-velocity (figure 15)",
@@ -207,8 +188,18 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: _Peer) -> tuple
             peer.activation,
             alike.activation,
             f"Paper: small differences either way; OpenSim's jump. {_steps(full, peer.activation)}",
+            whose,
         ),
-        _columns("Forces with force-length-velocity (figure 16)", muscles, "N", full.force, peer.force, alike.force),
+        _columns(
+            "Forces with force-length-velocity (figure 16)",
+            muscles,
+            "N",
+            full.force,
+            peer.force,
+            alike.force,
+            "",
+            whose,
+        ),
         _columns(
             "Joint loads on the child, in ground, with the forces of figure 16 [fx fy fz in N, mx my mz in N m]",
             components,
@@ -221,7 +212,7 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: _Peer) -> tuple
     )
 
 
-def _with_passive(model: Model, m: Motion, peer: _Peer, whose: str) -> tuple[Part, ...]:
+def _with_passive(model: Model, m: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations, forces and residual actuators with passive forces; tendons give in OpenSim's control."""
     rigid = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE)
     elastic = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE, tendon="elastic")
@@ -315,74 +306,3 @@ def _steps(ours: StaticOptimum, theirs: FloatArray | None) -> str:
         return ""
     mine, other = (np.abs(np.diff(x, axis=0)).max() for x in (ours.activation, theirs))
     return f"Largest step from frame to frame: OpenSim {other:.4f}, musculo {mine:.4f}."
-
-
-# --- OpenSim's side --------------------------------------------------------------------------------------------------
-def _ask_opensim(model: Model, flexion: Table, m: Motion, control: bool, say: Callable[[str], None]) -> _Peer:
-    model_file, motion_file = Path(model.source).resolve(), Path(flexion.source).resolve()
-    end = float(m.time[-1])
-    muscles, speeds = model.muscle_names, model.speed_names
-    with tempfile.TemporaryDirectory(prefix="musculo-arm26-") as scratch:
-        folder = Path(scratch).resolve()
-        files = (folder, model_file, motion_file, end)
-        say("OpenSim: inverse dynamics, muscle analysis, static optimisation, joint reactions ...")
-        run_opensim(
-            [
-                setups.inverse_dynamics_setup(*files),
-                setups.muscle_analysis_setup(*files),
-                setups.static_optimization_setup(folder, "plain", *files[1:], physiology=False),
-                setups.static_optimization_setup(folder, "full", *files[1:], physiology=True),
-            ],
-            folder,
-        )
-        forces = folder / "full" / "arm_StaticOptimization_force.sto"
-        run_opensim([setups.joint_reaction_setup(folder, "loads", *files[1:], forces)], folder)
-        reactions = read_storage(folder / "loads" / "arm_JointReaction_ReactionLoads.sto")
-        carried = [name for name in reactions.names if name.rsplit("_", 1)[1][0] in "fm"]
-        found = _Peer(
-            fiber_length=_at(read_storage(folder / "muscles" / "arm_MuscleAnalysis_FiberLength.sto"), m, muscles),
-            moment=_at(read_storage(folder / "id" / "moments.sto"), m, [f"{name}_moment" for name in speeds]),
-            plain_activation=_at(read_storage(folder / "plain" / "arm_StaticOptimization_activation.sto"), m, muscles),
-            activation=_at(read_storage(folder / "full" / "arm_StaticOptimization_activation.sto"), m, muscles),
-            force=_at(read_storage(forces), m, muscles),
-            loads=_at(reactions, m, carried),
-        )
-        if control:
-            say("OpenSim: computed muscle control, half a minute ...")
-            run_opensim([setups.computed_muscle_control_setup(*files, speeds)], folder)
-            found = _with_control(
-                m, found, folder / "cmc" / "arm_states.sto", folder / "cmc" / "arm_Actuation_force.sto", muscles, speeds
-            )
-    return found
-
-
-def _with_recorded(model: Model, m: Motion, peer: _Peer, folder: Path) -> _Peer:
-    muscles, speeds = ([ARM26_NAMES[name] for name in names] for names in (model.muscle_names, model.speed_names))
-    files = folder / "arm26_states.sto", folder / "arm26_Actuation_force.sto"
-    return _with_control(m, peer, *files, muscles, speeds)
-
-
-def _with_control(
-    m: Motion,
-    peer: _Peer,
-    states: Path,
-    forces: Path,
-    muscles: tuple[str, ...] | list[str],
-    speeds: tuple[str, ...] | list[str],
-) -> _Peer:
-    state, force = read_storage(states), read_storage(forces)
-    return peer._replace(
-        cmc_activation=_at(state, m, [f"/forceset/{name}/activation" for name in muscles]),
-        cmc_force=_at(force, m, muscles),
-        cmc_reserve=_at(force, m, [f"{name}_reserve" for name in speeds]),
-    )
-
-
-def _at(table: Table, m: Motion, names: tuple[str, ...] | list[str]) -> FloatArray:
-    """Columns at the times of the motion; straight lines between rows, NaN where the table does not reach."""
-    # Times in files are rounded to eight digits.
-    reach = 1e-6
-    columns = [np.interp(m.time, table.time, table.column(name)) for name in names]
-    values = np.stack(columns, axis=1)
-    values[(m.time < table.time[0] - reach) | (m.time > table.time[-1] + reach)] = np.nan
-    return values

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from musculo.errors import MusculoError
+from musculo.errors import InvalidInput, MusculoError
 
 # OpenSim keeps the state of a model's <defaults> from file to file and may crash when it ends, so it gets a process
 # of its own, and leaves it without taking itself apart.
@@ -44,12 +46,41 @@ os._exit(0)
 """
 
 
+# The environment variable that names another Python, which has OpenSim.
+PYTHON = "MUSCULO_OPENSIM_PYTHON"
+
+
+def _python() -> str:
+    """The interpreter that OpenSim runs in: the one that the environment names, else this one."""
+    return os.environ.get(PYTHON) or sys.executable
+
+
 def opensim_version() -> str:
-    """The version of the installed OpenSim, or nothing."""
+    """The version of the installed OpenSim, or nothing.
+
+    Raises:
+        InvalidInput: the environment names an interpreter, and it has no OpenSim.
+    """
+    named = os.environ.get(PYTHON)
+    if named:
+        return _version_in(named)
     try:
         return version("opensim")
     except PackageNotFoundError:
         return ""
+
+
+@cache
+def _version_in(python: str) -> str:
+    script = "import os, sys, opensim; print(opensim.__version__); sys.stdout.flush(); os._exit(0)"
+    try:
+        done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InvalidInput(f"{PYTHON}={python} does not run ({error.strerror}); name a Python with OpenSim") from None
+    if done.returncode or not done.stdout.strip():
+        told = " ".join(done.stderr.split())[-200:]
+        raise InvalidInput(f"{PYTHON}={python} has no OpenSim ({told or 'no message'}); name a Python that has it")
+    return done.stdout.split()[-1]
 
 
 def run_opensim(tools: Sequence[tuple[str, Path]], folder: Path) -> None:
@@ -59,9 +90,7 @@ def run_opensim(tools: Sequence[tuple[str, Path]], folder: Path) -> None:
         MusculoError: a tool failed; the message has the last lines it printed.
     """
     jobs = json.dumps([[tool, str(file)] for tool, file in tools])
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, jobs], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([_python(), "-c", _SCRIPT, jobs], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         told = " ".join((done.stderr or done.stdout).split())[-500:]
         raise MusculoError(
@@ -84,7 +113,7 @@ def ask_opensim(script: str, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
         arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items()}
         np.savez(Path(folder) / "given.npz", **arrays)
         source = _QUESTION.format(textwrap.indent(script, "    "))
-        done = subprocess.run([sys.executable, "-c", source], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run([_python(), "-c", source], cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             told = " ".join((done.stderr or done.stdout).split())[-500:]
             raise MusculoError(f"OpenSim did not answer: {told or f'it ended with {done.returncode}'}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -177,6 +178,23 @@ class Study:
                 for part in self.parts
             ],
         }
+
+
+def plots_of(parts: Sequence[Part], time: FloatArray) -> tuple[Plot, ...]:
+    """A plot of the series of each part that has some."""
+    plots = []
+    for part in parts:
+        if part.series:
+            name = re.sub(r"\W+", "_", re.split(r"[(,\[]", part.title)[0].strip().lower())
+            unit = next((one.unit for one in part.quantities if one.unit), "")
+            whose = {"ours": "ours", "theirs": part.whose, "alike": f"ours {part.alike}"}
+            curves = {}
+            for label, values in part.series.items():
+                column, _, which = label.rpartition(" ")
+                if which != "alike" or part.alike:  # a method in place of ours is of use beside theirs only
+                    curves[f"{column}, {whose[which]}"] = values
+            plots.append(Plot(name, part.title, "time [s]", f"[{unit}]" if unit else "", time, curves))
+    return tuple(plots)
 
 
 def beside(

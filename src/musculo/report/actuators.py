@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.analyses.plates_and_feet import free_base
 from musculo.dynamics.energy import total_mass
-from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.report.contents import Check, Light
 from musculo.report.grades import graded
@@ -35,14 +35,6 @@ class Peak(NamedTuple):
     name: str
     time: float
     owner: str = ""  # its coordinate, where it has one
-
-
-def base_coordinates(model: Model) -> tuple[str, ...]:
-    """Coordinates of the joint that sets the body free in space: from ground, with three or six of them."""
-    for joint in model.joints:
-        if joint.parent.body == GROUND and len(joint.coordinates) in (3, 6):
-            return tuple(coordinate.name for coordinate in joint.coordinates)
-    return ()
 
 
 def crossed_coordinates(model: Model) -> frozenset[str]:
@@ -73,16 +65,34 @@ def crossed_coordinates(model: Model) -> frozenset[str]:
 def residuals_of_moments(moments: Table, found: Results) -> list[Check]:
     """What inverse dynamics leaves at the joint that sets the body free, where the loads under it are known."""
     assert found.model is not None
-    base = base_coordinates(found.model)
-    if found.loads is None or not base:
-        return []
+    base = free_base(found.model)
     angles = rotational_coordinates(found.model)
+    if not base or (found.loads is None and all(name in angles for name in base)):
+        return []
     peaks: dict[str, list[Peak]] = {"N": [], "N m": []}
     for name in base:
         column = f"{name}_moment" if name in angles else f"{name}_force"
         if moments.find(column) is not None:
             peaks["N m" if name in angles else "N"].append(_peak(moments, column, name))
+    if found.loads is None:
+        return _unsupported(peaks["N"], found)
     return _residuals("Residual", peaks, moments, found)
+
+
+def _unsupported(peaks: list[Peak], found: Results) -> list[Check]:
+    """A body that is free in space and of which no external loads are known."""
+    assert found.model is not None
+    weight = total_mass(found.model) * _GRAVITY
+    worst = max(peaks, default=None)
+    if worst is None or weight <= 0.0:
+        return []
+    text = (
+        f"none are known: {worst.name} is {worst.value:.4g} N at most, {100 * worst.value / weight:.0f} % of the "
+        "body's weight, and moments are those of a body that hangs there"
+    )
+    return [
+        Check("External loads", text, Light.LOOK, "Give external loads, if it stands on anything")
+    ]
 
 
 def actuators(forces: Table, found: Results) -> list[Check]:
@@ -90,7 +100,7 @@ def actuators(forces: Table, found: Results) -> list[Check]:
     model = found.model
     assert model is not None
     own = {force.name for force in model.forces}  # motors that the model is meant to have
-    muscles, base = set(model.muscle_names), base_coordinates(model)
+    muscles, base = set(model.muscle_names), free_base(model)
     crossed, angles = crossed_coordinates(model), rotational_coordinates(model)
     reserves: list[Peak] = []
     motors: list[Peak] = []
@@ -197,7 +207,7 @@ def _motors(used: list[Peak], angles: frozenset[str]) -> list[Check]:
 
 def _largest_moment(coordinate: str, found: Results) -> float:
     """The largest moment about a coordinate, but not less than a hundredth of the largest of all: toes need little."""
-    base = base_coordinates(found.model) if found.model is not None else ()
+    base = free_base(found.model) if found.model is not None else ()
     # static optimisation tells what it had to serve, which counts where inverse dynamics was not run
     peaks = {name: float(peak) for record in found.records for name, peak in record.get("moments", {}).items()}
     if found.moments is not None:

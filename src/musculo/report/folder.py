@@ -76,6 +76,9 @@ def _facts(found: Results) -> tuple[tuple[str, str], ...]:
         rows.append(("frames", str(len(first))))
         rows.append(("time", f"{first.time[0]:.4g} to {first.time[-1]:.4g} s"))
     steps = [f"{r.get('tool', '?')} {r.get('name', '')}".strip() for r in found.records]
+    # files that functions of this package made say so themselves
+    made = (t.provenance for t in (*tables, *found.reactions, *found.muscles.values()) if t is not None)
+    steps = steps or [one.made_by.replace("_", " ") for one in made if one is not None and one.made_by]
     rows.append(("steps", ", ".join(dict.fromkeys(steps)) or "not recorded; the files are " + _file_names(found)))
     return tuple(rows)
 

@@ -11,26 +11,34 @@ from dataclasses import replace
 
 import numpy as np
 
+from musculo.analyses.odd_angles import angles_far_outside, leaping_angles
+from musculo.analyses.plates_and_feet import free_base, misplaced_loads
 from musculo.dynamics.energy import total_mass
+from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import MusculoError
 from musculo.model.model import Model
-from musculo.report.actuators import actuators, base_coordinates, residuals_of_moments
+from musculo.report.actuators import actuators, residuals_of_moments
 from musculo.report.contents import Check, Light
 from musculo.report.grades import graded
 from musculo.report.results import Results
 from musculo.results.table import Table
+from musculo.tools.doubtful import in_words, misplaced_in_words
 
 MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]
 UNSOLVED = "Not everything was solved"
 FULL = 0.99  # an activation that has nothing left
 FIBERS = (0.44, 1.81)  # of the optimum: the ends of Millard's default curve of active force
+HALF_TURN = np.pi  # an angle so far outside its range is of no joint [rad]
 _OFTEN = 0.1  # the part of the frames in which a muscle may be at its limit before it is bad
 
 
 def checks_of(found: Results) -> tuple[Check, ...]:
     """The lines of the summary."""
     checks = [*_troubles(found)]
+    if found.angles is not None and found.model is not None:
+        checks += _about(found.angles, _angles(found.angles, found.model))
+        checks += _feet(found.angles, found.model, found)
     if found.marker_errors is not None:
         checks += _about(found.marker_errors, _markers(found.marker_errors, found))
     if found.moments is not None and found.model is not None:
@@ -66,6 +74,42 @@ def _troubles(found: Results) -> list[Check]:
         tools = ", ".join(dict.fromkeys(str(record.get("tool", "?")) for record in found.records))
         return [Check("Runs", f"all frames solved ({tools})", Light.GOOD)]
     return []
+
+
+def _angles(angles: Table, model: Model) -> list[Check]:
+    """Angles that leap from one frame to the next, or are far outside the ranges of the model."""
+    try:
+        q = angles.coordinates(model, missing="default")
+    except MusculoError:
+        return []  # a motion of another model: a page without the card is better than none
+    leaping, outside = leaping_angles(model, angles.time, q), angles_far_outside(model, q)
+    checks = []
+    if leaping:
+        advice = "Look for swapped labels, outliers and gaps of markers at that time"
+        text = f"angles leap from one frame to the next: {in_words(leaping, angles.time)}"
+        checks.append(Check("Angles that leap", text, Light.BAD, advice))
+    if outside:
+        advice = "Look at markers and labels; is a range of the model too narrow, or in the wrong unit?"
+        light = Light.BAD if outside[0].most > HALF_TURN else Light.LOOK
+        text = f"far outside the model's range: {in_words(outside, angles.time)}"
+        checks.append(Check("Angles out of range", text, light, advice))
+    return checks
+
+
+def _feet(angles: Table, model: Model, found: Results) -> list[Check]:
+    """External loads that seem to act on the wrong foot."""
+    if found.loads is None:
+        return []
+    time = found.loads.table.time
+    rows = (angles.time >= time[0]) & (angles.time <= time[-1]) if len(time) > 1 else np.ones(len(angles), dtype=bool)
+    try:
+        q = angles.coordinates(model, missing="default")[rows]
+        acting = [ExternalLoad(*series) for series in found.loads.at(angles.time[rows])]
+        misplaced = misplaced_loads(model, q, acting)
+    except MusculoError:
+        return []
+    advice = "Look at applied_to_body of the external loads"
+    return [Check("Feet and plates", misplaced_in_words(one), Light.BAD, advice) for one in misplaced]
 
 
 def _markers(errors: Table, found: Results) -> list[Check]:
@@ -152,7 +196,7 @@ def _reactions(tables: Sequence[Table], model: Model | None) -> list[Check]:
     if not peaks:
         return []
     peak, joint = max(peaks)
-    whole = model is not None and bool(base_coordinates(model))  # a limb has no weight to compare with
+    whole = model is not None and bool(free_base(model))  # a limb has no weight to compare with
     weight = total_mass(model) * 9.80665 if model is not None and whole else 0.0
     times = f", {peak / weight:.1f} times the body's weight" if weight > 0.0 else ""
     return [Check("Largest joint load", f"{joint}: {peak:.4g} N{times}")]

@@ -34,7 +34,7 @@ class LoadSeries(NamedTuple):
 class ExternalForce:
     """One `<ExternalForce>`: columns of the data by the beginning of their names.
 
-    An identifier is a prefix that three columns share; they are x, y, z in the order of the file. An empty one means
+    An identifier is a prefix that three columns share; their names end in x, y, z or in 1, 2, 3. An empty one means
     that there is none: no force, no moment, or a force at the origin of the body.
     """
 
@@ -52,6 +52,9 @@ class ExternalForce:
 class ExternalLoads:
     """Forces on bodies over time.
 
+    Which of its three columns is x, y and z is told by their names: what they do not share must be x, y, z or 1, 2, 3,
+    in any order (`force_vx`, `force_X`, `force_1`). OpenSim looks at no more than their order; `by_position` does so.
+
     Args:
         name: of the set.
         forces: what acts, in file order.
@@ -59,6 +62,10 @@ class ExternalLoads:
         data_file: its name as the XML states it.
         source: the XML file.
         notes: what a reader found odd and how it took it.
+        by_position: take three columns for x, y, z as they stand, as OpenSim does, whatever their names say.
+
+    Raises:
+        InvalidInput: columns are missing, or their names do not tell x, y and z.
     """
 
     name: str
@@ -67,6 +74,7 @@ class ExternalLoads:
     data_file: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+    by_position: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "forces", tuple(self.forces))
@@ -77,14 +85,30 @@ class ExternalLoads:
                 raise InvalidInput(f"{self._of(force)} names neither force nor torque columns; give an identifier")
             if force.point_identifier and not force.force_identifier:
                 raise InvalidInput(f"{self._of(force)} has a point but no force that acts there; give both or neither")
-            for identifier in (force.force_identifier, force.point_identifier, force.torque_identifier):
-                if identifier:
-                    self._columns(force, identifier)
+            for identifier in _identifiers(force):
+                self._columns(force, identifier)
 
     def _of(self, force: ExternalForce) -> str:
         return f"{self.source or f'external loads {self.name!r}'}: external force {force.name!r}"
 
     def _columns(self, force: ExternalForce, identifier: str) -> list[int]:
+        """The columns of x, y and z."""
+        found = self._found(force, identifier)
+        if self.by_position:
+            return found
+        names = [self.table.names[k] for k in found]
+        order = axis_order(names)
+        if order is None:
+            raise InvalidInput(
+                f"{self._of(force)}: the names of the columns {', '.join(names)} of "
+                f"{self.table.source or self.data_file or 'its data'} do not tell which is x, y and z; let them end in "
+                "x, y, z or in 1, 2, 3, or take them in the order of the file, as OpenSim does: `musculo run`, or "
+                "by_position=True in Python"
+            )
+        return [found[k] for k in order]
+
+    def _found(self, force: ExternalForce, identifier: str) -> list[int]:
+        """The columns of an identifier, in the order of the file."""
         found = [k for k, name in enumerate(self.table.names) if name.startswith(identifier)]
         if len(found) != 3:
             which = ", ".join(self.table.names[k] for k in found[:8]) or "none"
@@ -95,6 +119,38 @@ class ExternalLoads:
                 f"columns: {known}"
             )
         return found
+
+    @property
+    def misplaced(self) -> dict[str, tuple[str, float]]:
+        """Columns that do not stand in the order x, y, z, by identifier.
+
+        With the order that their names tell, and by how much they differ from what stands in their place; names that
+        tell no order have an empty one.
+        """
+        found: dict[str, tuple[str, float]] = {}
+        for force in self.forces:
+            for identifier in _identifiers(force):
+                columns = self._found(force, identifier)
+                order = axis_order([self.table.names[k] for k in columns])
+                if order is None:
+                    found[identifier] = ("", 0.0)
+                elif order != [0, 1, 2]:
+                    data = self.table.values[:, columns]
+                    apart = np.nan_to_num(np.abs(data[:, order] - data)).max(initial=0.0)
+                    told = ", ".join("xyz"[order.index(k)] for k in range(3))
+                    found[identifier] = (told, float(apart))
+        return found
+
+    @property
+    def in_order(self) -> ExternalLoads:
+        """The same loads from columns that stand in the order x, y, z, so that OpenSim takes them alike."""
+        if self.by_position:
+            return self
+        places = np.arange(len(self.table.names))
+        for force in self.forces:
+            for identifier in _identifiers(force):
+                places[self._found(force, identifier)] = self._columns(force, identifier)
+        return replace(self, table=self.table.pick([self.table.names[k] for k in places]))
 
     @classmethod
     def from_plates(
@@ -175,3 +231,25 @@ class ExternalLoads:
         if len(data) == 1:
             return np.broadcast_to(data[0], (len(time), 3)).copy()
         return NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)(time)
+
+
+def _identifiers(force: ExternalForce) -> list[str]:
+    """Those that are stated."""
+    return [word for word in (force.force_identifier, force.point_identifier, force.torque_identifier) if word]
+
+
+def axis_order(names: Sequence[str]) -> list[int] | None:
+    """Where x, y and z stand among three names, by what the names do not share; None where that tells no axes."""
+    start = _shared(names)
+    end = _shared([name[start:][::-1] for name in names])
+    parts = [name[start : len(name) - end].strip("_. ").lower() for name in names]
+    for axes in ("xyz", "123"):
+        if sorted(parts) == list(axes):
+            return [parts.index(axis) for axis in axes]
+    return None
+
+
+def _shared(names: Sequence[str]) -> int:
+    """How many letters names have in common at their beginning."""
+    first, last = min(names), max(names)  # in the order of letters all others lie between these
+    return next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))

@@ -145,8 +145,12 @@ class Markers:
         """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
         position = fill_gaps(self.time, self.position, longest)
         count = int((np.isfinite(position[:, :, 0]) & self.missing).sum())
-        note = f"{count} missing points were filled by splines, in gaps of at most {longest} frames"
-        return replace(self, position=position, notes=(*self.notes, note) if count else self.notes)
+        notes = [f"{count} missing points were filled by splines, in gaps of at most {longest} frames"] if count else []
+        left = find_gaps(self.time, np.isnan(position[:, :, 0]), self.names)
+        if left:
+            worst = max(left, key=lambda gap: gap.frames)
+            notes.append(f"{len(left)} gaps, the longest {worst}, exceed {longest} frames or are at an end, and stay")
+        return replace(self, position=position, notes=(*self.notes, *notes))
 
     # --- signals ----------------------------------------------------------------------------------------------------
     def lowpass(self, cutoff: float, order: int = 4) -> Markers:

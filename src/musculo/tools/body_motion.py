@@ -5,6 +5,7 @@ from __future__ import annotations
 from musculo.analyses.body_kinematics import body_kinematics, point_kinematics
 from musculo.io.setup import BodyKinematicsAnalysis, PointKinematicsAnalysis
 from musculo.model.body import GROUND
+from musculo.tools.descriptions import POINT
 from musculo.tools.descriptions import bodies as about_bodies
 from musculo.tools.study import Study
 
@@ -51,4 +52,4 @@ def point_files(study: Study, analysis: PointKinematicsAnalysis) -> None:
     )
     for what, table in found.tables(study.time).items():
         file = study.file(analysis, f"{analysis.point_name}_{what}")
-        work.write(file, table.name, study.time, table.names, table.values, "No description.\n")
+        work.write(file, table.name, study.time, table.names, table.values, POINT)

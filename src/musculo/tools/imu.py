@@ -17,6 +17,7 @@ from musculo.model.model import Model
 from musculo.results.angles import angle_columns, rotational_coordinates
 from musculo.results.orientations import Orientations
 from musculo.spatial.rotation import axis_rotation
+from musculo.tools.doubtful import say_angles
 from musculo.tools.inverse_kinematics import say_status, say_undetermined
 from musculo.tools.work import Work
 
@@ -117,6 +118,7 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     # of translations the words on the fit tell
     turning = rotational_coordinates(model)
     say_undetermined(found, work, "sensor", [name for name in model.speed_names if name not in turning])
+    say_angles(model, found.time, found.q, work)
     _say_fit(found, weights, trial, work)
     work.report("writing", 0.9)
     _write_motion(setup, work, model, found)

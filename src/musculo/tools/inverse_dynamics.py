@@ -21,10 +21,13 @@ from musculo.model.joints.base import Joint
 from musculo.model.model import Model
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
+from musculo.results.external_loads import ExternalLoads
+from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, own_forces, spring_forces
-from musculo.tools.work import Work, largest, loads_at, say_span, suggest_cutoff
+from musculo.tools.unlikely import say_motion, say_points
+from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
@@ -35,6 +38,8 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     loads = work.loads(setup.external_loads_file, prepare)
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
+    say_motion(table, model, cutoff, work)
+    say_points(loads, work)
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes
@@ -48,7 +53,9 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     if not work.exact and work.compare:
         filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
         _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
-    _say_padding(table.time, motion, work)
+        _compare_columns(model, motion, loads, external, work)
+    say_padding(table.time, motion.time, work)
+    say_feet(model, motion.q, external, work)
     work.report("writing", 0.9)
     names, columns = moment_columns(model)
     work.write(setup.output_gen_force_file, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
@@ -113,10 +120,22 @@ def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs:
         )
 
 
-def _say_padding(time: FloatArray, motion: Motion, work: Work) -> None:
-    outside = int(((motion.time < time[0] - 1e-6) | (motion.time > time[-1] + 1e-6)).sum())
-    if outside:
-        work.note(f"{outside} of {len(motion)} rows lie outside the recording, in what OpenSim's filter reflects")
+def _compare_columns(
+    model: Model, motion: Motion, loads: ExternalLoads | None, external: list[ExternalLoad], work: Work
+) -> None:
+    """What it makes of the forces that columns of loads are taken by their order."""
+    named = by_name(loads)
+    if named is loads:
+        return
+    ours, theirs = (
+        inverse_dynamics(model, motion.q, motion.u, motion.udot, acting, threads=work.threads)
+        for acting in (loads_at(named, model, motion.time), external)
+    )
+    apart, worst = largest(model.speed_names, ours, theirs)
+    work.note(
+        f"with the columns of the external loads by their names the forces differ by up to {apart:.3g} at {worst!r} "
+        "(--exact)"
+    )
 
 
 def tree_order(model: Model) -> tuple[Joint, ...]:

@@ -12,12 +12,14 @@ from musculo.analyses.setup_tasks import tasks_of_setup
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
-from musculo.io.setup import InverseKinematicsSetup
+from musculo.io.setup import InverseKinematicsSetup, MarkerTask
 from musculo.model.model import Model
 from musculo.results.angles import angle_columns
 from musculo.results.markers import Markers
 from musculo.tools.descriptions import UNITS
+from musculo.tools.doubtful import say_angles, say_partners
 from musculo.tools.preparation import LaboratoryKinematics, preparation_of
+from musculo.tools.unlikely import say_axes
 from musculo.tools.work import Work, listed_frames
 
 
@@ -33,11 +35,14 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes
+    say_partners(model, markers, weights, any(isinstance(task, MarkerTask) for task in setup.tasks), work)
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
     say_status(found, work)
     say_undetermined(found, work, "marker")
+    say_angles(model, found.time, found.q, work)
     _say_fit(found, weights, work)
+    say_axes(model, markers, weights, found, work)
     work.report("writing", 0.9)
     if setup.output_motion_file is not None:
         write_motion(work, setup.output_motion_file, model, found.time, found.q)
@@ -85,16 +90,28 @@ def say_status(found: InverseKinematics, work: Work) -> None:
 
 
 def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Collection[str] = ()) -> None:
-    """Coordinates that nothing followed depends on, and what they are instead."""
-    told = []
+    """Coordinates that nothing followed depends on, and what they are instead.
+
+    Those of which something was followed in other frames are lost there, and what they have means nothing.
+    """
+    open_: list[str] = []
+    lost: list[str] = []
+    seen = int((found.status != Status.UNSEEN).sum())
     for name, where in found.undetermined.items():
-        if name not in but:
-            count = int(where.sum())
-            told.append(name if count == len(found) else f"{name} (in {count} of {len(found)} frames)")
-    if told:
+        if name not in but and where.sum() < seen:
+            lost.append(f"{name} (in {int(where.sum())} of {len(found)} frames, from {found.time[where][0]:g} s)")
+        elif name not in but:
+            open_.append(name)
+    none = f"no {what} that was followed and seen moves"
+    if open_:
         work.note(
-            f"no {what} that was followed and seen moves {', '.join(told)}: undetermined, kept at the value of the "
-            "frame before, or at the default; lock them in the model, or give them a task"
+            f"{none} {', '.join(open_)}: undetermined, kept at the value of the frame before, or at the default; lock "
+            "them in the model, or give them a task"
+        )
+    if lost:
+        work.trouble(
+            f"{none} {', '.join(lost)}: undetermined there, kept at the value of the frame before; choose a span "
+            f"without these frames, or fill the gaps of the {what}s"
         )
 
 

@@ -67,7 +67,7 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     work.write(study.file(analysis, "ReactionLoads"), table.name, study.time, table.names, table.values, JOINT_REACTION)
     if not work.exact and work.compare:
         still = study.exact_motion
-        exact = joint_loads(model, motion.q, motion.u, still.udot, loads=study.loads, **options)  # type: ignore[arg-type]
+        exact = joint_loads(model, motion.q, motion.u, still.udot, loads=study.exact_loads, **options)  # type: ignore[arg-type]
         names = [f"{name}_{axis}" for name in found.names for axis in "xyz"]
         parts = []
         for what, unit, ours, theirs in (
@@ -97,6 +97,9 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
         return _states(study)
     table = work.table(analysis.forces_file, "forces_file")
     _say_origin(study, analysis.name, analysis.forces_file, table)
+    if only_given:  # columns may go by the paths of muscles and actuators, which OpenSim would not find
+        path = "/forceset/"
+        table = table.rename({n: n.removeprefix(path) for n in table.names if n.removeprefix(path) in actuators})
     missing = [name for name in actuators if name not in table.names]
     if missing and only_given:
         work.trouble(
@@ -111,6 +114,7 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
         )
         return _states(study)
     places = [table.names.index(name) for name in actuators]
+    _say_pushing(study, analysis.name, analysis.forces_file, table)
     if max(places, default=0) >= len(actuators) and not only_given:
         work.note(
             f"{analysis.name}: forces are looked up by name; OpenSim looks only at the first {len(actuators)} columns "
@@ -134,10 +138,16 @@ def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
         )
     first, last = float(table.time[0]), float(table.time[-1])
     outside = int(((study.time < first - 1e-6) | (study.time > last + 1e-6)).sum())
-    if outside:
+    if outside == len(study.time):
+        study.work.nothing_shared(
+            f"{name}: all {len(study.time)} frames, {study.time[0]:g} to {study.time[-1]:g} s, lie outside {file}, "
+            f"which lasts from {first:g} to {last:g} s"
+        )
+    elif outside:
+        span = study.work.advised_span(max(first, float(study.time[0])), min(last, float(study.time[-1])))
         study.work.trouble(
             f"{name}: {outside} of {len(study.time)} frames lie outside {file}, which lasts from {first:g} to "
-            f"{last:g} s and whose ends they get: {study.work.advised_span(first, last)}"
+            f"{last:g} s and whose ends they get: {span}"
         )
     then, now = filters_of(file), (max(study.cutoff, -1.0), study.loads_cutoff)
     kinds = ("coordinates", "external loads") if study.external is not None else ("coordinates",)
@@ -148,6 +158,19 @@ def _say_origin(study: Study, name: str, file: Path, table: Table) -> None:
                 f"{name}: the {what} were {told[0]} where {file} was made, and are {told[1]} here; forces and motion "
                 "fit each other only with the same filter"
             )
+
+
+def _say_pushing(study: Study, name: str, file: Path, table: Table) -> None:
+    """Muscles whose forces are negative by more than rounding."""
+    low = {m: float(table.column(m).min(initial=0.0)) for m in study.model.muscle_names if m in table.names}
+    largest = float(np.abs(table.values).max(initial=0.0))
+    pushing = {m: value for m, value in low.items() if value < -1e-6 * largest}
+    if pushing:
+        worst = min(pushing, key=lambda m: pushing[m])
+        study.work.note(
+            f"{name}: {len(pushing)} muscles push in {file}, {worst} with {-pushing[worst]:.4g} N at most; muscles "
+            "only pull: look at the signs of its columns"
+        )
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:

@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from musculo.compile.frames import FloatArray
-from musculo.io.setup import AnalyzeSetup, InverseDynamicsSetup, InverseKinematicsSetup
+from musculo.errors import InvalidInput
+from musculo.io.setup import AnalyzeSetup, InverseDynamicsSetup, InverseKinematicsSetup, ScaleSetup
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
+from musculo.signals.arrays import sampling_rate
 from musculo.signals.residual import residual_cutoff
 
 # A coordinate that moves less has nothing but noise [rad, m].
@@ -69,6 +71,13 @@ class LaboratoryAnalyses(AnalyzeSetup):
     preparation: Preparation = NOTHING
 
 
+@dataclass(frozen=True)
+class LaboratoryScale(ScaleSetup):
+    """Scaling by a static trial that is prepared first."""
+
+    preparation: Preparation = NOTHING
+
+
 def preparation_of(setup: Any) -> Preparation:
     """What a set-up asks for; nothing where it is one of OpenSim's."""
     found = getattr(setup, "preparation", None)
@@ -92,9 +101,15 @@ class SuggestedCutoff:
 def suggested_cutoff(table: Table, model: Model) -> SuggestedCutoff | None:
     """Which cutoff suits the coordinates of a motion; None where nothing moves, or frames are few or uneven."""
     motion = table.in_radians(model)
-    time, step = motion.time[:_MOST], np.diff(motion.time[:_MOST])
-    if len(time) < _LEAST or np.ptp(step) > 1e-3 * np.median(step):
+    time = motion.time[:_MOST]
+    if len(time) < _LEAST:
         return None
+    try:
+        rate = sampling_rate(time)
+    except InvalidInput:
+        return None
+    # times that a file rounds are of even frames
+    time = time[0] + np.arange(len(time)) / rate
     columns: dict[str, FloatArray] = {}
     for name in model.coordinate_names:
         k = motion.find(name)

@@ -15,7 +15,7 @@ from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder
 
-_LAYOUT = 2
+_LAYOUT = 3
 
 
 def record_path(folder: Path, source: str) -> Path:

@@ -21,6 +21,7 @@ from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.tools.inverse_kinematics import say_undetermined
+from musculo.tools.preparation import preparation_of
 from musculo.tools.work import Work
 
 # Digits of scale factors in OpenSim's files.
@@ -50,10 +51,16 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
 def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
     scaler = setup.scaler
     work.report("scaling", 0.2)
-    trial = work.markers(scaler.marker_file) if "measurements" in scaler.scaling_order else None
+    trial = (
+        work.markers(scaler.marker_file, prepare=preparation_of(setup))
+        if "measurements" in scaler.scaling_order
+        else None
+    )
     found = factors_of_setup(setup, model, trial)
+    bodies = {one.name: [body for body, _ in one.bodies] for one in scaler.measurements}
     for name, why in found.skipped.items():
-        work.note(f"measurement {name!r} is not used: {why}")
+        told = why.removeprefix(f"measurement {name!r}: ")
+        work.trouble(f"measurement {name!r} is not used, and does not scale {', '.join(bodies[name])}: {told}")
     low, high = _LIKELY
     odd = [name for name, factors in found.factors.items() if not low <= min(factors) <= max(factors) <= high]
     if odd:
@@ -83,7 +90,7 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
 def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
     placer = setup.placer
     work.report("marker placement", 0.6)
-    trial = work.markers(placer.marker_file)
+    trial = work.markers(placer.marker_file, prepare=preparation_of(setup))
     file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
     work.check_span(placer.time_range, trial.time, trial.source or str(placer.marker_file))
     start, end = placer.time_range

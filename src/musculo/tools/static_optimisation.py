@@ -96,7 +96,7 @@ def _motors(model: Model, ending: str, strength: float) -> tuple[Force, ...]:
 def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> StaticOptimum:
     model, threads = study.model, study.work.threads
     motion = study.exact_motion if exact else study.motion
-    loads = study.loads if exact else [*study.loads, *study.simbody]
+    loads = study.exact_loads if exact else [*study.loads, *study.simbody]
     method, wrapping = ("exact", "geodesic") if exact else ("opensim", "opensim")
     chosen = analysis if exact and isinstance(analysis, LeastEffort) else LeastEffort()
     return static_optimisation(

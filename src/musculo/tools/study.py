@@ -13,12 +13,13 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.force_set import with_force_sets
-from musculo.io.setup import Analysis, AnalyzeSetup
+from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import (
@@ -29,7 +30,8 @@ from musculo.tools.state import (
     own_forces,
     spring_forces,
 )
-from musculo.tools.work import Work, loads_at, say_span, suggest_cutoff
+from musculo.tools.unlikely import say_motion, say_points
+from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,12 @@ class Study:
     def loads(self) -> list[ExternalLoad]:
         """External loads at the frames."""
         return loads_at(self.external, self.model, self.time)
+
+    @cached_property
+    def exact_loads(self) -> list[ExternalLoad]:
+        """External loads at the frames, from columns by their names."""
+        named = by_name(self.external)
+        return self.loads if named is self.external else loads_at(named, self.model, self.time)
 
     @cached_property
     def simbody(self) -> list[ExternalLoad]:
@@ -137,12 +145,17 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     else:
         table = work.table(setup.coordinates_file, "coordinates_file", preparation_of(setup))
         suggest_cutoff(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
+        say_motion(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
         motion, twin = _motions(setup, model, table, work)
     work.notes += motion.notes
     work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
     loads = work.loads(setup.external_loads_file, preparation_of(setup))
     say_span(loads, motion.time[rows], table.time, work)
+    say_points(loads, work)
+    say_padding(table.time, motion.time[rows], work)
+    if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
+        say_feet(model, motion.q[rows], loads_at(loads, model, motion.time[rows]), work)
     return Study(
         setup.name,
         model,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -82,10 +82,30 @@ class Work:
     def loads(self, path: Path | None, prepare: Preparation = NOTHING) -> ExternalLoads | None:
         if path is None:
             return None
-        loads = prepare.acting(self._input(path, "external_loads_file", read_external_loads))
-        self.used(Path(loads.table.source))
-        self.notes += [f"{path}: {note}" for note in loads.notes]
+        # OpenSim takes columns for x, y, z by their order.
+        reader = partial(read_external_loads, by_position=not self.exact)
+        loads = prepare.acting(self._input(path, "external_loads_file", reader))
+        data = Path(loads.table.source)
+        self.used(data)
+        self.notes += [f"{data if note in loads.table.notes else path}: {note}" for note in loads.notes]
+        self._say_order(loads)
         return loads
+
+    def _say_order(self, loads: ExternalLoads) -> None:
+        """Columns of loads that do not stand in the order x, y, z, and how they are taken."""
+        misplaced = loads.misplaced
+        for order in dict.fromkeys(told for told, _ in misplaced.values()):
+            found = {name: apart for name, (told, apart) in misplaced.items() if told == order}
+            columns = f"{loads.table.source}: the columns {', '.join(map(repr, found))}"
+            if not order:
+                self.note(f"{columns} have names that do not tell x, y, z, and are taken in their order")
+            elif self.exact:
+                self.note(f"{columns} are {order} in this order, and are taken by their names")
+            else:
+                self.note(
+                    f"{columns} are {order} by their names, and are taken for x, y, z, as OpenSim does: wrong by up to "
+                    f"{max(found.values()):.4g} (--exact goes by the names)"
+                )
 
     def used(self, path: Path) -> None:
         """Remember a file that the results depend on."""
@@ -111,15 +131,32 @@ class Work:
         return reader(found)
 
     def check_span(self, span: tuple[float, float], time: FloatArray, recording: str) -> None:
-        """Refuse a range of time that a recording has nothing of; OpenSim then takes the frame at the nearer end."""
+        """Refuse a range of time that a recording has nothing of; OpenSim then takes the frame at the nearer end.
+
+        A range that reaches beyond the recording by more than a frame is told of.
+        """
         start, end = span
-        if len(time) == 0 or not (start > time[-1] + _SAME_TIME or end < time[0] - _SAME_TIME):
+        if len(time) == 0:
+            return
+        if not (start > time[-1] + _SAME_TIME or end < time[0] - _SAME_TIME):
+            step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+            if -np.inf < start < time[0] - step - _SAME_TIME or np.inf > end > time[-1] + step + _SAME_TIME:
+                self.note(
+                    f"the time range {start:g} to {end:g} s reaches beyond {recording}, {time[0]:g} to {time[-1]:g} s; "
+                    "nothing is known there"
+                )
             return
         said = f"the time range {start:g} to {end:g} s lies outside {recording}, {time[0]:g} to {time[-1]:g} s"
         if not self.of_file:
             raise InvalidInput(f"{said}; give a range inside it")
         # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
         self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
+
+    def nothing_shared(self, said: str) -> None:
+        """Refuse inputs that have no time in common; OpenSim goes on with what lies nearest."""
+        if self.exact or not self.of_file:
+            raise InvalidInput(f"{said}; are both of the same trial, and do their times begin alike?")
+        self.trouble(f"{said}: what is computed with them, as OpenSim does, means nothing")
 
     def advised_span(self, first: float, last: float) -> str:
         """How to ask for a span of time, in the words of a set-up file or of flags."""
@@ -187,6 +224,14 @@ def loads_at(loads: ExternalLoads | None, model: Model, time: FloatArray) -> lis
     return [ExternalLoad(*series) for series in loads.at(time)]
 
 
+def by_name(loads: ExternalLoads | None) -> ExternalLoads | None:
+    """Loads whose columns are taken by their names, where they were not and the names tell another order."""
+    if loads is None or not loads.by_position:
+        return loads
+    orders = [told for told, _ in loads.misplaced.values()]
+    return replace(loads, by_position=False) if orders and all(orders) else loads
+
+
 def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArray, work: Work) -> None:
     """Frames at which external loads are not known: their splines go on as lines, which may be far off.
 
@@ -201,9 +246,15 @@ def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArra
     # a frame that the plates end just short of is no harm
     slack = min(float(np.median(np.diff(known))), 0.01) + 1e-9
     outside = int(((time < known[0] - slack) | (time > known[-1] + slack)).sum())
-    if outside:
+    whose = loads.table.source or loads.source
+    if outside == len(time):
+        work.nothing_shared(
+            f"all {len(time)} frames, {time[0]:g} to {time[-1]:g} s, lie outside the external loads of {whose}, which "
+            f"last from {known[0]:g} to {known[-1]:g} s"
+        )
+    elif outside:
         work.trouble(
-            f"{outside} of {len(time)} frames lie outside the external loads of {loads.table.source or loads.source}, "
+            f"{outside} of {len(time)} frames lie outside the external loads of {whose}, "
             f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
             f"nothing; {work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))}"
         )

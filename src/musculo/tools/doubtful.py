@@ -1,0 +1,99 @@
+"""What in results is doubtful: angles that no body has, markers without a partner, plates under the other foot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from musculo.analyses.odd_angles import OddAngle, angles_far_outside, leaping_angles
+from musculo.analyses.plates_and_feet import MisplacedLoad, free_base, misplaced_loads
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.external import ExternalLoad
+from musculo.model.model import Model
+from musculo.results.angles import rotational_coordinates
+from musculo.results.markers import Markers
+from musculo.tools.work import Work, listed_frames
+
+_MOST_NAMES = 12
+_SAME_TIME = 1e-6  # [s]
+
+
+def say_angles(model: Model, time: FloatArray, q: FloatArray, work: Work) -> None:
+    """Angles that leap, which leaves frames that mean nothing, and those far outside their range."""
+    leaping, outside = leaping_angles(model, time, q), angles_far_outside(model, q)
+    if leaping:
+        work.trouble(
+            f"inverse kinematics: angles leap from one frame to the next: {in_words(leaping, time)}; look for swapped "
+            "labels, outliers and gaps there"
+        )
+    if outside:
+        work.note(
+            f"angles are far outside the ranges that the model states: {in_words(outside, time)}; look at markers and "
+            "labels, or clamp the coordinates"
+        )
+
+
+def in_words(odd: Sequence[OddAngle], time: FloatArray, most: int = 3) -> str:
+    """Names, by how many degrees at most, and when."""
+    parts = [
+        f"{one.name} by {np.degrees(one.most):.0f} deg at {time[one.worst]:g} s"
+        + (
+            f" (in {len(one.frames)} frames, {listed_frames(one.frames.tolist(), time, 3)})"
+            if len(one.frames) > 1
+            else ""
+        )
+        for one in odd[:most]
+    ]
+    rest = f" and {len(odd) - most} more coordinates" if len(odd) > most else ""
+    return ", ".join(parts) + rest
+
+
+def say_partners(model: Model, markers: Markers, followed: Collection[str], tasked: bool, work: Work) -> None:
+    """Markers that only the model or only the recording has, and those that were never seen.
+
+    Where tasks choose the markers (`tasked`), those of the model that are lost are told with the tasks, and set-up
+    files leave out others on purpose.
+    """
+    lost = [name for name in model.marker_names if name not in markers.names]
+    strangers = [name for name in markers.names if name not in model.marker_names]
+    never = [name for name in followed if np.isnan(markers.marker(name)).all()]
+    if lost and not tasked:
+        work.note(f"markers of the model that the recording lacks, so not followed ({len(lost)}): {_listed(lost)}")
+    if strangers and not (tasked and work.of_file):
+        work.note(f"recorded markers that the model lacks, so not followed ({len(strangers)}): {_listed(strangers)}")
+    if never:
+        work.note(f"markers that no frame in use shows ({len(never)}): {_listed(never)}")
+
+
+def say_padding(recording: FloatArray, time: FloatArray, work: Work) -> None:
+    """Rows beyond the times (frames,) of a recording, which OpenSim's filter adds."""
+    outside = int(((time < recording[0] - _SAME_TIME) | (time > recording[-1] + _SAME_TIME)).sum())
+    if outside:
+        work.note(f"{outside} of {len(time)} rows lie outside the recording, in what OpenSim's filter reflects")
+
+
+def say_feet(model: Model, q: FloatArray, loads: Sequence[ExternalLoad], work: Work) -> None:
+    """Loads that seem to act on the wrong foot, and a walker that stands on nothing."""
+    for one in misplaced_loads(model, q, loads):
+        work.note(misplaced_in_words(one))
+    base = free_base(model)
+    turning = rotational_coordinates(model)
+    if not loads and any(name not in turning for name in base) and np.any(model.gravity):
+        work.note(
+            f"no external loads are given, and nothing holds the model but the forces at {', '.join(base)}: moments "
+            "are those of a body that hangs there; give external loads, if it stands on anything"
+        )
+
+
+def misplaced_in_words(one: MisplacedLoad) -> str:
+    return (
+        f"the external load on {one.body} acts {one.distance:.2g} m from it and {one.other_distance:.2g} m from "
+        f"{one.other} (medians; much nearer to that in {100 * one.part:.0f} % of the loaded frames): is it on the "
+        "wrong foot? Residuals do not tell"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + rest

@@ -1,0 +1,217 @@
+"""Recordings that cannot be what they seem: other units, other axes, holes, and times that have nothing in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import musculo
+from musculo import (
+    Body,
+    Coordinate,
+    ExternalForce,
+    ExternalLoads,
+    FreeJoint,
+    Marker,
+    Markers,
+    Model,
+    Table,
+    read_storage,
+    write_external_loads,
+    write_osim,
+    write_storage,
+    write_trc,
+)
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from support import tool_setups
+from support.tool_setups import arm_folder
+
+TIME = np.arange(101) / 100.0
+STEM = ARM_FLEXION_FILE.stem
+INERTIA = (0.1, 0.2, 0.3, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def walker(tmp_path):
+    """A body that moves freely, with four markers, walking for a second; its files are in `tmp_path`."""
+    names = ("rx", "ry", "rz", "tx", "ty", "tz")
+    markers = [(0.1, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 0.2), (-0.1, 0.5, 0.1)]
+    base = FreeJoint("base", "ground", "b", tuple(Coordinate(n) for n in names))
+    placed = tuple(Marker(f"m{k}", "b", at) for k, at in enumerate(markers))
+    model = Model("walker", (Body("b", 70.0, inertia=INERTIA),), (base,), markers=placed)
+    write_osim(model, tmp_path / "walker.osim")
+    q = np.zeros((101, 6))
+    q[:, 3], q[:, 4] = 1.3 * TIME, 0.95 + 0.02 * np.sin(12.0 * TIME)
+    q[:, 2] = 0.1 * np.sin(6.0 * TIME)
+    write_storage(Table(TIME, names, q, degrees=False), tmp_path / "walk.mot")
+    at = musculo.kinematics(model, q).markers(model.marker_names)
+    write_trc(Markers(TIME, model.marker_names, at), tmp_path / "walk.trc")
+    return tmp_path
+
+
+def plates(path, start=0.0, scale=1.0, body="b", applies=True):
+    """A weight on a body for a second from `start`, its points in other units where `scale` says so."""
+    names = [f"f_{what}{axis}" for what in "vp" for axis in "xyz"]
+    row = [0.0, 686.0, 0.0, 0.4 * scale, 0.0, 0.1 * scale]
+    force = ExternalForce("plate", body, "f_v", "f_p", applies=applies)
+    write_external_loads(ExternalLoads("plates", (force,), Table(start + TIME, names, [row] * 101)), path)
+    return path
+
+
+def flat(told) -> str:
+    return " ".join((told.out + told.err).split())
+
+
+def changed(path, target, scale=1.0, keep=None):
+    table = read_storage(path)
+    values = np.array(table.values)
+    values[:, 3:] *= scale
+    keep = np.ones(len(table), dtype=bool) if keep is None else keep
+    write_storage(replace(table, time=table.time[keep], values=values[keep]), target)
+    return target
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
+    good = plates(walker / "good.xml")
+    told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", good, "-o", walker / "good"))
+    assert "in millimetres?" not in told
+    bad = changed(walker / "walk.mot", walker / "mm.mot", 1e3)
+    told = flat(
+        shell("id", walker / "walker.osim", bad, "-l", plates(walker / "far.xml", scale=1e3), "-o", walker / "mm")
+    )
+    assert "tx 1300 m, ty 970 m from the origin" in told
+    assert "the force on b acts 400 m from the origin" in told
+    assert told.count("in millimetres?") == 2
+
+
+# --- axes -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("up", "turn"),
+    [
+        ("y", np.eye(3)),
+        ("z", np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])),
+        ("x", np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])),
+    ],
+)
+def test_another_axis_up_is_hinted_at(shell, data_folder, tmp_path, up, turn):
+    walk = musculo.read_trc(data_folder / "gait10dof18musc" / "subject01_walk.trc").between(0.0, 0.1)
+    write_trc(walk.rotated(turn), tmp_path / "walk.trc")
+    model = data_folder / "gait10dof18musc" / "subject01.osim"
+    told = flat(shell("ik", model, tmp_path / "walk.trc", "-o", tmp_path / "out", "--no-report"))
+    # a planar model can turn by itself to where x is up, but not to where z is
+    words = {"y": "markers", "z": "mm where z is taken to point up", "x": "the file has x up"}
+    assert words[up] in told
+    assert ("point up" in told) == (up != "y")
+
+
+def test_a_body_that_turns_freely_lies_on_its_side_where_z_is_up(shell, walker):
+    trial = musculo.read_trc(walker / "walk.trc")
+    for turn, said in ((np.eye(3), False), (np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), True)):
+        write_trc(trial.rotated(turn), walker / "turned.trc")
+        told = flat(shell("ik", walker / "walker.osim", walker / "turned.trc", "-o", walker / "out", "--force"))
+        assert ("what points up of 'b' by default points along z here" in told) == said
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+def test_holes_are_told_where_no_filter_sees_them(shell, walker):
+    model = walker / "walker.osim"
+    hole = changed(walker / "walk.mot", walker / "hole.mot", keep=(TIME <= 0.4) | (TIME > 0.67))
+    told = flat(shell("id", model, hole, "-o", walker / "hole"))
+    assert "0.28 s without a frame after 0.4 s, where frames usually come every 0.01 s" in told
+    one = changed(walker / "walk.mot", walker / "one.mot", keep=np.abs(TIME - 0.4) > 1e-6)
+    assert "without a frame" not in flat(shell("id", model, one, "-o", walker / "one"))
+
+
+def test_loads_of_another_time_are_refused(shell, walker):
+    loads = plates(walker / "late.xml", start=10.0)
+    told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out")
+    assert told.status == 1
+    assert "all 101 frames, 0 to 1 s, lie outside the external loads" in flat(told)
+    assert "--time" not in told.err
+    assert not list(walker.glob("out/*.sto"))
+    loads = plates(walker / "half.xml", start=0.5)
+    told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out")
+    assert told.status == 3
+    assert "--time 0.5:1)" in flat(told)
+
+
+def test_a_run_of_loads_of_another_time_says_that_it_means_nothing(shell, tmp_path):
+    plates(tmp_path / "late.xml", start=10.0, body=arm().body_names[-1])
+    more = "<external_loads_file>late.xml</external_loads_file>"
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(more))
+    told = shell("run", folder / "id.xml", "--no-compare")
+    assert told.status == 3  # OpenSim computes with straight continuations, and so does this
+    assert "as OpenSim does, means nothing" in flat(told)
+    assert shell("run", folder / "id.xml", "--exact").status == 1
+
+
+def test_a_load_that_is_switched_off_is_told_of(shell, walker):
+    loads = plates(walker / "off.xml", applies=False)
+    told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out")
+    assert "external force 'plate' is switched off and does not act" in flat(told)
+
+
+def test_a_note_on_the_data_of_loads_names_the_data(shell, walker):
+    loads = plates(walker / "l.xml")
+    data = walker / "l.mot"
+    data.write_text(data.read_text().replace("inDegrees=no\n", "").replace("version=1\n", ""))
+    told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out"))
+    assert "l.mot: no inDegrees" in told
+    assert "l.xml: no inDegrees" not in told
+
+
+def test_gaps_of_markers_that_stay_are_told_of(shell, walker):
+    trial = musculo.read_trc(walker / "walk.trc")
+    position = np.array(trial.position)
+    position[20:60, 1] = position[70:73, 2] = np.nan
+    write_trc(replace(trial, position=position), walker / "gaps.trc")
+    told = flat(shell("ik", walker / "walker.osim", walker / "gaps.trc", "--fill-gaps", 0.05, "-o", walker / "out"))
+    assert "3 missing points were filled by splines" in told
+    assert "m1: 40 frames from 0.2 to 0.59 s, exceed 5 frames or are at an end, and stay" in told
+
+
+# --- forces of muscles ------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def forces():
+    """Constant forces of all muscles during the flexion of the arm."""
+    time, muscles = arm_flexion().time, arm().muscle_names
+    return Table(time, muscles, np.full((len(time), len(muscles)), 50.0))
+
+
+def reactions(shell, folder, table):
+    write_storage(table, folder / "forces.sto")
+    told = shell("jr", ARM_FILE, ARM_FLEXION_FILE, "-m", folder / "forces.sto", "-o", folder / "out", "--force")
+    found = folder / "out" / f"{STEM}_JointReaction_ReactionLoads.sto"
+    return told, read_storage(found).values if found.is_file() else None
+
+
+def test_forces_may_go_by_paths(shell, tmp_path, forces):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    told, loads = reactions(shell, tmp_path / "a", forces)
+    assert told.status == 0
+    again, same = reactions(shell, tmp_path / "b", forces.rename(lambda name: f"/forceset/{name}"))
+    assert again.status == 0
+    assert np.array_equal(loads, same)
+    assert "push" not in flat(told)
+
+
+def test_muscles_that_push_are_told_of(shell, tmp_path, forces):
+    values = np.array(forces.values)
+    values[:, 2] = -3.5
+    told, _ = reactions(shell, tmp_path, replace(forces, values=values))
+    assert f"1 muscles push in {tmp_path}/forces.sto, {forces.names[2]} with 3.5 N at most" in flat(told)
+
+
+def test_forces_of_another_time_are_refused(shell, tmp_path, forces):
+    told, loads = reactions(shell, tmp_path, replace(forces, time=forces.time + 100.0))
+    assert told.status == 1
+    assert loads is None
+    assert "which lasts from 100 to 101 s" in flat(told)
+    half = replace(forces, time=forces.time + 0.5)
+    told, _ = reactions(shell, tmp_path, half)
+    assert told.status == 3
+    assert "--time 0.5:1)" in flat(told)
