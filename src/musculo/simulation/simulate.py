@@ -17,10 +17,11 @@ from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
+from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.simulation import Simulation, Status
-from musculo.simulation.steppers import RKF45, TRBDF2, Control, StepFailed, Stepper
+from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
@@ -195,7 +196,7 @@ class _Run:
     def _keep(self) -> None:
         s = self._stepper
         polynomial = s.polynomial() if self._between else None
-        pose = self._system.accept(s.t, s.y)
+        pose = self._system.accept(s.t, s.y, s.landed)
         if polynomial is not None:
             self._polynomials.append(polynomial)
         self._t.append(s.t)
@@ -285,9 +286,8 @@ def _stepper(
         return RKF45(system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
         settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
-        if method == "rkf45":
-            return RKF45(system.rates, t, y, control, settled, system.fehlberg)
-        return TRBDF2(system.rates, t, y, control, settled)
+        kind = RKF45 if method == "rkf45" else TRBDF2
+        return kind(system.rates, t, y, control, settled, system.ahead(method, control, project))
     from musculo.simulation.sundials import Cvode, Ida
 
     if method != "ida":

@@ -13,7 +13,8 @@ from sksundae.ida import IDA
 from musculo.compile.frames import FloatArray
 from musculo.errors import MusculoError
 from musculo.simulation.dense import chebyshev_points
-from musculo.simulation.steppers import Control, Rates, StepFailed, Stepper
+from musculo.simulation.control import Control
+from musculo.simulation.steppers import Rates, StepFailed, Stepper
 
 Residual = Callable[[float, FloatArray, FloatArray], FloatArray]
 # Orders of the methods: their interpolants are polynomials of that degree.
