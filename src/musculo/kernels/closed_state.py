@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from musculo.kernels.closed import ClosedSpace, close_lanes, closed_lanes, closed_space
 from musculo.kernels.driven import call_force
 from musculo.kernels.embedded import Followers
+from musculo.kernels.held import taken
 from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.loop_solve import anchor
 from musculo.kernels.loop_space import LoopTable, Search
 from musculo.kernels.pack import WIDTH
-from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of, step_room
+from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of
 from musculo.kernels.turned import turn
 
 FloatArray = NDArray[np.float64]
@@ -76,9 +77,10 @@ def closed_room(p):
 
 
 @kernel
-def hold(p, r, q):
+def hold(h, q):
     """Take the pose q (n,) for that whose branch is meant."""
     apart()
+    p, r, _ = taken(h)
     for i in range(q.size):
         for lane in range(WIDTH):
             r.c.branch.a.Q[i, lane] = q[i]
@@ -86,9 +88,10 @@ def hold(p, r, q):
 
 
 @kernel
-def closed_rates(p, r, force, tau, t, real):
+def closed_rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
+    p, r, _ = taken(h)
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     for lane in range(WIDTH):
         for i in range(n_z):
@@ -107,7 +110,7 @@ def closed_rates(p, r, force, tau, t, real):
                 r.u[i], r.tau[i] = r.U[i, lane], tau[i]
             if force != 0 and fine:
                 call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p, r.q, r.u, r.qdot) and fine
+            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
         for i in range(n_z):
             r.F[i, lane] = r.qdot[p.z[i]]
         for i in range(n_u):
@@ -125,29 +128,34 @@ def closed_rates(p, r, force, tau, t, real):
 
 
 @spliced
-def _land(p, r, s, force, tau, t, out, k):
+def _land(h, Y, F, s, force, tau, t, c, out, k):
     x = out.y[k]
     for i in range(x.size):
         x[i] = s.x[i]
-    fine = rates_of(closed_rates, p, r, force, tau, t, x, out.f[k])
+    fine = rates_of(closed_rates, h, Y, F, force, tau, t, x, out.f[k])
+    r = taken(h)[1]
     keep_pose(r.q, r.u, out, k)
     if fine:
-        hold(p, r, r.q)
+        hold(h, r.q)
     return fine
 
 
 @kernel
-def _serve(p, r, s, what, force, tau, c, here, y, f, end, out, guess):
-    """`closed_state` in its room: here no arrays of the model are counted."""
-    hold(p, r, guess)
+def _serve(h, what, force, tau, c, here, y, f, end, out, guess):
+    """`closed_state`, without references to arrays being counted."""
+    _, r, s = taken(h)
+    hold(h, guess)
     if what == ONWARD:
-        return onward(closed_rates, _land, p, r, s, force, tau, c, here, y, f, end, out)
-    fine = rates_of(closed_rates, p, r, force, tau, here[0], y, f)
+        return onward(closed_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
+    fine = rates_of(closed_rates, h, r.Y, r.F, force, tau, here[0], y, f)
     keep_pose(r.q, r.u, out, 0)
     return 1 if fine else 0
 
 
 @driver
-def closed_state(p, what, force, tau, c, here, y, f, end, out, guess):
-    """As `open_state`; guess: (n,) a pose on the branch that is meant, for steps that of the first state."""
-    return _serve(p, closed_room(p), step_room(y.size), what, force, tau, c, here, y, f, end, out, guess)
+def closed_state(h, what, force, tau, c, here, y, f, end, out, guess):
+    """As `open_state`; guess: (n,) a pose on the branch that is meant, for steps that of the first state.
+
+    Args: h: holds `ClosedTree`, `ClosedRoom` and `StepRoom`.
+    """
+    return _serve(h, what, force, tau, c, here, y, f, end, out, guess)

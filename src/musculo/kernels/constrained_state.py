@@ -22,12 +22,13 @@ from musculo.kernels.constrained import (
 from musculo.kernels.crba import crba
 from musculo.kernels.driven import call_force
 from musculo.kernels.function_table import evaluate, evaluate_many
+from musculo.kernels.held import taken
 from musculo.kernels.jit import apart, driver, inline, kernel, spliced
 from musculo.kernels.kinematics import kinematics, twists
 from musculo.kernels.loop_equations import BodyEquations, body_rows
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rule_rows import RuleRows
-from musculo.kernels.stepping import ONWARD, RATES, keep_pose, onward, rates_of, step_room
+from musculo.kernels.stepping import ONWARD, RATES, keep_pose, onward, rates_of
 from musculo.kernels.turned import turn, unit_quaternions
 
 FloatArray = NDArray[np.float64]
@@ -55,7 +56,7 @@ class ConstrainedTree(NamedTuple):
     turning_u: IntArray  # (j, 3)
     tolerances: Tolerances
     decay: float  # Baumgarte's rate [1/s]
-    projects: int  # 1 where steps end on the constraints
+    n_equations: int  # all of them
 
 
 class StateRoom(NamedTuple):
@@ -81,9 +82,9 @@ class StateRoom(NamedTuple):
 
 
 @driver
-def _room(p, m):
-    """Room for states of a model under m equations."""
-    tree, n, most = p.tree, p.speed_row.size, 0
+def constrained_room(p):
+    """Room for states of a model."""
+    tree, n, m, most = p.tree, p.speed_row.size, p.n_equations, 0
     for i in range(p.functions.n_arguments.size):
         most = max(most, p.functions.n_arguments[i])
     n_u = tree.u_rows.size
@@ -109,15 +110,16 @@ def _room(p, m):
 
 
 @kernel
-def _place(p, r, real):
+def _place(h, real):
     """Coordinates and speeds of the states in r.Y, quaternions with length one; r.q and r.u are those of the last."""
+    p, r, _ = taken(h)
     n, n_u = r.q.size, r.u.size
     for lane in range(real):
         for i in range(n):
             r.q[i] = r.Y[i, lane]
         for i in range(n_u):
             r.u[i] = r.Y[n + i, lane]
-        unit_quaternions(p, r.q)
+        unit_quaternions(p.turning_q, r.q)
         for i in range(n):
             r.Q[i, lane] = r.q[i]
         for i in range(n_u):
@@ -130,11 +132,12 @@ def _place(p, r, real):
 
 
 @kernel
-def _rule_rows(p, r, t, real):
+def _rule_rows(h, t, real):
     """Rows of g, G, bias and rate that belong to rules.
 
     g = s f - q_k,   G = s df/dq_a e_a - e_k,   bias = s d2f/dq_a dq_b u_a u_b,   or of time: rate = s f', bias = s f''
     """
+    p, r, _ = taken(h)
     w, rules, n = r.w, p.rules, r.u.size
     for k in range(rules.row.size):
         row, function, scale = rules.row[k], rules.function[k], rules.scale[k]
@@ -151,7 +154,7 @@ def _rule_rows(p, r, t, real):
                 w.G[row * n + i, lane] = 0.0
             value, rate, bias = rules.value[k], 0.0, 0.0
             if function >= 0 and rules.timed[k] == 1:
-                f, f1, f2, _ = evaluate(p.functions, function, t)
+                f, f1, f2, _third = evaluate(p.functions, function, t)
                 value, rate, bias = scale * f, scale * f1, scale * f2
             elif function >= 0:
                 m = p.functions.n_arguments[function]
@@ -170,12 +173,13 @@ def _rule_rows(p, r, t, real):
 
 
 @kernel
-def _rates(p, r, force, tau, t, real):
+def _rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
+    p, r, _ = taken(h)
     w, n, n_u = r.w, r.q.size, r.u.size
-    _place(p, r, real)
-    _rule_rows(p, r, t, real)
+    _place(h, real)
+    _rule_rows(h, t, real)
     fine = True
     for lane in range(WIDTH):
         if lane < real:
@@ -186,7 +190,7 @@ def _rates(p, r, force, tau, t, real):
                 r.tau[i] = tau[i]
             if force != 0:
                 call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p, r.q, r.u, r.qdot) and fine
+            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
         for i in range(n):
             r.F[i, lane] = r.qdot[i]
         for i in range(n_u):
@@ -207,9 +211,10 @@ def _rates(p, r, force, tau, t, real):
 
 
 @kernel
-def _correction(p, r):
+def _correction(h):
     """The smallest r.D in the metric of the mass matrix with G D = w.right, at the pose in r.Q; whether it is there."""
     apart()
+    p, r, _ = taken(h)
     w, n = r.w, r.u.size
     w.M[:] = 0.0
     w.force[:] = 0.0
@@ -219,27 +224,28 @@ def _correction(p, r):
 
 
 @kernel
-def _project(p, r, t, y, x):
+def _project(h, t, y, x):
     """x: the state nearest to y on the constraints, by Newton's corrections in the metric of the mass matrix.
 
     As `project_position` and `project_velocity` of `musculo.simulation.constrained`; whether they come to an end.
     """
     apart()
+    p, r, _ = taken(h)
     w, n, n_u = r.w, r.q.size, r.u.size
     m = w.g.shape[0]
     for i in range(y.size):
         x[i] = y[i]
     closed = False
     before = np.inf
-    for _ in range(ROUNDS):
+    for _round in range(ROUNDS):
         for i in range(n + n_u):
             for lane in range(WIDTH):
                 r.Y[i, lane] = x[i]
-        _place(p, r, np.int64(1))
+        _place(h, np.int64(1))
         kinematics(p.tree, p.table, lanes(r.Q), lanes(r.U), lanes(w.rest), False, lanes(w.W), lanes(w.K), 0)
         twists(p.tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
         body_rows(p.equations, lanes(w.K), lanes(w.S), False, n_u, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
-        _rule_rows(p, r, t, np.int64(1))
+        _rule_rows(h, t, np.int64(1))
         # what is asked of the speeds is known only where the pose is
         far = 0.0
         for i in range(m):
@@ -250,7 +256,7 @@ def _project(p, r, t, y, x):
         before = far
         if closed or not np.isfinite(far):
             break
-        if not _correction(p, r):
+        if not _correction(h):
             return False
         long = 0.0
         for i in range(n_u):
@@ -258,7 +264,7 @@ def _project(p, r, t, y, x):
             long = max(long, abs(r.tau[i]))
         for i in range(n_u):
             r.tau[i] *= min(1.0, STRIDE / max(long, STRIDE))
-        if not turn(p, r.q, r.tau, r.qdot):
+        if not turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.tau, r.qdot):
             return False
         for i in range(n):
             x[i] = r.q[i] + r.qdot[i]
@@ -270,7 +276,7 @@ def _project(p, r, t, y, x):
             total += w.G[i * n_u + k, 0] * r.u[k]
         for lane in range(WIDTH):
             w.right[i, lane] = -total
-    if not _correction(p, r):
+    if not _correction(h):
         return False
     for i in range(n):
         x[i] = r.q[i]
@@ -280,58 +286,59 @@ def _project(p, r, t, y, x):
 
 
 @inline
-def _keep(r, out, k):
+def _keep(q, u, G, out, k):
     """What is known of the state whose rates were found last into row k."""
-    keep_pose(r.q, r.u, out, k)
+    keep_pose(q, u, out, k)
     for i in range(out.G.shape[1]):
-        out.G[k, i] = r.w.G[i, 0]
+        out.G[k, i] = G[i, 0]
 
 
 @spliced
-def _land(p, r, s, force, tau, t, out, k):
+def _land(h, Y, F, s, force, tau, t, c, out, k):
     x, fine = out.y[k], True
-    if p.projects == 1:
-        fine = _project(p, r, t, s.x, x)
+    if c.projects == 1:
+        fine = _project(h, t, s.x, x)
     else:
         for i in range(x.size):
             x[i] = s.x[i]
-    fine = fine and rates_of(_rates, p, r, force, tau, t, x, out.f[k])
-    _keep(r, out, k)
+    fine = fine and rates_of(_rates, h, Y, F, force, tau, t, x, out.f[k])
+    r = taken(h)[1]
+    _keep(r.q, r.u, r.w.G, out, k)
     return fine
 
 
 @kernel
-def _serve(p, r, s, what, force, tau, c, here, y, f, end, out, x, multipliers):
-    """`constrained_state` in its room: here no arrays of the model are counted."""
+def _serve(h, what, force, tau, c, here, y, f, end, out, x, multipliers):
+    """`constrained_state`, without references to arrays being counted."""
+    _, r, s = taken(h)
     t = here[0]
     if what == ONWARD:
-        return onward(_rates, _land, p, r, s, force, tau, c, here, y, f, end, out)
+        return onward(_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
     for i in range(y.size):
         x[i] = y[i]
-    if what != RATES and not _project(p, r, t, y, x):
+    if what != RATES and not _project(h, t, y, x):
         return 0
     if what == PROJECT:
         return 1
-    if not rates_of(_rates, p, r, force, tau, t, x, f):
+    if not rates_of(_rates, h, r.Y, r.F, force, tau, t, x, f):
         return 0
-    _keep(r, out, 0)
+    _keep(r.q, r.u, r.w.G, out, 0)
     for i in range(multipliers.size):
         multipliers[i] = r.multipliers[i, 0]
     return 1
 
 
 @driver
-def constrained_state(p, what, force, tau, c, here, y, f, end, out, x, multipliers):
+def constrained_state(h, what, force, tau, c, here, y, f, end, out, x, multipliers):
     """What is asked for of states y = (q, u), and whether it was found.
 
     ONWARD: as `onward`, and how many steps there are. RATES: f of y at the time here[0]. PROJECT: x, the state nearest
-    to y on the constraints. SETTLE: x and its rates f. Room is made here: to hand over so many arrays from Python
-    would take longer.
+    to y on the constraints. SETTLE: x and its rates f.
 
     Args:
-        p: the model. what: as above. force: address as in `musculo.kernels.driven`, or 0. tau: (n_u,) constant forces.
+        h: holds `ConstrainedTree`, `StateRoom` and `StepRoom`. what: as above. force: address as in
+            `musculo.kernels.driven`, or 0. tau: (n_u,) constant forces.
         c, here, end, out: as in `onward`. G in the first row of `out` and multipliers (m,) are those of the state
             whose rates were found last.
     """
-    r, s = _room(p, multipliers.size), step_room(y.size)
-    return _serve(p, r, s, what, force, tau, c, here, y, f, end, out, x, multipliers)
+    return _serve(h, what, force, tau, c, here, y, f, end, out, x, multipliers)

@@ -16,11 +16,12 @@ from musculo.kernels.driven import call_force
 from musculo.kernels.embedded import Followers, solve_embedded
 from musculo.kernels.frames import work_rows
 from musculo.kernels.function_table import evaluate, evaluate_many
+from musculo.kernels.held import taken
 from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.rule_rows import RuleRows
-from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of, step_room
+from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of
 from musculo.kernels.turned import turn, unit_quaternions
 
 FloatArray = NDArray[np.float64]
@@ -100,11 +101,12 @@ def open_room(p):
 
 
 @kernel
-def _follow_rules(p, r, t, lane):
+def _follow_rules(h, t, lane):
     """Coordinates, speeds and biases of one lane that follow others, and the slopes with which they do.
 
     q_k = s f,   u_k = s f_a u_a (+ s f'),   bias_k = s f_a bias_a + s f_ab u_a u_b (+ s f''), in brackets those of time
     """
+    p, r, _ = taken(h)
     rules, at = p.rules, 0
     for k in range(rules.function.size):
         own, own_u = rules.follower[k, 0], rules.follower[k, 1]
@@ -113,7 +115,7 @@ def _follow_rules(p, r, t, lane):
             r.S[at + a, lane] = 0.0  # as it stays for a constant
         value, rate, bias = rules.value[k], 0.0, 0.0
         if function >= 0 and rules.timed[k] == 1:
-            f, f1, f2, _ = evaluate(p.functions, function, t)
+            f, f1, f2, _third = evaluate(p.functions, function, t)
             value, rate, bias = scale * f, scale * f1, scale * f2
         elif function >= 0:
             m = p.functions.n_arguments[function]
@@ -132,13 +134,14 @@ def _follow_rules(p, r, t, lane):
 
 
 @kernel
-def _place(p, r, t, lane):
+def _place(h, t, lane):
     """All coordinates and speeds of the state in one lane of r.Y, in r.q and r.u, too."""
+    p, r, _ = taken(h)
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     if p.turning_q.shape[0] > 0:
         for i in range(n_z):
             r.q[p.z[i]] = r.Y[i, lane]
-        unit_quaternions(p, r.q)
+        unit_quaternions(p.turning_q, r.q)
         for i in range(n):
             r.Q[i, lane] = r.q[i]
     else:
@@ -148,7 +151,7 @@ def _place(p, r, t, lane):
         r.U[p.zu[i], lane] = r.Y[n_z + i, lane]
         r.B[p.zu[i], lane] = 0.0
     if p.rules.function.size > 0:
-        _follow_rules(p, r, t, lane)
+        _follow_rules(h, t, lane)
     for i in range(n):
         r.q[i] = r.Q[i, lane]
     for i in range(n_u):
@@ -156,8 +159,9 @@ def _place(p, r, t, lane):
 
 
 @kernel
-def _accelerations(p, r):
+def _accelerations(h):
     """r.D and pivots r.P of the states in r.Q and r.U under forces r.T."""
+    p, r, _ = taken(h)
     n_u = r.u.size
     if p.rules.function.size == 0:
         aba(
@@ -179,19 +183,20 @@ def _accelerations(p, r):
 
 
 @kernel
-def open_rates(p, r, force, tau, t, real):
+def open_rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
+    p, r, _ = taken(h)
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     fine = True
     for lane in range(WIDTH):
         if lane < real:
-            _place(p, r, t, lane)
+            _place(h, t, lane)
             for i in range(n_u):
                 r.tau[i] = tau[i]
             if force != 0:
                 call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p, r.q, r.u, r.qdot) and fine
+            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
         else:
             for i in range(n):
                 r.Q[i, lane] = r.q[i]
@@ -203,7 +208,7 @@ def open_rates(p, r, force, tau, t, real):
             r.F[i, lane] = r.qdot[p.z[i]]
         for i in range(n_u):
             r.T[i, lane] = r.tau[i]
-    _accelerations(p, r)
+    _accelerations(h)
     for i in range(p.zu.size):
         for lane in range(real):
             r.F[n_z + i, lane] = r.D[p.zu[i], lane]
@@ -217,29 +222,33 @@ def open_rates(p, r, force, tau, t, real):
 
 
 @spliced
-def _land(p, r, s, force, tau, t, out, k):
+def _land(h, Y, F, s, force, tau, t, c, out, k):
     x = out.y[k]
     for i in range(x.size):
         x[i] = s.x[i]
-    fine = rates_of(open_rates, p, r, force, tau, t, x, out.f[k])
+    fine = rates_of(open_rates, h, Y, F, force, tau, t, x, out.f[k])
+    r = taken(h)[1]
     keep_pose(r.q, r.u, out, k)
     return fine
 
 
 @kernel
-def _serve(p, r, s, what, force, tau, c, here, y, f, end, out):
-    """`open_state` in its room: here no arrays of the model are counted."""
+def _serve(h, what, force, tau, c, here, y, f, end, out):
+    """`open_state`, without references to arrays being counted."""
+    _, r, s = taken(h)
     if what == ONWARD:
-        return onward(open_rates, _land, p, r, s, force, tau, c, here, y, f, end, out)
-    fine = rates_of(open_rates, p, r, force, tau, here[0], y, f)
+        return onward(open_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
+    fine = rates_of(open_rates, h, r.Y, r.F, force, tau, here[0], y, f)
     keep_pose(r.q, r.u, out, 0)
     return 1 if fine else 0
 
 
 @driver
-def open_state(p, what, force, tau, c, here, y, f, end, out):
+def open_state(h, what, force, tau, c, here, y, f, end, out):
     """Of states y = (z, zu): as `onward`; or the rates f of y at the time here[0], and whether they are there.
 
     Then all coordinates and speeds of that state come in the first rows of `out`.
+
+    Args: h: holds `OpenTree`, `OpenRoom` and `StepRoom`.
     """
-    return _serve(p, open_room(p), step_room(y.size), what, force, tau, c, here, y, f, end, out)
+    return _serve(h, what, force, tau, c, here, y, f, end, out)

@@ -3,9 +3,11 @@
 What `musculo.simulation.steppers` does step by step, to rounding. A system lends its equations as functions that are
 spliced in, so that these parts are compiled once for each kind of system, not for each model:
 
-    rates(p, r, force, tau, t, real) -> whether there are rates r.F of the states r.Y, both (n_y, WIDTH), in the lanes
-        before `real`; those after it are like the last of them
-    land(p, r, s, force, tau, t, out, k) -> whether a step may end at s.x: writes row k of `out`, a `Steps`
+    rates(h, force, tau, t, real) -> whether there are rates F of the states Y, both (n_y, WIDTH), in the lanes before
+        `real`; those after it are like the last of them
+    land(h, Y, F, s, force, tau, t, c, out, k) -> whether a step may end at s.x: writes row k of `out`, a `Steps`
+
+where h holds the system and the room it works in, with Y and F.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ class StepControl(NamedTuple):
     atol: float
     longest: float
     method: int
+    projects: int  # 1 where steps end on the constraints
 
 
 class StepRoom(NamedTuple):
@@ -150,15 +153,15 @@ def solve_rows(A, order, b):
 
 
 @spliced
-def rates_of(rates, p, r, force, tau, t, y, f):
+def rates_of(rates, h, Y, F, force, tau, t, y, f):
     """f of one state y; whether there is one."""
     for i in range(y.size):
         for lane in range(WIDTH):
-            r.Y[i, lane] = y[i]
+            Y[i, lane] = y[i]
     # a number and not a literal, for which `rates` would be compiled once more
-    fine = rates(p, r, force, tau, t, np.int64(1))
+    fine = rates(h, force, tau, t, np.int64(1))
     for i in range(y.size):
-        f[i] = r.F[i, 0]
+        f[i] = F[i, 0]
     return fine
 
 
@@ -172,7 +175,7 @@ def keep_pose(q, u, out, k):
 
 
 @spliced
-def _fehlberg(rates, p, r, s, force, tau, t, y, f, h):
+def _fehlberg(rates, h, Y, F, s, force, tau, t, y, f, step):
     """s.x and s.error as `rkf45_step` has them."""
     n = y.size
     for i in range(n):
@@ -183,8 +186,8 @@ def _fehlberg(rates, p, r, s, force, tau, t, y, f, h):
             total = 0.0
             for b in range(a):
                 total += STAGES[a, b] * s.k[b, i]
-            s.stage[i] = y[i] + h * total
-        found = found and rates_of(rates, p, r, force, tau, t + NODES[a] * h, s.stage, s.k[a])
+            s.stage[i] = y[i] + step * total
+        found = found and rates_of(rates, h, Y, F, force, tau, t + NODES[a] * step, s.stage, s.k[a])
         if not found:
             break
     s.calls[0] += 5
@@ -193,56 +196,56 @@ def _fehlberg(rates, p, r, s, force, tau, t, y, f, h):
         for a in range(6):
             total += FIFTH[a] * s.k[a, i]
             other += DIFFERENCE[a] * s.k[a, i]
-        s.x[i], s.error[i] = y[i] + h * total, h * other
+        s.x[i], s.error[i] = y[i] + step * total, step * other
     return FOUND if found else NO_RATES
 
 
 @spliced
-def _newton_matrix(rates, p, r, s, force, tau, t, y, f, h):
-    """Factors of I - d h df/dy as `newton_matrix` has them, the columns of eight states at once."""
+def _newton_matrix(rates, h, Y, F, s, force, tau, t, y, f, step):
+    """Factors of I - d step df/dy as `newton_matrix` has them, the columns of eight states at once."""
     n, found = y.size, True
     for first in range(0, n, WIDTH):
         real = min(WIDTH, n - first)
         for lane in range(WIDTH):
             j = first + min(lane, real - 1)
             for i in range(n):
-                r.Y[i, lane] = y[i]
-            r.Y[j, lane] = y[j] + NUDGE * max(1.0, abs(y[j]))
+                Y[i, lane] = y[i]
+            Y[j, lane] = y[j] + NUDGE * max(1.0, abs(y[j]))
         for lane in range(real):
-            s.change[first + lane] = r.Y[first + lane, lane] - y[first + lane]
-        found = found and rates(p, r, force, tau, t, real)
+            s.change[first + lane] = Y[first + lane, lane] - y[first + lane]
+        found = found and rates(h, force, tau, t, real)
         for lane in range(real):
             j = first + lane
             for i in range(n):
-                slope = (r.F[i, lane] - f[i]) / s.change[j]
-                s.matrix[i, j] = (1.0 if i == j else 0.0) - DIAGONAL * h * slope
+                slope = (F[i, lane] - f[i]) / s.change[j]
+                s.matrix[i, j] = (1.0 if i == j else 0.0) - DIAGONAL * step * slope
     s.calls[0] += n
     factor_rows(s.matrix, s.order)
     return found
 
 
 @spliced
-def _tr_bdf2(rates, p, r, s, force, tau, t, y, f, h, rtol, atol):
+def _tr_bdf2(rates, h, Y, F, s, force, tau, t, y, f, step, rtol, atol):
     """s.x and s.error as `tr_bdf2_step` has them."""
-    n, d = y.size, DIAGONAL * h
-    how = FOUND if _newton_matrix(rates, p, r, s, force, tau, t, y, f, h) else NO_RATES
+    n, d = y.size, DIAGONAL * step
+    how = FOUND if _newton_matrix(rates, h, Y, F, s, force, tau, t, y, f, step) else NO_RATES
     for stage in range(2):
         # s.k holds the rates at the start, in the middle and at the end
         for i in range(n):
             s.k[0, i] = f[i]
             if stage == 0:
-                s.known[i], s.x[i] = y[i] + d * f[i], y[i] + GAMMA * h * f[i]
+                s.known[i], s.x[i] = y[i] + d * f[i], y[i] + GAMMA * step * f[i]
             else:
                 middle = s.x[i]
                 s.known[i] = (middle - (1.0 - GAMMA) ** 2 * y[i]) / (GAMMA * (2.0 - GAMMA))
-                s.x[i] = middle + (1.0 - GAMMA) * h * s.k[1, i]
-        at = t + (GAMMA * h if stage == 0 else h)
+                s.x[i] = middle + (1.0 - GAMMA) * step * s.k[1, i]
+        at = t + (GAMMA * step if stage == 0 else step)
         near = False
         for _ in range(ROUNDS):
             if how != FOUND or near:
                 break
             s.calls[0] += 1
-            if not rates_of(rates, p, r, force, tau, at, s.x, s.stage):
+            if not rates_of(rates, h, Y, F, force, tau, at, s.x, s.stage):
                 how = NO_RATES
                 break
             for i in range(n):
@@ -256,37 +259,37 @@ def _tr_bdf2(rates, p, r, s, force, tau, t, y, f, h, rtol, atol):
         for i in range(n):
             s.k[1 + stage, i] = (s.x[i] - s.known[i]) / d
     for i in range(n):
-        s.error[i] = h * (BETWEEN[0] * s.k[0, i] + BETWEEN[1] * s.k[1, i] + BETWEEN[2] * s.k[2, i])
+        s.error[i] = step * (BETWEEN[0] * s.k[0, i] + BETWEEN[1] * s.k[1, i] + BETWEEN[2] * s.k[2, i])
     solve_rows(s.matrix, s.order, s.error)
     return how
 
 
 @spliced
-def onward(rates, land, p, r, s, force, tau, c, here, y, f, end, out):
+def onward(rates, land, h, Y, F, s, force, tau, c, here, y, f, end, out):
     """Steps from the state y with rates f, until `end`, as many as `out` has room for; how many there were.
 
     Ends early where a trial has no rates or steps get too short: what follows is left to `steppers`, which says why.
 
     Args:
-        p, r: the system, and where it works. s: room of a step. force, tau: as in `musculo.kernels.driven`.
+        h, Y, F: the system and where it works. s: room of a step. force, tau: as in `musculo.kernels.driven`.
         c: what bounds a step. here: (2,) the time and the length of the step to try first; as both are afterwards.
     """
     n, count, going = y.size, 0, True
     order = FEHLBERG_ORDER if c.method == FEHLBERG else TR_BDF2_ORDER
     while going and count < out.t.size and here[0] < end:
-        t, h, landed = here[0], min(here[1], c.longest), False
+        t, length, landed = here[0], min(here[1], c.longest), False
         s.calls[0] = 0
         while going and not landed:
             left = end - t
             # two halves rather than a step and a splinter
-            step = left if h >= left else (0.5 * left if 2.0 * h > left else h)
+            step = left if length >= left else (0.5 * left if 2.0 * length > left else length)
             if step <= SMALLEST * max(abs(t), abs(end)) and step < left:
                 going = False
                 break
             if c.method == FEHLBERG:
-                how = _fehlberg(rates, p, r, s, force, tau, t, y, f, step)
+                how = _fehlberg(rates, h, Y, F, s, force, tau, t, y, f, step)
             else:
-                how = _tr_bdf2(rates, p, r, s, force, tau, t, y, f, step, c.rtol, c.atol)
+                how = _tr_bdf2(rates, h, Y, F, s, force, tau, t, y, f, step, c.rtol, c.atol)
             size = np.inf
             if how == FOUND:
                 size = _size(s.error, y, s.x, c.rtol, c.atol)
@@ -294,11 +297,11 @@ def onward(rates, land, p, r, s, force, tau, c, here, y, f, end, out):
                 going = False
             elif size <= 1.0:
                 t = end if step == left else t + step
-                landed = going = land(p, r, s, force, tau, t, out, count)
+                landed = going = land(h, Y, F, s, force, tau, t, c, out, count)
                 if landed:
                     # a step cut short by the end says nothing against the length before it
-                    here[0], here[1] = t, max(step * _factor(size, order), h if step < h else 0.0)
-            h = step * (_factor(size, order) if np.isfinite(size) else LEAST)
+                    here[0], here[1] = t, max(step * _factor(size, order), length if step < length else 0.0)
+            length = step * (_factor(size, order) if np.isfinite(size) else LEAST)
         if landed:
             out.t[count], out.calls[count] = t, s.calls[0] + 1
             for i in range(n):

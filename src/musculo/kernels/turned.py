@@ -1,7 +1,7 @@
 """Coordinates of joints that turn freely: unit quaternions, and derivatives from angular velocities.
 
-A system `p` has `speed_row` (n,), the row of u of each coordinate or -1; `turning_q` (j, 4), rows of three angles and
--1 or of quaternions; and `turning_u` (j, 3).
+`speed_row` (n,) is the row of u of each coordinate or -1; `turning_q` (j, 4) are rows of three angles and -1 or of
+quaternions; and `turning_u` (j, 3) rows of u.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ LOCKED = 1e-12
 
 
 @kernel
-def unit_quaternions(p, q):
+def unit_quaternions(turning_q, q):
     """Make quaternions among q (n,) one long."""
-    for j in range(p.turning_q.shape[0]):
-        if p.turning_q[j, 3] >= 0:
+    for j in range(turning_q.shape[0]):
+        if turning_q[j, 3] >= 0:
             length = 0.0
             for i in range(4):
-                length += q[p.turning_q[j, i]] ** 2
+                length += q[turning_q[j, i]] ** 2
             for i in range(4):
-                q[p.turning_q[j, i]] /= np.sqrt(length)
+                q[turning_q[j, i]] /= np.sqrt(length)
 
 
 @kernel
-def turn(p, q, u, qdot):
+def turn(speed_row, turning_q, turning_u, q, u, qdot):
     """qdot = N(q) u as `musculo.embedding.rates` has N; whether no angles are in gimbal lock."""
     for i in range(qdot.size):
-        if p.speed_row[i] >= 0:
-            qdot[i] = u[p.speed_row[i]]
-    for j in range(p.turning_q.shape[0]):
-        at, w = p.turning_q[j], p.turning_u[j]
+        if speed_row[i] >= 0:
+            qdot[i] = u[speed_row[i]]
+    for j in range(turning_q.shape[0]):
+        at, w = turning_q[j], turning_u[j]
         w_x, w_y, w_z = u[w[0]], u[w[1]], u[w[2]]
         if at[3] >= 0:
             e_0, e_1, e_2, e_3 = q[at[0]], q[at[1]], q[at[2]], q[at[3]]

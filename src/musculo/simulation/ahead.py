@@ -9,14 +9,15 @@ import numba
 import numpy as np
 
 from musculo.compile.frames import FloatArray
-from musculo.kernels.stepping import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps
+from musculo.kernels.held import Held, Way, way_of
+from musculo.kernels.stepping import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.control import Control
 
 # Steps in one call: enough that what Python adds to a call does not count, and few enough that those which an event
 # makes superfluous do not either.
-_AT_ONCE = 32
+AT_ONCE = 32
 _METHODS = {"rkf45": FEHLBERG, "tr-bdf2": TR_BDF2}
 
 
@@ -57,35 +58,42 @@ class Buffers(NamedTuple):
         n_y, n, n_u, m = sizes
         y, f, q, u, G = (np.zeros((rows, size)) for size in (n_y, n_y, n, n_u, m * n_u))
         out = Steps(np.zeros(rows), y, f, q, u, G, np.zeros(rows, dtype=np.int64))
-        c = StepControl(0.0, 0.0, 0.0, FEHLBERG) if control is None else control
+        c = StepControl(0.0, 0.0, 0.0, FEHLBERG, 0) if control is None else control
         return Buffers(np.zeros(n_u), c, np.zeros(2), np.zeros(n_y), np.zeros(n_y), out)
 
 
 class Driver:
     """A driver of `musculo.kernels` for one model: what it is asked for, of which state.
 
-    Numba would look at the type of every array of the model at each call, which takes as long as all the rest. Types
-    are known here: buffers are our own.
+    Numba would look at the type of every array at each call, which takes as long as all the rest. Types are known here:
+    buffers are our own.
 
     Args:
-        model, driver, p: the model, the driver, and the model as it takes it.
+        model: the model.
+        driver, room: the driver, and the one that makes the room in which it works.
+        p: the model as both take it.
         sizes: of the system.
         more: what the driver takes after what all take.
     """
 
-    def __init__(self, model: Model, driver: Any, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
-        self._p, self._more, self.sizes = p, more, sizes
-        tau, c, here, y, f, out = Buffers.of(sizes)
-        types = (p, 0, 0, tau, c, here, y, f, 0.0, out, *more)
-        self._kernel = model.derived(
-            ("driver", driver.py_func.__name__),
-            lambda: driver.compile(tuple(numba.typeof(part) for part in types)),
-        )
+    def __init__(self, model: Model, driver: Any, room: Any, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
+        self._more, self.sizes = more, sizes
+
+        def ready() -> tuple[Any, Way, Any]:
+            """Room, the way into memory and the driver, for these types."""
+            spacious = room.compile((numba.typeof(p),))
+            way = way_of((p, spacious(p), step_room(sizes.states)))
+            tau, c, here, y, f, out = Buffers.of(sizes)
+            types = (numba.typeof(part) for part in (0, 0, tau, c, here, y, f, 0.0, out, *more))
+            return spacious, way, driver.compile((way.kind, *types))
+
+        spacious, way, self._kernel = model.derived(("driver", driver.py_func.__name__), ready)
+        self._held = Held((p, spacious(p), step_room(sizes.states)), way)
 
     def __call__(self, what: int, force: int, buffers: Buffers, end: float = 0.0) -> int:
         """What the driver answers."""
         tau, c, here, y, f, out = buffers
-        return int(self._kernel(self._p, what, force, tau, c, here, y, f, end, out, *self._more))
+        return int(self._kernel(self._held, what, force, tau, c, here, y, f, end, out, *self._more))
 
 
 class Ahead:
@@ -95,6 +103,7 @@ class Ahead:
         driver: of the system.
         acting: what acts on it, compiled.
         method, control: of the steps.
+        projects: whether steps end on the constraints.
         begin: called before each call of the driver.
         volumes: gives (steps,) `Landed.volume` of matrices (steps, m, n_u), where it is wanted.
     """
@@ -105,12 +114,14 @@ class Ahead:
         acting: Acting,
         method: str,
         control: Control,
+        projects: bool = False,
         begin: Callable[[], None] | None = None,
         volumes: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
-        c = StepControl(float(control.rtol), float(control.atol), float(control.max_step), _METHODS[method])
+        bounds = (float(control.rtol), float(control.atol), float(control.max_step))
+        c = StepControl(*bounds, _METHODS[method], int(projects))
         self._driver, self._force, self._begin, self._volumes = driver, int(acting.address), begin, volumes
-        self._buffers = Buffers.of(driver.sizes, _AT_ONCE, c)
+        self._buffers = Buffers.of(driver.sizes, AT_ONCE, c)
         self._buffers.tau[:] = acting.constant
         self.h = 0.0  # the length of the step to try after the last one
 

@@ -12,7 +12,7 @@ from musculo.dynamics.constraints import TOLERANCES, constraint_equations
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.coordinate_equations import RuleEquation
 from musculo.embedding.rates import turning_joints
-from musculo.kernels.constrained_state import PROJECT, SETTLE, ConstrainedTree, constrained_state
+from musculo.kernels.constrained_state import PROJECT, SETTLE, ConstrainedTree, constrained_room, constrained_state
 from musculo.kernels.stepping import RATES
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
@@ -32,11 +32,13 @@ class ConstrainedState:
     def __init__(self, model: Model, stabilisation: float) -> None:
         n, n_u, m = len(model.coordinate_names), len(model.speed_names), constraint_equations(model).count
         tables = model.derived("constrained tree", lambda: _constrained_tree(model))
-        self._p = tables._replace(decay=float(stabilisation))
         sizes = Sizes(n + n_u, n, n_u, m)
         self.multipliers, self._x = np.zeros(m), np.zeros(n + n_u)  # of the last state
-        self._driver_of = lambda p: Driver(model, constrained_state, p, sizes, (self._x, self.multipliers))
-        self._driver, self._buffers = self._driver_of(self._p), Buffers.of(sizes)
+        more = (self._x, self.multipliers)
+        self._driver = Driver(
+            model, constrained_state, constrained_room, tables._replace(decay=float(stabilisation)), sizes, more
+        )
+        self._buffers = Buffers.of(sizes)
         self.jacobian = self._buffers.out.G[0].reshape(m, n_u)  # G of the last state
 
     @staticmethod
@@ -74,8 +76,7 @@ class ConstrainedState:
         volumes: Callable[[FloatArray], FloatArray] | None,
     ) -> Ahead:
         """Steps of a method, many at a time."""
-        driver = self._driver_of(self._p._replace(projects=int(projects)))
-        return Ahead(driver, acting, method, control, volumes=volumes)
+        return Ahead(self._driver, acting, method, control, projects, volumes=volumes)
 
 
 def _constrained_tree(model: Model) -> ConstrainedTree:
@@ -84,4 +85,4 @@ def _constrained_tree(model: Model) -> ConstrainedTree:
     found = [(e, rows.start) for e, rows in zip(system.equations, system.rows, strict=True)]
     ruled = [(e.rule, e.columns, row) for e, row in found if isinstance(e, RuleEquation)]
     equations = (system.table, *rule_rows(model, ruled), *turning_rows(model))
-    return ConstrainedTree(c.tree, c.table, *equations, TOLERANCES, 0.0, 0)
+    return ConstrainedTree(c.tree, c.table, *equations, TOLERANCES, 0.0, int(system.count))

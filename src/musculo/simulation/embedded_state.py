@@ -15,9 +15,9 @@ from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.embedding.loop import SEARCH, SINGULAR
 from musculo.embedding.rates import turning_joints
 from musculo.embedding.rules import Coupled, Locked, Prescribed
-from musculo.kernels.closed_state import ClosedTree, closed_state
+from musculo.kernels.closed_state import ClosedTree, closed_room, closed_state
 from musculo.kernels.embedded import Followers
-from musculo.kernels.open_state import OpenTree, open_state
+from musculo.kernels.open_state import OpenTree, open_room, open_state
 from musculo.kernels.stepping import RATES
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
@@ -33,14 +33,15 @@ class EmbeddedState:
 
     Args:
         model: the model.
-        driver, p: the kernel, and the model as it takes it.
+        driver, room: the kernel, and the one that makes its room.
+        p: the model as both take it.
         guess: (n,) the array in which it looks for the pose whose branch is meant, if it does.
     """
 
-    def __init__(self, model: Model, driver: Any, p: Any, guess: FloatArray | None = None) -> None:
+    def __init__(self, model: Model, driver: Any, room: Any, p: Any, guess: FloatArray | None = None) -> None:
         sizes = Sizes(p.z.size + p.zu.size, len(model.coordinate_names), len(model.speed_names))
         self._guess = guess
-        self._driver = Driver(model, driver, p, sizes, () if guess is None else (guess,))
+        self._driver = Driver(model, driver, room, p, sizes, () if guess is None else (guess,))
         self._buffers = b = Buffers.of(sizes)
         self.q, self.u = b.out.q[0], b.out.u[0]  # of the last state
 
@@ -60,7 +61,7 @@ class EmbeddedState:
         held = self._guess
         if held is None:
             return Ahead(self._driver, acting, method, control)
-        return Ahead(self._driver, acting, method, control, lambda: np.copyto(held, guess()))
+        return Ahead(self._driver, acting, method, control, begin=lambda: np.copyto(held, guess()))
 
 
 def is_open(model: Model) -> bool:
@@ -84,10 +85,10 @@ def is_one_loop(model: Model) -> bool:
 def embedded_state(model: Model) -> EmbeddedState | None:
     """The one that serves a model, if there is one."""
     if is_open(model):
-        return EmbeddedState(model, open_state, model.derived("open tree", lambda: _open_tree(model)))
+        return EmbeddedState(model, open_state, open_room, model.derived("open tree", lambda: _open_tree(model)))
     if is_one_loop(model):
         tree = model.derived("closed tree", lambda: _closed_tree(model))
-        return EmbeddedState(model, closed_state, tree, np.zeros(len(model.coordinate_names)))
+        return EmbeddedState(model, closed_state, closed_room, tree, np.zeros(len(model.coordinate_names)))
     return None
 
 

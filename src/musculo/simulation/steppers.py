@@ -65,6 +65,10 @@ class Stepper(ABC):
     def inside(self, t: float) -> FloatArray:
         """y at a time within the last step, as exact as the step itself."""
 
+    def many(self, end: float) -> list[Landed]:
+        """Several steps at once, in order, where they can be had for the price of one; else none is taken."""
+        return []
+
     def polynomial(self) -> FloatArray | None:
         """(points, n) the method's own interpolant over the last step, at Chebyshev's points; None if it has none."""
         return None
@@ -144,11 +148,24 @@ class OneStep(Stepper):
             if not self._taken:
                 return False
             self._h = ahead.h
-        self.landed = one = self._taken.pop()
+        self._at(self._taken.pop())
+        return True
+
+    def _at(self, one: Landed) -> None:
+        self.landed = one
         self.t0, self.y0, self.f0 = self.t, self.y, self.f
         self.t, self.y, self.f = one.t, one.y, one.f
         self.n_evaluations += one.n_evaluations
-        return True
+
+    def many(self, end: float) -> list[Landed]:
+        if self._ahead is None or not self._taken_ahead(self._ahead, end):
+            return []
+        first, rest = self.landed, self._taken[::-1]
+        assert first is not None
+        self._taken = []
+        for one in rest:
+            self._at(one)
+        return [first, *rest]
 
     def _landed(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._settled is None:
