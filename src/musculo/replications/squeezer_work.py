@@ -224,9 +224,10 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row], tuple[str, 
         "steps instead of 2; TR-BDF2 and IDA also take a Jacobian of 14 columns and more by differences, and one-step "
         f"methods project every step. One acceleration costs {1e6 * many['modelled']:.2f} us pre-modelled, "
         f"{1e6 * many['embedded']:.1f} us with exact loops, which Newton's method closes first, and "
-        f"{1e6 * many['constrained']:.1f} us with multipliers, as long as no Python stands around it; a run asks for "
-        f"one state at a time ({1e6 * one['exact ODE']:.0f} and {1e6 * one['DAE']:.0f} us), and its integrator's own "
-        "work weighs on all alike.",
+        f"{1e6 * many['constrained']:.1f} us with multipliers, as long as no Python stands around it. One-step methods "
+        "run compiled, many steps in one call, on both sides; Adams' method and IDA ask for one state at a time "
+        f"({1e6 * one['exact ODE']:.0f} us with exact loops and {1e6 * one['DAE']:.0f} us with multipliers), and what "
+        "Python does around each of their steps weighs on all alike.",
     )
 
 

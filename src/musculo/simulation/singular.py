@@ -7,10 +7,12 @@ positions by itself, since it has to invert the same matrix.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.linalg.lapack import dpotrf
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.assembly import RANK
@@ -129,7 +131,7 @@ class LoopWatch:
             self._scale = 1.0 / np.maximum(np.linalg.norm(G[0], axis=0), 1e-300)
             self._rows = np.sort(qr((G[0] * self._scale).T, mode="r", pivoting=True)[1][:rank])
         rows = G[:, self._rows] * self._scale
-        return np.sqrt(np.abs(np.linalg.det(rows @ np.swapaxes(rows, 1, 2))))
+        return np.array([_root_of_determinant(gram) for gram in rows @ np.swapaxes(rows, 1, 2)])
 
     def explain(self, q: FloatArray) -> str:
         """Why no step leads on from here, where a loop is the reason; else nothing."""
@@ -138,3 +140,10 @@ class LoopWatch:
             if least < _NEAR * largest:
                 return f"the {one.loop.title} is close to a singular position, where {one.consequence}"
         return ""
+
+
+def _root_of_determinant(gram: FloatArray) -> float:
+    """Of a matrix that is positive definite; zero where it is not, up to rounding."""
+    # LAPACK itself: NumPy's way to a determinant of so few rows costs several times as much
+    factor, failed = dpotrf(gram)
+    return 0.0 if failed else math.prod(factor.diagonal().tolist())
