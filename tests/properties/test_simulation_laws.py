@@ -136,3 +136,16 @@ def test_locks_prescribed_motions_and_couplers_hold(formulation):
     assert done.drift.position.max() < slack
     other = run(model, None, None, times, method="rkf45")
     assert np.abs(done.q - other.q).max() < AGREE
+
+
+@pytest.mark.parametrize("method", ["cvode", "adams", "ida"])
+def test_drift_of_multistep_methods_does_not_grow(method):
+    """Baumgarte's rate takes away within a second what ten steps add; the tenth second is as good as the first."""
+    options = {"formulation": "constrained", "rtol": 1e-6, "atol": 1e-8, "dense": False}
+    done = run(four_bar(), None, None, (0.0, 10.0), method=method, **options)
+    assert done.drift is not None
+    first, last = (done.drift.position[part].max() for part in (done.time <= 1.0, done.time >= 9.0))
+    assert 0.0 < last < 3.0 * first
+    projected = run(four_bar(), None, None, (0.0, 10.0), method=method, stabilisation="project", **options)
+    assert projected.drift is not None
+    assert projected.drift.position.max() < ROUNDING

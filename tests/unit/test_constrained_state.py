@@ -14,9 +14,9 @@ from musculo.replications.ellipsoid import REVOLVED, START, ellipsoid_rivals
 from musculo.replications.knee import knee_rivals
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained_state import ConstrainedState
-from musculo.simulation.steppers import RKF45, Control
+from musculo.simulation.control import Control
+from musculo.simulation.steppers import RKF45, TRBDF2
 from musculo.simulation.systems import ConstrainedSystem
-from musculo.simulation.tableaus import rkf45_step
 from support.mechanisms import chain, five_bar
 
 ROUNDING = 1e-12
@@ -106,19 +106,21 @@ def damping(t, q, u, tau):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_step_is_one_of_the_method(name):
+@pytest.mark.parametrize("method", [RKF45, TRBDF2])
+def test_steps_of_a_kernel_are_those_of_the_method(name, method):
     model, t, q, u, tau = near(name)
     system = ConstrainedSystem(model, Acting(model, [tau, damping], None), 0.0, projects=True)
-    y = np.concatenate([q, u])
-    f, h = system.rates(t, y), 0.01
-    x, error = system.fehlberg(t, y, f, h)
-    for ours, known in zip((x, error), rkf45_step(system.rates, t, y, f, h), strict=True):
-        np.testing.assert_allclose(ours, known, rtol=0, atol=ROUNDING * np.abs(x).max())
-    compiled, plain = (RKF45(system.rates, t, y, Control(1e-8, 1e-8), None, way) for way in (system.fehlberg, None))
-    for stepper in (compiled, plain):
-        stepper.advance(t + 0.1)
-    assert compiled.n_evaluations == plain.n_evaluations
-    np.testing.assert_allclose([compiled.t, *compiled.y], [plain.t, *plain.y], rtol=1e-9, atol=1e-9)
+    q = musculo.project_position(model, q, t)
+    y, control = system.state(t, q, musculo.project_velocity(model, q, u, t)), Control(1e-6, 1e-6)
+    ahead = system.ahead("rkf45" if method is RKF45 else "tr-bdf2", control, True)
+    assert ahead is not None
+    compiled, plain = (method(system.rates, t, y, control, system.settled, way) for way in (ahead, None))
+    for _ in range(3):
+        for stepper in (compiled, plain):
+            stepper.advance(t + 0.1)
+        assert compiled.landed is not None
+        assert compiled.n_evaluations == plain.n_evaluations
+        np.testing.assert_allclose([compiled.t, *compiled.y], [plain.t, *plain.y], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["ruled", "knee", "ellipsoid"])

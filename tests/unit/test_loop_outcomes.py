@@ -108,11 +108,8 @@ def test_of_several_constraints_the_one_that_is_off_is_named():
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_singular_start_is_refused(formulation):
     """Also where the model's default pose is none."""
-    for model, words in (
-        (parallelogram(FLAT), "loop 'closure' is in a singular position"),
-        (parallelogram(), "loop 'closure'"),
-    ):
-        with pytest.raises((SingularSystem, InvalidInput), match=words):
+    for model in (parallelogram(FLAT), parallelogram()):
+        with pytest.raises(SingularSystem, match="loop 'closure' is in a singular position"):
             musculo.simulate(model, FLAT, np.zeros(3), (0.0, 1.0), formulation=formulation)
 
 
@@ -170,8 +167,11 @@ def test_a_drive_beyond_reach_ends_where_the_bars_are_stretched(method, formulat
     done = musculo.simulate(drive, None, None, (0.0, 2.0), method=method, formulation=formulation, **LOOSE)
     assert done.status == "failed"
     assert "loop 'closure'" in done.reason
-    ends = ("cannot be closed", "'q0' cannot be driven further", "turning point at frame 0: q0 cannot drive it there")
-    assert any(text in done.reason for text in ends)
+    ends = {
+        "embedded": "is at a turning point at frame 0: q0 cannot drive it there",
+        "constrained": "'q0' cannot be driven further",
+    }
+    assert ends[formulation] in done.reason
     assert abs(q[0] + 2.0 * done.end - REACH) < 1e-4
     assert done.drift.position.max() < 1e-5
 

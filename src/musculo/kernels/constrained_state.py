@@ -22,43 +22,25 @@ from musculo.kernels.constrained import (
 from musculo.kernels.crba import crba
 from musculo.kernels.driven import call_force
 from musculo.kernels.function_table import evaluate, evaluate_many
-from musculo.kernels.jit import apart, driver, kernel, spliced
+from musculo.kernels.held import taken
+from musculo.kernels.jit import apart, driver, inline, kernel, spliced
 from musculo.kernels.kinematics import kinematics, twists
 from musculo.kernels.loop_equations import BodyEquations, body_rows
 from musculo.kernels.pack import WIDTH, lanes
+from musculo.kernels.rule_rows import RuleRows
+from musculo.kernels.stepping import ONWARD, RATES, keep_pose, onward, rates_of
+from musculo.kernels.turned import turn, unit_quaternions
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# What is asked for: rates; a step of Runge-Kutta-Fehlberg; the nearest state on the constraints; that and its rates.
-RATES, STEP, PROJECT, SETTLE = 0, 1, 2, 3
-# Positions closer to their constraints than this need no other correction [rad, m] ...
-CLOSED = 1e-12
+# What is asked for beside steps and rates: the nearest state on the constraints; that and its rates.
+PROJECT, SETTLE = 2, 3
+# Positions closer to their constraints than this need no other correction [rad, m]; one more, which costs little, takes
+# them to rounding, where they count as shut ...
+CLOSED, SHUT = 1e-12, 1e-15
 # ... of which there are at most so many, none longer than this: a longer one leads to another pose than the nearest.
 ROUNDS, STRIDE = 30, 0.5
-
-
-class RuleRows(NamedTuple):
-    """Equations value - q[follower] = 0, k of them: scale f(q[inputs]), scale f(time), or a number."""
-
-    row: IntArray  # (k,) among all equations
-    follower: IntArray  # (k, 2) row of q and of u
-    function: IntArray  # (k,) in the table of functions; -1 for a number
-    timed: IntArray  # (k,) 1 where the function is one of time
-    scale: FloatArray  # (k,)
-    value: FloatArray  # (k,) the number
-    first_input: IntArray  # (k + 1,)
-    input_q: IntArray  # (inputs,) row of q
-    input_u: IntArray  # (inputs,) row of u
-
-
-class Fehlberg(NamedTuple):
-    """Coefficients of `musculo.simulation.tableaus`."""
-
-    nodes: FloatArray  # (6,)
-    stages: FloatArray  # (6, 6)
-    fifth: FloatArray  # (6,)
-    difference: FloatArray  # (6,) fifth less fourth order
 
 
 class ConstrainedTree(NamedTuple):
@@ -74,13 +56,15 @@ class ConstrainedTree(NamedTuple):
     turning_u: IntArray  # (j, 3)
     tolerances: Tolerances
     decay: float  # Baumgarte's rate [1/s]
-    fehlberg: Fehlberg
+    n_equations: int  # all of them
 
 
 class StateRoom(NamedTuple):
     """Where one state is worked on."""
 
     w: ConstrainedSpace
+    Y: FloatArray  # (n + n_u, WIDTH) states
+    F: FloatArray  # (n + n_u, WIDTH) their rates
     Q: FloatArray  # (n, WIDTH)
     U: FloatArray  # (n_u, WIDTH)
     T: FloatArray  # (n_u, WIDTH)
@@ -95,16 +79,19 @@ class StateRoom(NamedTuple):
     qdot: FloatArray  # (n,)
     how: IntArray  # (WIDTH,)
     many: IntArray  # (WIDTH,)
-    k: FloatArray  # (6, n + n_u) rates of a step
-    stage: FloatArray  # (n + n_u,)
 
 
 @driver
-def _room(tree, n, m, most):
-    """Room for states of n coordinates under m equations, whose functions have at most so many arguments."""
+def constrained_room(p):
+    """Room for states of a model."""
+    tree, n, m, most = p.tree, p.speed_row.size, p.n_equations, 0
+    for i in range(p.functions.n_arguments.size):
+        most = max(most, p.functions.n_arguments[i])
     n_u = tree.u_rows.size
     return StateRoom(
         constrained_space(tree, m),
+        np.zeros((n + n_u, WIDTH)),
+        np.zeros((n + n_u, WIDTH)),
         np.zeros((n, WIDTH)),
         np.zeros((n_u, WIDTH)),
         np.zeros((n_u, WIDTH)),
@@ -119,27 +106,25 @@ def _room(tree, n, m, most):
         np.zeros(n),
         np.zeros(WIDTH, dtype=np.int64),
         np.zeros(WIDTH, dtype=np.int64),
-        np.zeros((6, n + n_u)),
-        np.zeros(n + n_u),
     )
 
 
 @kernel
-def _place(p, r, y):
-    """Coordinates and speeds of y in all lanes, quaternions with length one."""
+def _place(h, real):
+    """Coordinates and speeds of the states in r.Y, quaternions with length one; r.q and r.u are those of the last."""
+    p, r, _ = taken(h)
     n, n_u = r.q.size, r.u.size
-    for i in range(n):
-        r.q[i] = y[i]
-    for i in range(n_u):
-        r.u[i] = y[n + i]
-    for j in range(p.turning_q.shape[0]):
-        if p.turning_q[j, 3] >= 0:
-            length = 0.0
-            for i in range(4):
-                length += r.q[p.turning_q[j, i]] ** 2
-            for i in range(4):
-                r.q[p.turning_q[j, i]] /= np.sqrt(length)
-    for lane in range(WIDTH):
+    for lane in range(real):
+        for i in range(n):
+            r.q[i] = r.Y[i, lane]
+        for i in range(n_u):
+            r.u[i] = r.Y[n + i, lane]
+        unit_quaternions(p.turning_q, r.q)
+        for i in range(n):
+            r.Q[i, lane] = r.q[i]
+        for i in range(n_u):
+            r.U[i, lane] = r.u[i]
+    for lane in range(real, WIDTH):
         for i in range(n):
             r.Q[i, lane] = r.q[i]
         for i in range(n_u):
@@ -147,121 +132,89 @@ def _place(p, r, y):
 
 
 @kernel
-def _rule_rows(p, r, t):
+def _rule_rows(h, t, real):
     """Rows of g, G, bias and rate that belong to rules.
 
     g = s f - q_k,   G = s df/dq_a e_a - e_k,   bias = s d2f/dq_a dq_b u_a u_b,   or of time: rate = s f', bias = s f''
     """
+    p, r, _ = taken(h)
     w, rules, n = r.w, p.rules, r.u.size
     for k in range(rules.row.size):
         row, function, scale = rules.row[k], rules.function[k], rules.scale[k]
-        for i in range(n):
-            r.tau[i] = 0.0
-        value, rate, bias = rules.value[k], 0.0, 0.0
-        if function >= 0 and rules.timed[k] == 1:
-            f, f1, f2, _ = evaluate(p.functions, function, t)
-            value, rate, bias = scale * f, scale * f1, scale * f2
-        elif function >= 0:
-            first, m = rules.first_input[k], p.functions.n_arguments[function]
-            evaluate_many(p.functions, function, r.Q, rules.input_q, first, 0, r.slopes, 0)
-            value = scale * r.slopes[0, 0]
-            for a in range(m):
-                u_a = rules.input_u[first + a]
-                r.tau[u_a] += scale * r.slopes[1 + a, 0]
-                for b in range(m):
-                    bend = scale * r.slopes[1 + m + a * m + b, 0]
-                    bias += bend * r.u[u_a] * r.u[rules.input_u[first + b]]
-        r.tau[rules.follower[k, 1]] -= 1.0
+        first = rules.first_input[k]
         for lane in range(WIDTH):
-            w.g[row, lane] = value - r.q[rules.follower[k, 0]]
+            if lane >= real:
+                # as the last one that counts
+                w.g[row, lane], w.bias[row, lane] = w.g[row, real - 1], w.bias[row, real - 1]
+                r.rate[row, lane] = r.rate[row, real - 1]
+                for i in range(n):
+                    w.G[row * n + i, lane] = w.G[row * n + i, real - 1]
+                continue
+            for i in range(n):
+                w.G[row * n + i, lane] = 0.0
+            value, rate, bias = rules.value[k], 0.0, 0.0
+            if function >= 0 and rules.timed[k] == 1:
+                f, f1, f2, _third = evaluate(p.functions, function, t)
+                value, rate, bias = scale * f, scale * f1, scale * f2
+            elif function >= 0:
+                m = p.functions.n_arguments[function]
+                evaluate_many(p.functions, function, r.Q, rules.input_q, first, lane, r.slopes, 0)
+                value = scale * r.slopes[0, lane]
+                for a in range(m):
+                    u_a = rules.input_u[first + a]
+                    w.G[row * n + u_a, lane] += scale * r.slopes[1 + a, lane]
+                    for b in range(m):
+                        bend = scale * r.slopes[1 + m + a * m + b, lane]
+                        bias += bend * r.U[u_a, lane] * r.U[rules.input_u[first + b], lane]
+            w.G[row * n + rules.follower[k, 1], lane] -= 1.0
+            w.g[row, lane] = value - r.Q[rules.follower[k, 0], lane]
             w.bias[row, lane] = bias
             r.rate[row, lane] = rate
-            for i in range(n):
-                w.G[row * n + i, lane] = r.tau[i]
 
 
 @kernel
-def _turn(p, r, u, qdot):
-    """qdot = N(q) u at r.q, as `musculo.embedding.rates` has N; whether no angles are in gimbal lock."""
-    for i in range(qdot.size):
-        if p.speed_row[i] >= 0:
-            qdot[i] = u[p.speed_row[i]]
-    for j in range(p.turning_q.shape[0]):
-        at, w = p.turning_q[j], p.turning_u[j]
-        w_x, w_y, w_z = u[w[0]], u[w[1]], u[w[2]]
-        if at[3] >= 0:
-            e_0, e_1, e_2, e_3 = r.q[at[0]], r.q[at[1]], r.q[at[2]], r.q[at[3]]
-            qdot[at[0]] = 0.5 * (-e_1 * w_x - e_2 * w_y - e_3 * w_z)
-            qdot[at[1]] = 0.5 * (e_0 * w_x + e_3 * w_y - e_2 * w_z)
-            qdot[at[2]] = 0.5 * (-e_3 * w_x + e_0 * w_y + e_1 * w_z)
-            qdot[at[3]] = 0.5 * (e_2 * w_x - e_1 * w_y + e_0 * w_z)
-        else:
-            s_0, c_0 = np.sin(r.q[at[0]]), np.cos(r.q[at[0]])
-            s_1, c_1 = np.sin(r.q[at[1]]), np.cos(r.q[at[1]])
-            if abs(c_1) < 1e-12:
-                return False
-            third = (c_0 * w_z - s_0 * w_y) / c_1
-            qdot[at[0]], qdot[at[1]], qdot[at[2]] = w_x - s_1 * third, c_0 * w_y + s_0 * w_z, third
-    return True
-
-
-@kernel
-def _rates(p, r, force, tau, t, y, f):
-    """f = dy/dt of one state; whether there is one."""
+def _rates(h, force, tau, t, real):
+    """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
+    p, r, _ = taken(h)
     w, n, n_u = r.w, r.q.size, r.u.size
-    _place(p, r, y)
-    _rule_rows(p, r, t)
-    for i in range(n_u):
-        r.tau[i] = tau[i]
-    if force != 0:
-        call_force(force, t, r.q, r.u, r.tau)
+    _place(h, real)
+    _rule_rows(h, t, real)
+    fine = True
     for lane in range(WIDTH):
+        if lane < real:
+            for i in range(n):
+                r.q[i] = r.Q[i, lane]
+            for i in range(n_u):
+                r.u[i] = r.U[i, lane]
+                r.tau[i] = tau[i]
+            if force != 0:
+                call_force(force, t, r.q, r.u, r.tau)
+            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
+        for i in range(n):
+            r.F[i, lane] = r.qdot[i]
         for i in range(n_u):
             r.T[i, lane] = r.tau[i]
     constrained_lanes(
         p.tree, p.table, p.equations, w, r.Q, r.U, r.T, r.E, False, r.rate, p.decay, p.tolerances, r.D, r.multipliers,
         r.how, r.many,
     )  # fmt: skip
-    if r.how[0] != SOLVED or not _turn(p, r, r.u, r.qdot):
-        return False
-    fine = True
-    for i in range(n):
-        f[i] = r.qdot[i]
-        fine = fine and np.isfinite(f[i])
+    for lane in range(real):
+        fine = fine and r.how[lane] == SOLVED
     for i in range(n_u):
-        f[n + i] = r.D[i, 0]
-        fine = fine and np.isfinite(f[n + i])
+        for lane in range(WIDTH):
+            r.F[n + i, lane] = r.D[i, lane]
+    for i in range(n + n_u):
+        for lane in range(real):
+            fine = fine and np.isfinite(r.F[i, lane])
     return fine
 
 
-@spliced
-def _step(p, r, force, tau, t, y, f, h, x, error):
-    """x and its error after a step of length h from y, whose rates are f; whether all stages have rates."""
-    s, n = p.fehlberg, y.size
-    for i in range(n):
-        r.k[0, i] = f[i]
-    for a in range(1, 6):
-        for i in range(n):
-            total = 0.0
-            for b in range(a):
-                total += s.stages[a, b] * r.k[b, i]
-            r.stage[i] = y[i] + h * total
-        if not _rates(p, r, force, tau, t + s.nodes[a] * h, r.stage, r.k[a]):
-            return False
-    for i in range(n):
-        total, other = 0.0, 0.0
-        for a in range(6):
-            total += s.fifth[a] * r.k[a, i]
-            other += s.difference[a] * r.k[a, i]
-        x[i], error[i] = y[i] + h * total, h * other
-    return True
-
-
 @kernel
-def _correction(p, r):
+def _correction(h):
     """The smallest r.D in the metric of the mass matrix with G D = w.right, at the pose in r.Q; whether it is there."""
     apart()
+    p, r, _ = taken(h)
     w, n = r.w, r.u.size
     w.M[:] = 0.0
     w.force[:] = 0.0
@@ -270,35 +223,40 @@ def _correction(p, r):
     return r.how[0] == SOLVED
 
 
-@spliced
-def _project(p, r, t, y, x):
+@kernel
+def _project(h, t, y, x):
     """x: the state nearest to y on the constraints, by Newton's corrections in the metric of the mass matrix.
 
     As `project_position` and `project_velocity` of `musculo.simulation.constrained`; whether they come to an end.
     """
+    apart()
+    p, r, _ = taken(h)
     w, n, n_u = r.w, r.q.size, r.u.size
     m = w.g.shape[0]
     for i in range(y.size):
         x[i] = y[i]
     closed = False
     before = np.inf
-    for _ in range(ROUNDS):
-        _place(p, r, x)
+    for _round in range(ROUNDS):
+        for i in range(n + n_u):
+            for lane in range(WIDTH):
+                r.Y[i, lane] = x[i]
+        _place(h, np.int64(1))
         kinematics(p.tree, p.table, lanes(r.Q), lanes(r.U), lanes(w.rest), False, lanes(w.W), lanes(w.K), 0)
         twists(p.tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
         body_rows(p.equations, lanes(w.K), lanes(w.S), False, n_u, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
-        _rule_rows(p, r, t)
+        _rule_rows(h, t, np.int64(1))
         # what is asked of the speeds is known only where the pose is
         far = 0.0
         for i in range(m):
             far = max(far, abs(w.g[i, 0]))
             for lane in range(WIDTH):
                 w.right[i, lane] = -w.g[i, lane]
-        closed = far <= CLOSED or (far <= 1e3 * CLOSED and far > 0.5 * before)
+        closed = far <= SHUT or (far <= 1e3 * CLOSED and far > 0.5 * before)
         before = far
         if closed or not np.isfinite(far):
             break
-        if not _correction(p, r):
+        if not _correction(h):
             return False
         long = 0.0
         for i in range(n_u):
@@ -306,7 +264,7 @@ def _project(p, r, t, y, x):
             long = max(long, abs(r.tau[i]))
         for i in range(n_u):
             r.tau[i] *= min(1.0, STRIDE / max(long, STRIDE))
-        if not _turn(p, r, r.tau, r.qdot):
+        if not turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.tau, r.qdot):
             return False
         for i in range(n):
             x[i] = r.q[i] + r.qdot[i]
@@ -318,7 +276,7 @@ def _project(p, r, t, y, x):
             total += w.G[i * n_u + k, 0] * r.u[k]
         for lane in range(WIDTH):
             w.right[i, lane] = -total
-    if not _correction(p, r):
+    if not _correction(h):
         return False
     for i in range(n):
         x[i] = r.q[i]
@@ -327,34 +285,60 @@ def _project(p, r, t, y, x):
     return True
 
 
-@driver
-def constrained_state(p, what, force, tau, t, y, f, h, x, error, G, multipliers):
-    """What is asked for of the state y = (q, u) at time t: f; or x and error; or x; or x and f. Whether it was found.
+@inline
+def _keep(q, u, G, out, k):
+    """What is known of the state whose rates were found last into row k."""
+    keep_pose(q, u, out, k)
+    for i in range(out.G.shape[1]):
+        out.G[k, i] = G[i, 0]
 
-    Room is made here: to hand over so many arrays from Python would take longer.
 
-    Args:
-        p: the model. what: RATES, STEP, PROJECT or SETTLE. force: address as in `musculo.kernels.driven`, or 0.
-        tau: (n_u,) constant forces. f: (n + n_u,) rates at y, which a step is given. h: its length [s].
-        G, multipliers: (m n_u,) and (m,), those of the state whose rates were found last.
-    """
-    most = 0
-    for i in range(p.functions.n_arguments.size):
-        most = max(most, p.functions.n_arguments[i])
-    r = _room(p.tree, p.speed_row.size, multipliers.size, most)
-    if what == STEP:
-        return _step(p, r, force, tau, t, y, f, h, x, error)
-    state = y
-    if what != RATES:
-        if not _project(p, r, t, y, x):
-            return False
-        if what == PROJECT:
-            return True
-        state = x
-    if not _rates(p, r, force, tau, t, state, f):
-        return False
-    for i in range(G.size):
-        G[i] = r.w.G[i, 0]
+@spliced
+def _land(h, Y, F, s, force, tau, t, c, out, k):
+    x, fine = out.y[k], True
+    if c.projects == 1:
+        fine = _project(h, t, s.x, x)
+    else:
+        for i in range(x.size):
+            x[i] = s.x[i]
+    fine = fine and rates_of(_rates, h, Y, F, force, tau, t, x, out.f[k])
+    r = taken(h)[1]
+    _keep(r.q, r.u, r.w.G, out, k)
+    return fine
+
+
+@kernel
+def _serve(h, what, force, tau, c, here, y, f, end, out, x, multipliers):
+    """`constrained_state`, without references to arrays being counted."""
+    _, r, s = taken(h)
+    t = here[0]
+    if what == ONWARD:
+        return onward(_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
+    for i in range(y.size):
+        x[i] = y[i]
+    if what != RATES and not _project(h, t, y, x):
+        return 0
+    if what == PROJECT:
+        return 1
+    if not rates_of(_rates, h, r.Y, r.F, force, tau, t, x, f):
+        return 0
+    _keep(r.q, r.u, r.w.G, out, 0)
     for i in range(multipliers.size):
         multipliers[i] = r.multipliers[i, 0]
-    return True
+    return 1
+
+
+@driver
+def constrained_state(h, what, force, tau, c, here, y, f, end, out, x, multipliers):
+    """What is asked for of states y = (q, u), and whether it was found.
+
+    ONWARD: as `onward`, and how many steps there are. RATES: f of y at the time here[0]. PROJECT: x, the state nearest
+    to y on the constraints. SETTLE: x and its rates f.
+
+    Args:
+        h: holds `ConstrainedTree`, `StateRoom` and `StepRoom`. what: as above. force: address as in
+            `musculo.kernels.driven`, or 0. tau: (n_u,) constant forces.
+        c, here, end, out: as in `onward`. G in the first row of `out` and multipliers (m,) are those of the state
+            whose rates were found last.
+    """
+    return _serve(h, what, force, tau, c, here, y, f, end, out, x, multipliers)

@@ -1,7 +1,7 @@
-"""Forces of a user's compiled function and accelerations in one call, so that no Python stands between them.
+"""Forces of a user's compiled function, called from kernels.
 
 The function comes as the address of a C function `void (double t, double *q, double *u, double *tau)`, a number: so
-these drivers are compiled once a machine, as all others, and not once a force.
+kernels that call it are compiled once a machine, as all others, and not once a force.
 """
 
 from __future__ import annotations
@@ -10,10 +10,6 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
-
-from musculo.kernels.closed import closed_frames
-from musculo.kernels.frames import aba_frames
-from musculo.kernels.jit import driver
 
 
 @intrinsic
@@ -31,19 +27,3 @@ def call_force(typingctx, address, t, q, u, tau):
         return context.get_dummy_value()
 
     return signature, codegen
-
-
-@driver
-def driven_tree(force, t, q, u, tau, *arguments):
-    """Add forces at (q, u), each (1, n), to tau (1, n_u), then `aba_frames(*arguments)`, which reads it."""
-    call_force(force, t, q[0], u[0], tau[0])
-    aba_frames(*arguments, 0, 1)
-
-
-@driver
-def driven_closed(force, t, q, u, tau, guess, *arguments):
-    """The same with `closed_frames`, which finds q and u first; then forces are added there."""
-    closed_frames(*arguments, 0, 1)
-    call_force(force, t, q[0], u[0], tau[0])
-    guess[0, :] = q[0, :]
-    closed_frames(*arguments, 0, 1)

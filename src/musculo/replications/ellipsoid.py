@@ -150,7 +150,8 @@ def study(settings: Settings) -> Study:
             "three equations between bodies compiled. It has six speeds and three multipliers to solve for where the "
             "mobilizer has three speeds. The paper's factor 12 was Simbody 1.5's; today's Simbody solves for "
             "multipliers faster, as its own lines show.",
-            "A simulation alone is Python around one step at a time, so the costs of the formulations differ less.",
+            "Steps of both forms are compiled, many in one call. What a simulation takes beside them (checks, room, "
+            "results) weighs on both alike, so their costs differ less than those of accelerations.",
             "OpenSim cannot state the ellipsoid of three radii by constraints: its ExpressionBasedFunction and "
             "MultivariatePolynomialFunction answer every request for a second derivative with a first one, so that "
             "accelerations of couplers of two coordinates are wrong. Hence two equal radii beside Simbody.",

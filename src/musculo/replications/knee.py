@@ -171,9 +171,9 @@ def study(settings: Settings) -> Study:
         remarks=(
             "Third derivatives of cubic splines jump at their knots, where a method of fifth order loses steps; a pin "
             "has none. That is why a swing costs more than its accelerations do, in the paper and here.",
-            "By constraints three speeds and two multipliers are solved for where the joint has one speed. Steps and "
-            "their projections are compiled; of one simulation alone most of the time is spent between them, in "
-            "Python, and does not count in batches. Simbody projects only beyond its tolerance, we at every step.",
+            "By constraints three speeds and two multipliers are solved for where the joint has one speed. Steps of "
+            "both are compiled, many in one call; what a run takes beside them (checks, room, results) weighs on both "
+            "alike, and does not count in batches. Simbody projects only beyond its tolerance, we at every step.",
         ),
         plots=(
             Plot(

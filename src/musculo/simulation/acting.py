@@ -58,7 +58,7 @@ class Acting:
         kernels: list[Any] = []
         for force in listed_forces(forces):
             if is_kernel(force):
-                kernels.append(_compiled(force, model))
+                kernels.append(_compiled(force, len(model.coordinates), len(model.speed_names)))
             elif callable(force):
                 self._functions.append(force)
             elif force is not None:
@@ -125,10 +125,11 @@ def listed_forces(forces: Any) -> list[Any]:
     return [forces]
 
 
-def _compiled(force: Any, model: Model) -> Any:
+@lru_cache(maxsize=_KEPT)
+def _compiled(force: Any, n: int, n_u: int) -> Any:
     """The kernel, compiled and tried once on zeros: compiled code does not look whether indices fit."""
     name = force.py_func.__name__
-    q, u, tau = np.zeros(len(model.coordinates)), np.zeros(len(model.speed_names)), np.zeros(len(model.speed_names))
+    q, u, tau = np.zeros(n), np.zeros(n_u), np.zeros(n_u)
     try:
         with np.errstate(all="ignore"):
             force.py_func(0.0, q, u, tau)

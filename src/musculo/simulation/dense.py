@@ -37,6 +37,8 @@ class Course:
         """(times, n) states at times within the course."""
         if len(self.t) == 1:
             return np.repeat(self.y, len(times), axis=0)
+        if np.array_equal(times, self.t):
+            return self.y.copy()
         step = self.step_of(times)
         if self.polynomials is not None:
             result = self._barycentric(times, step)

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
-from musculo.dynamics.embedded import embedded_dynamics
-from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics
+from musculo.dynamics.forward import forward_dynamics
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loop import SEARCH, SINGULAR
 from musculo.embedding.rates import turning_joints
 from musculo.errors import InvalidInput
-from musculo.kernels.closed import closed_frames
-from musculo.kernels.driven import driven_closed, driven_tree
-from musculo.kernels.frames import aba_frames
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained_state import ConstrainedState
-
-_NO_WRENCH = np.zeros((0, 6))
+from musculo.simulation.embedded_state import EmbeddedState, embedded_state
 
 
 class ConstrainedRates:
@@ -73,30 +66,19 @@ def _forces(tau: FloatArray | Acting, time: float, q: FloatArray, u: FloatArray)
 class EmbeddedRates:
     """zudot of the independent speeds: `forward_dynamics` through the embedding, one state at a time.
 
-    Where the model's only rule is one closed loop of plain coordinates one kernel does everything; else
-    `forward_dynamics` is called. Either way the branch is an input: a pose near the state, for instance the last one.
+    Where `EmbeddedState` serves the model one kernel does everything; else, and at states that it leaves to slower
+    methods, `forward_dynamics` is called. Either way the branch of a loop is an input: a pose near the state, for
+    instance the last one.
 
     Args:
         model: the model.
     """
 
     def __init__(self, model: Model) -> None:
-        e = self._embedding = embedding_of(model)
+        self._embedding = embedding_of(model)
         self.model, self._turning = model, bool(turning_joints(model))
-        self._at = [model.coordinate_index(name) for name in e.coordinate_names]
-        self._u_at = [model.speed_index(name) for name in e.speed_names]
-        self._loop = e.loops[0] if len(e.loops) == 1 else None
-        dynamics = embedded_dynamics(model)
-        if self._loop is None or len(e.steps) > 1 or dynamics is None or self._loop.table is None:
-            self._loop = None
-            return
-        c, n, n_u = compiled(model), len(model.coordinate_names), len(model.speed_names)
-        self._guess, self._q = np.zeros((1, n)), np.zeros((1, n))
-        self._u, self._tau, self._udot = np.zeros((1, n_u)), np.zeros((1, n_u)), np.zeros((1, n_u))
-        self._pivot, self._done, self._margin = np.ones((1, n_u)), np.zeros(1), np.zeros(1)
-        states = (self._guess, self._q, self._u, self._tau, _NO_WRENCH, False)
-        results = (self._udot, self._pivot, self._done, self._margin)
-        self._inputs = (c.tree, c.table, self._loop.table, SEARCH, dynamics.followers, *states, *results)
+        self._n_z = len(self._embedding.coordinate_names)
+        self.state = embedded_state(model)  # None where no kernel serves
 
     def __call__(
         self, z: FloatArray, zu: FloatArray, tau: FloatArray | Acting, guess: FloatArray, time: float = 0.0
@@ -111,17 +93,14 @@ class EmbeddedRates:
 
         Raises: as `Embedding.coordinates` and `forward_dynamics`.
         """
-        if self._loop is not None:
-            self._guess[0] = guess
-            self._q[0, self._at], self._u[0, self._u_at] = z, zu
-            self._closed(tau, time)
-            fine = self._done[0] == 1.0 and self._margin[0] > SINGULAR and self._pivot.min() > SINGULAR_HINGE
-            if fine and np.isfinite(self._udot).all():
-                return self._udot[0, self._u_at], self._q[0].copy(), self._u[0].copy()
+        if self.state is not None:
+            f = self._compiled(self.state, np.concatenate([z, zu]), tau, guess, time)
+            if f is not None:
+                return f[self._n_z :], self.state.q.copy(), self.state.u.copy()
         motion = self._embedding.motion(z, zu, time=time, guess=guess)
         if isinstance(tau, Acting):
             tau = tau(time, motion.q, motion.u)
-        udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time)
+        udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time, threads=1)
         if not np.isfinite(udot).all():
             raise InvalidInput("the acceleration is beyond the range of floating-point numbers; check the state")
         if self._turning:
@@ -130,50 +109,15 @@ class EmbeddedRates:
             return zudot, motion.q, motion.u
         return self._embedding.independent_speeds(motion.q, udot), motion.q, motion.u
 
-    def _closed(self, tau: FloatArray | Acting, time: float) -> None:
-        """Everything by the kernel; where forces follow the state it is found first, and they at it."""
-        if not isinstance(tau, Acting) or not tau.varies:
-            self._tau[0] = tau.constant if isinstance(tau, Acting) else tau
-            closed_frames(*self._inputs, 0, 1)
-        elif tau.address:
-            self._tau[0] = tau.constant
-            driven_closed(tau.address, time, self._q, self._u, self._tau, self._guess, *self._inputs)
-        else:
-            self._tau[0] = 0.0
-            closed_frames(*self._inputs, 0, 1)
-            if self._done[0] == 1.0:
-                self._guess[0] = self._q[0]
-                self._tau[0] = tau(time, self._q[0].copy(), self._u[0].copy())
-                closed_frames(*self._inputs, 0, 1)
-
-
-class TreeRates:
-    """udot of a tree without any rule: `forward_dynamics`, one state at a time.
-
-    Args:
-        model: the model.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        c, n, n_u = compiled(model), len(model.coordinate_names), len(model.speed_names)
-        self._q, self._u = np.zeros((1, n)), np.zeros((1, n_u))
-        self._tau, self._udot, self._pivot = np.zeros((1, n_u)), np.zeros((1, n_u)), np.ones((1, n_u))
-        free = np.zeros(n_u, dtype=np.int64)
-        states = (self._q, self._u, self._tau, self._udot, free, _NO_WRENCH, False, self._pivot)
-        self._arguments = (c.tree, c.table, *states)
-
-    def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:
-        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,), or what gives them."""
-        self._q[0], self._u[0] = q, u
-        if isinstance(tau, Acting) and tau.address:
-            self._tau[0] = tau.constant
-            driven_tree(tau.address, time, self._q, self._u, self._tau, *self._arguments)
-        else:
-            self._tau[0] = tau(time, q, u) if isinstance(tau, Acting) else tau
-            aba_frames(*self._arguments, 0, 1)
-        if self._pivot.min(initial=1.0) > SINGULAR_HINGE and np.isfinite(self._udot).all():
-            return self._udot[0].copy()
-        # slower, and says what is wrong
-        force = tau(time, q, u) if isinstance(tau, Acting) else tau
-        return forward_dynamics(self.model, q, u, force, time=time, threads=1)
+    def _compiled(
+        self, state: EmbeddedState, y: FloatArray, tau: FloatArray | Acting, guess: FloatArray, time: float
+    ) -> FloatArray | None:
+        """Rates by the kernel; where forces in Python follow the state it is found first, and they at it."""
+        if not isinstance(tau, Acting):
+            return state.rates(time, y, tau, 0, guess)
+        if not tau.varies or tau.address:
+            return state.rates(time, y, tau.constant, tau.address, guess)
+        if state.rates(time, y, np.zeros(len(state.u)), 0, guess) is None:
+            return None
+        q = state.q.copy()
+        return state.rates(time, y, tau(time, q, state.u.copy()), 0, q)

@@ -17,10 +17,12 @@ from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
+from musculo.simulation.ahead import AT_ONCE, Landed
+from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.simulation import Simulation, Status
-from musculo.simulation.steppers import RKF45, TRBDF2, Control, StepFailed, Stepper
+from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
@@ -168,6 +170,7 @@ class _Run:
 
     def to(self, end: float, max_steps: int, progress: Callable[[float], None] | None) -> tuple[Status, str]:
         s = self._stepper
+        unseen = progress is None and not self._watch.events  # nobody looks at single steps
         while s.t < end:
             if len(self._t) > max_steps:
                 return (
@@ -175,6 +178,8 @@ class _Run:
                     f"{max_steps} steps led from {self._t[0]:g} to {s.t:.9g} s; allow more, or larger errors",
                 )
             try:
+                if unseen and len(self._t) + AT_ONCE <= max_steps and self._many(s.many(end)):
+                    continue
                 s.advance(end)
                 found, stops = self._watch.of_step(s)
                 for event, t, y in found:
@@ -192,10 +197,20 @@ class _Run:
                 progress(s.t)
         return "finished", ""
 
+    def _many(self, landed: list[Landed]) -> bool:
+        """Keep steps that were taken at once; whether there were some. They have no interpolants of their own."""
+        for one in landed:
+            pose = self._system.accept(one.t, one.y, one)
+            self._t.append(one.t)
+            self._y.append(one.y)
+            self._f.append(one.f)
+            self.poses.append(pose)
+        return bool(landed)
+
     def _keep(self) -> None:
         s = self._stepper
         polynomial = s.polynomial() if self._between else None
-        pose = self._system.accept(s.t, s.y)
+        pose = self._system.accept(s.t, s.y, s.landed)
         if polynomial is not None:
             self._polynomials.append(polynomial)
         self._t.append(s.t)
@@ -285,9 +300,8 @@ def _stepper(
         return RKF45(system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
         settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
-        if method == "rkf45":
-            return RKF45(system.rates, t, y, control, settled, system.fehlberg)
-        return TRBDF2(system.rates, t, y, control, settled)
+        kind = RKF45 if method == "rkf45" else TRBDF2
+        return kind(system.rates, t, y, control, settled, system.ahead(method, control, project))
     from musculo.simulation.sundials import Cvode, Ida
 
     if method != "ida":

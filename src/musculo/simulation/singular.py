@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.linalg.lapack import dpotrf
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.assembly import RANK
@@ -82,25 +83,31 @@ class LoopWatch:
                 )
             one.margin = least
         self._q = q
-        # what `_volume` needs and found, from the first state on
+        # what `volumes` needs and found, from the first state on
         self._rows: np.ndarray | None = None
         self._scale = np.ones(0)
         self._first = self._last = 0.0
 
-    def step(self, t: float, q: FloatArray, G: FloatArray | None = None) -> None:
+    @property
+    def any(self) -> bool:
+        """Whether there are loops to follow."""
+        return bool(self._loops)
+
+    def step(self, t: float, q: FloatArray, volume: float | None = None) -> None:
         """Take the next state.
 
         Args:
             t, q: time and pose.
-            G: (m, n_u) the matrix of all constraints near that pose, where it is known and all belong to loops: as
-                long as its rows span about what they did, nothing else is looked at.
+            volume: `volumes` of the matrix of all constraints near that pose, where it is known and all belong to
+                loops: as long as its rows span about what they did, nothing else is looked at.
 
         Raises:
             SingularSystem: another step like the last one would reach a singular position.
         """
         before, self._q = self._q, q
-        if G is not None and self._loops:
-            volume = self._volume(G)
+        if volume is not None and self._loops:
+            if not self._first:
+                self._first = self._last = volume
             usual = volume > _SHRUNK * self._last and volume > _SMALL * self._first
             self._last = volume
             if usual:
@@ -117,17 +124,14 @@ class LoopWatch:
                 )
             one.margin = least
 
-    def _volume(self, G: FloatArray) -> float:
-        """Of the box that independent rows of G span: the product of its singular values."""
+    def volumes(self, G: FloatArray) -> FloatArray:
+        """Of the boxes that independent rows of matrices G (frames, m, n_u) span: products of singular values."""
         if self._rows is None:
             rank = sum(one.rank for one in self._loops)
-            self._scale = 1.0 / np.maximum(np.linalg.norm(G, axis=0), 1e-300)
-            self._rows = np.sort(qr((G * self._scale).T, mode="r", pivoting=True)[1][:rank])
-        rows = G[self._rows] * self._scale
-        volume = math.sqrt(abs(float(np.linalg.det(rows @ rows.T))))
-        if not self._first:
-            self._first = self._last = volume
-        return volume
+            self._scale = 1.0 / np.maximum(np.linalg.norm(G[0], axis=0), 1e-300)
+            self._rows = np.sort(qr((G[0] * self._scale).T, mode="r", pivoting=True)[1][:rank])
+        rows = G[:, self._rows] * self._scale
+        return np.array([_root_of_determinant(gram) for gram in rows @ np.swapaxes(rows, 1, 2)])
 
     def explain(self, q: FloatArray) -> str:
         """Why no step leads on from here, where a loop is the reason; else nothing."""
@@ -136,3 +140,10 @@ class LoopWatch:
             if least < _NEAR * largest:
                 return f"the {one.loop.title} is close to a singular position, where {one.consequence}"
         return ""
+
+
+def _root_of_determinant(gram: FloatArray) -> float:
+    """Of a matrix that is positive definite; zero where it is not, up to rounding."""
+    # LAPACK itself: NumPy's way to a determinant of so few rows costs several times as much
+    factor, failed = dpotrf(gram)
+    return 0.0 if failed else math.prod(factor.diagonal().tolist())

@@ -5,50 +5,41 @@ A stepper is what `simulate` asks of a method; `musculo.simulation.sundials` has
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.errors import MusculoError
-from musculo.simulation.tableaus import STAGES, newton_matrix, rkf45_step, tr_bdf2_step
+from musculo.kernels.step_coefficients import (
+    FEHLBERG_ORDER,
+    LEAST,
+    MOST,
+    NO_ERROR,
+    SAFETY,
+    SMALL,
+    SMALLEST,
+    TR_BDF2_ORDER,
+)
+from musculo.simulation.ahead import Ahead, Landed
+from musculo.simulation.control import Control
+from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
 
 Rates = Callable[[float, FloatArray], FloatArray]
 # (t, y) -> y nearby, and its rates
 Settled = Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
-# (t, y, f, h) -> y and its error after a step of `rkf45_step`, where it can be had in one go; else None
-WholeStep = Callable[[float, FloatArray, FloatArray, float], tuple[FloatArray, FloatArray] | None]
-
-SAFETY, LEAST, MOST = 0.9, 0.2, 5.0
-# A step below this part of the time at hand leads nowhere.
-SMALLEST = 1e-12
 
 
 class StepFailed(Exception):
     """No step leads on from here; the text says why."""
 
 
-@dataclass(frozen=True)
-class Control:
-    """What bounds a step: err_i <= rtol |y_i| + atol, in the root mean square over i; and its length [s]."""
-
-    rtol: float
-    atol: float
-    max_step: float = np.inf
-
-    def size(self, error: FloatArray, *states: FloatArray) -> float:
-        """Error as a part of what is allowed."""
-        largest = np.max(np.abs(states), axis=0)
-        part = error / (self.atol + self.rtol * largest)
-        return math.sqrt(float(part @ part) / part.size) if part.size else 0.0
-
-
 class Stepper(ABC):
     """The last step of a method: from (t0, y0, f0) to (t, y, f)."""
+
+    landed: Landed | None = None  # what else is known of its end
 
     def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control) -> None:
         self.n_evaluations = 0
@@ -74,6 +65,10 @@ class Stepper(ABC):
     def inside(self, t: float) -> FloatArray:
         """y at a time within the last step, as exact as the step itself."""
 
+    def many(self, end: float) -> list[Landed]:
+        """Several steps at once, in order, where they can be had for the price of one; else none is taken."""
+        return []
+
     def polynomial(self) -> FloatArray | None:
         """(points, n) the method's own interpolant over the last step, at Chebyshev's points; None if it has none."""
         return None
@@ -89,14 +84,25 @@ class Trial(NamedTuple):
 class OneStep(Stepper):
     """Methods that know nothing but the last state; a refused step is tried again, shorter.
 
-    Args: settled: gives the state that a step goes on from, and its rates, where that is not the one it came to.
+    Args:
+        settled: gives the state that a step goes on from, and its rates, where that is not the one it came to.
+        ahead: takes the same steps many at a time, where that serves; what it leaves is done here.
     """
 
     order: int  # of the error estimate
 
-    def __init__(self, rates: Rates, t: float, y: FloatArray, control: Control, settled: Settled | None = None) -> None:
+    def __init__(
+        self,
+        rates: Rates,
+        t: float,
+        y: FloatArray,
+        control: Control,
+        settled: Settled | None = None,
+        ahead: Ahead | None = None,
+    ) -> None:
         super().__init__(rates, t, y, control)
-        self._settled = settled
+        self._settled, self._ahead = settled, ahead
+        self._taken: list[Landed] = []  # last first
         size, fast = control.size(y, y), control.size(self.f, y)
         # a hundredth of the time in which y changes by itself [Hairer1993, II.4]
         self._h = min(0.01 * size / fast if min(size, fast) > 1e-5 else 1e-6, control.max_step)
@@ -106,6 +112,9 @@ class OneStep(Stepper):
         """A step of length h, or None where its equations could not be solved."""
 
     def advance(self, end: float) -> None:
+        if self._ahead is not None and self._taken_ahead(self._ahead, end):
+            return
+        self.landed = None
         h = min(self._h, self.control.max_step)
         reason = "the error stays above the tolerance however short the step"
         while True:
@@ -132,6 +141,32 @@ class OneStep(Stepper):
                 reason, size = str(error), np.inf
             h = step * (self._factor(size) if np.isfinite(size) else LEAST)
 
+    def _taken_ahead(self, ahead: Ahead, end: float) -> bool:
+        """The next of the steps that were taken many at a time, if there is one."""
+        if not self._taken:
+            self._taken = ahead.steps(self.t, self.y, self.f, self._h, end)[::-1]
+            if not self._taken:
+                return False
+            self._h = ahead.h
+        self._at(self._taken.pop())
+        return True
+
+    def _at(self, one: Landed) -> None:
+        self.landed = one
+        self.t0, self.y0, self.f0 = self.t, self.y, self.f
+        self.t, self.y, self.f = one.t, one.y, one.f
+        self.n_evaluations += one.n_evaluations
+
+    def many(self, end: float) -> list[Landed]:
+        if self._ahead is None or not self._taken_ahead(self._ahead, end):
+            return []
+        first, rest = self.landed, self._taken[::-1]
+        assert first is not None
+        self._taken = []
+        for one in rest:
+            self._at(one)
+        return [first, *rest]
+
     def _landed(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._settled is None:
             return y, self.rates(t, y)
@@ -139,7 +174,7 @@ class OneStep(Stepper):
         return self._settled(t, y)
 
     def _factor(self, size: float) -> float:
-        return float(np.clip(SAFETY * max(size, 1e-10) ** (-1.0 / (self.order + 1)), LEAST, MOST))
+        return float(np.clip(SAFETY * max(size, NO_ERROR) ** (-1.0 / (self.order + 1)), LEAST, MOST))
 
     def inside(self, t: float) -> FloatArray:
         if t <= self.t0:
@@ -155,34 +190,18 @@ class OneStep(Stepper):
 class RKF45(OneStep):
     """Runge-Kutta-Fehlberg, for motions that are not stiff: the fifth order is kept, the fourth tells the error."""
 
-    order = 4
-
-    def __init__(
-        self,
-        rates: Rates,
-        t: float,
-        y: FloatArray,
-        control: Control,
-        settled: Settled | None = None,
-        whole: WholeStep | None = None,
-    ) -> None:
-        super().__init__(rates, t, y, control, settled)
-        self._whole = whole
+    order = FEHLBERG_ORDER
 
     def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial:
-        found = None if self._whole is None else self._whole(t, y, f, h)
-        if found is not None:
-            self.n_evaluations += len(STAGES)
-            return Trial(*found)
         return Trial(*rkf45_step(self.rates, t, y, f, h))
 
 
 class TRBDF2(OneStep):
     """TR-BDF2, of second order, for stiff forces."""
 
-    order = 2
+    order = TR_BDF2_ORDER
 
     def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial | None:
         matrix = newton_matrix(self.rates, t, y, f, h)
-        found = tr_bdf2_step(self.rates, t, y, f, h, matrix, lambda change: self.control.size(change, y) < 1e-3)
+        found = tr_bdf2_step(self.rates, t, y, f, h, matrix, lambda change: self.control.size(change, y) < SMALL)
         return None if found is None else Trial(*found)

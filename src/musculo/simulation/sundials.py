@@ -12,8 +12,9 @@ from sksundae.ida import IDA
 
 from musculo.compile.frames import FloatArray
 from musculo.errors import MusculoError
+from musculo.simulation.control import Control
 from musculo.simulation.dense import chebyshev_points
-from musculo.simulation.steppers import Control, Rates, StepFailed, Stepper
+from musculo.simulation.steppers import Rates, StepFailed, Stepper
 
 Residual = Callable[[float, FloatArray, FloatArray], FloatArray]
 # Orders of the methods: their interpolants are polynomials of that degree.
@@ -91,7 +92,7 @@ class Cvode(Sundials):
 
     def _started(self, first_step: float) -> Any:
         def fill(t: float, y: FloatArray, yp: FloatArray) -> None:
-            yp[:] = self.rates(t, np.array(y))
+            yp[:] = self.rates(t, y)
 
         solver = CVODE(fill, method=self._method, **self._options(first_step))
         solver.init_step(self.t, self.y)

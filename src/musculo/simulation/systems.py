@@ -17,8 +17,10 @@ from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
+from musculo.simulation.ahead import Ahead, Landed
 from musculo.simulation.constrained import project_position, project_velocity
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates, TreeRates
+from musculo.simulation.control import Control
+from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
 from musculo.simulation.singular import LoopWatch
 
 # Where others move so many times faster than independent coordinates, errors of these are errors so many times larger.
@@ -43,6 +45,7 @@ class System(ABC):
         rows = {name: k for k, name in enumerate(model.speed_names)}
         # without freely turning joints every coordinate has the speed of its name
         self._rate_columns = [] if self._turning else [rows[name] for name in model.coordinate_names]
+        self._compiled = bool(acting.address) or not acting.varies  # no force is in Python
 
     def _qdot(self, q: FloatArray, u: FloatArray) -> FloatArray:
         return coordinate_rates(self.model, q, u) if self._turning else u[self._rate_columns]
@@ -72,13 +75,12 @@ class System(ABC):
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
         """udot (frames, n_u)."""
 
-    def accept(self, t: float, y: FloatArray) -> FloatArray:
-        """Take a state as the last one that counts, and give its pose q (n,)."""
-        return self.one(t, y)[0]
+    def accept(self, t: float, y: FloatArray, known: Landed | None = None) -> FloatArray:
+        """Take a state as the last one that counts, and give its pose q (n,); `known` is what is known of it."""
+        return self.one(t, y)[0] if known is None else known.q
 
-    def fehlberg(self, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray] | None:
-        """`rkf45_step` of the rates in one go; None where the system has no shorter way than one rate after the other,
-        or where that way finds no rates."""
+    def ahead(self, method: str, control: Control, project: bool) -> Ahead | None:
+        """Steps of a one-step method taken many at a time; None where no kernel does so."""
         return None
 
     def explain(self, t: float, y: FloatArray) -> str:
@@ -104,8 +106,10 @@ class EmbeddedSystem(System):
         self.n_z = len(e.coordinate_names)
         self._z = [model.coordinate_index(name) for name in e.coordinate_names]
         self._zu = [model.speed_index(name) for name in e.speed_names]
-        self._looped = EmbeddedRates(model) if e.loops else None
-        self._tree = TreeRates(model) if not e.rules else None
+        self._rates = EmbeddedRates(model)
+        self._state = self._rates.state
+        self._looped = bool(e.loops)
+        self.guess = np.zeros(len(model.coordinate_names))
         self.independent = ", ".join(e.coordinate_names) if e.loops else ""
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
@@ -123,29 +127,18 @@ class EmbeddedSystem(System):
         return z, zu
 
     def rates(self, t: float, y: FloatArray) -> FloatArray:
+        if self._state is not None and self._compiled:
+            found = self._state.rates(t, y, self.acting.constant, self.acting.address, self.guess)
+            if found is not None:
+                return found
         z, zu = self._independent(y)
-        if self._looped is not None:
-            zudot, q, u = self._looped(z, zu, self.acting, self.guess, t)
-            return np.concatenate([self._qdot(q, u)[self._z], zudot])
-        q, u = self._open(t, z, zu)
-        if self._tree is not None:
-            return np.concatenate([self._qdot(q, u)[self._z], self._tree(q, u, self.acting, t)[self._zu]])
-        udot = forward_dynamics(self.model, q, u, self.acting(t, q, u), time=t, threads=1)
-        zudot = self._reduced(t, z, zu, udot, q) if self._turning else self.embedding.independent_speeds(q, udot)
+        zudot, q, u = self._rates(z, zu, self.acting, self.guess, t)
         return np.concatenate([self._qdot(q, u)[self._z], zudot])
 
-    def _reduced(self, t: float, z: FloatArray, zu: FloatArray, udot: FloatArray, q: FloatArray) -> FloatArray:
-        """zudot of udot = J zudot + b where angles of a ball are independent one by one: J is no selection then."""
-        m = self.embedding.motion(z, zu, time=t, guess=q)
-        return np.asarray(np.linalg.lstsq(m.J, udot - m.b, rcond=None)[0])
-
-    def _open(self, t: float, z: FloatArray, zu: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.embedding.rules:
-            m = self.embedding.motion(z, zu, time=t)
-            return m.q, m.u
-        q, u = np.empty(len(self._z)), np.empty(len(self._zu))
-        q[self._z], u[self._zu] = z, zu
-        return q, u
+    def ahead(self, method: str, control: Control, project: bool) -> Ahead | None:
+        if self._state is None or not self._compiled:
+            return None
+        return self._state.ahead(self.acting, method, control, lambda: self.guess)
 
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
         z, zu = self._independent(y)
@@ -153,16 +146,19 @@ class EmbeddedSystem(System):
         return m.q, m.u
 
     def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self._tree is not None:
-            return self._open(t, *self._independent(y))
-        if self._looped is None:
+        if not self.embedding.rules:
+            z, zu = self._independent(y)
+            q, u = np.empty_like(z), np.empty_like(zu)
+            q[self._z], u[self._zu] = z, zu
+            return q, u
+        if self._state is None and not self._looped:
             return super().one(t, y)
-        _, q, u = self._looped(*self._independent(y), np.zeros(len(self.model.speed_names)), self.guess, t)
+        _, q, u = self._rates(*self._independent(y), np.zeros(len(self.model.speed_names)), self.guess, t)
         return q, u
 
-    def accept(self, t: float, y: FloatArray) -> FloatArray:
-        q, u = self.one(t, y)
-        if self._looped is not None:
+    def accept(self, t: float, y: FloatArray, known: Landed | None = None) -> FloatArray:
+        q, u = self.one(t, y) if known is None else (known.q, known.u)
+        if self._looped:
             self._refuse_dead_point(t, y, q, u)
             self._refuse_turning_back(t, q, u)
             self._last = (t, u)
@@ -178,7 +174,7 @@ class EmbeddedSystem(System):
             raise self._dead_point()
 
     def explain(self, t: float, y: FloatArray) -> str:
-        if self._looped is None or not self.n_z:
+        if not self._looped or not self.n_z:
             return ""
         steep = np.abs(self.embedding.jacobian(self.guess, t)).max(initial=0.0) > _RATHER_STEEP
         return str(self._dead_point()) if steep else ""
@@ -237,7 +233,6 @@ class ConstrainedSystem(System):
         self.stabilised = ", ".join((["project"] if projects else []) + rate)
         self._rates = ConstrainedRates(model, stabilisation)
         self._state = self._rates.state
-        self._compiled = bool(acting.address) or not acting.varies  # no force is in Python
         self.n_z = len(model.coordinate_names)
         self.equations = constraint_equations(model)
 
@@ -267,11 +262,6 @@ class ConstrainedSystem(System):
         udot = self._rates(q, u, self.acting, t)
         return np.concatenate([self._qdot(q, u), udot])
 
-    def fehlberg(self, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray] | None:
-        if self._state is None or not self._compiled:
-            return None
-        return self._state.step(t, y, f, h, self.acting.constant, self.acting.address)
-
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
         end = self.n_z + len(self.model.speed_names)
         q, u = self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : end].copy()
@@ -293,10 +283,23 @@ class ConstrainedSystem(System):
                 return found[: self.n_z], found[self.n_z :]
         return super().one(t, y)
 
-    def accept(self, t: float, y: FloatArray) -> FloatArray:
-        q = self._unit(y[: self.n_z].copy())
-        self._loops.step(t, q, self._matrix())
+    def accept(self, t: float, y: FloatArray, known: Landed | None = None) -> FloatArray:
+        q = self._unit(y[: self.n_z].copy()) if known is None else known.q
+        if self._loops.any:
+            self._loops.step(t, q, self._volume() if known is None else known.volume)
         return q
+
+    def ahead(self, method: str, control: Control, project: bool) -> Ahead | None:
+        if self._state is None or not self._compiled:
+            return None
+        watched = self._loops.any and self._rates.jacobian is not None
+        volumes = self._loops.volumes if watched else None
+        return self._state.ahead(self.acting, method, control, project, volumes)
+
+    def _volume(self) -> float | None:
+        """That rows of `_matrix` span."""
+        G = self._matrix()
+        return None if G is None else float(self._loops.volumes(G[None])[0])
 
     def _matrix(self) -> FloatArray | None:
         """G (m, n_u) of all constraints at the last state that was looked at, if they are all between bodies."""

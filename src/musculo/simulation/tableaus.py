@@ -8,27 +8,19 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from musculo.compile.frames import FloatArray
+from musculo.kernels.step_coefficients import (
+    BETWEEN,
+    DIAGONAL,
+    DIFFERENCE,
+    FIFTH,
+    GAMMA,
+    NODES,
+    NUDGE,
+    ROUNDS,
+    STAGES,
+)
 
 Rates = Callable[[float, FloatArray], FloatArray]
-
-NODES = np.array([0.0, 1 / 4, 3 / 8, 12 / 13, 1.0, 1 / 2])
-STAGES = (
-    np.array([1 / 4]),
-    np.array([3 / 32, 9 / 32]),
-    np.array([1932 / 2197, -7200 / 2197, 7296 / 2197]),
-    np.array([439 / 216, -8.0, 3680 / 513, -845 / 4104]),
-    np.array([-8 / 27, 2.0, -3544 / 2565, 1859 / 4104, -11 / 40]),
-)
-FOURTH = np.array([25 / 216, 0.0, 1408 / 2565, 2197 / 4104, -1 / 5, 0.0])
-FIFTH = np.array([16 / 135, 0.0, 6656 / 12825, 28561 / 56430, -9 / 50, 2 / 55])
-
-# TR-BDF2: the part of the step that the trapezoidal rule takes; with it both stages have one matrix.
-GAMMA = 2.0 - np.sqrt(2.0)
-DIAGONAL = 0.5 * GAMMA
-_W = np.sqrt(2.0) / 4.0
-SECOND = np.array([_W, _W, DIAGONAL])
-THIRD = np.array([(1.0 - _W) / 3.0, (3.0 * _W + 1.0) / 3.0, DIAGONAL / 3.0])
-ROUNDS = 12
 
 
 def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
@@ -43,9 +35,9 @@ def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -
     """
     k = np.empty((6, y.size))
     k[0] = f
-    for i, row in enumerate(STAGES, start=1):
-        k[i] = rates(t + NODES[i] * h, y + h * (row @ k[:i]))
-    return y + h * (FIFTH @ k), h * ((FIFTH - FOURTH) @ k)
+    for i in range(1, 6):
+        k[i] = rates(t + NODES[i] * h, y + h * (STAGES[i, :i] @ k[:i]))
+    return y + h * (FIFTH @ k), h * (DIFFERENCE @ k)
 
 
 def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
@@ -53,7 +45,7 @@ def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float
     n = y.size
     J = np.empty((n, n))
     for j in range(n):
-        step = np.sqrt(np.finfo(float).eps) * max(1.0, abs(y[j]))
+        step = NUDGE * max(1.0, abs(y[j]))
         shifted = y.copy()
         shifted[j] += step
         J[:, j] = (rates(t, shifted) - f) / (shifted[j] - y[j])
@@ -95,7 +87,7 @@ def tr_bdf2_step(
     if last is None:
         return None
     y_1, f_1 = last
-    error = h * ((SECOND - THIRD) @ np.stack([f, f_g, f_1]))
+    error = h * (BETWEEN @ np.stack([f, f_g, f_1]))
     return y_1, dgetrs(*matrix, error)[0]
 
 

@@ -1,0 +1,143 @@
+"""Steps of one-step methods that a kernel takes many at a time, handed out one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.kernels.held import Held, Way, way_of
+from musculo.kernels.stepping import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
+from musculo.model.model import Model
+from musculo.simulation.acting import Acting
+from musculo.simulation.control import Control
+
+# Steps in one call: enough that what Python adds to a call does not count, and few enough that those which an event
+# makes superfluous do not either.
+AT_ONCE = 32
+_METHODS = {"rkf45": FEHLBERG, "tr-bdf2": TR_BDF2}
+
+
+class Landed(NamedTuple):
+    """The end of a step, and what is known of it already."""
+
+    t: float
+    y: FloatArray  # (n_y,)
+    f: FloatArray  # (n_y,)
+    q: FloatArray  # (n,)
+    u: FloatArray  # (n_u,)
+    volume: float | None  # that rows of the constraints' matrix span, see `LoopWatch`
+    n_evaluations: int
+
+
+class Sizes(NamedTuple):
+    """Of a system: its states, the model's coordinates and speeds, and equations of constraints."""
+
+    states: int
+    coordinates: int
+    speeds: int
+    equations: int = 0
+
+
+class Buffers(NamedTuple):
+    """What a driver is handed beside the model, in its order; the same arrays at every call."""
+
+    tau: FloatArray  # (n_u,)
+    control: StepControl
+    here: FloatArray  # (2,)
+    y: FloatArray  # (n_y,)
+    f: FloatArray  # (n_y,)
+    out: Steps
+
+    @staticmethod
+    def of(sizes: Sizes, rows: int = 1, control: StepControl | None = None) -> Buffers:
+        """Of a system of these sizes, with room for so many steps."""
+        n_y, n, n_u, m = sizes
+        y, f, q, u, G = (np.zeros((rows, size)) for size in (n_y, n_y, n, n_u, m * n_u))
+        out = Steps(np.zeros(rows), y, f, q, u, G, np.zeros(rows, dtype=np.int64))
+        c = StepControl(0.0, 0.0, 0.0, FEHLBERG, 0) if control is None else control
+        return Buffers(np.zeros(n_u), c, np.zeros(2), np.zeros(n_y), np.zeros(n_y), out)
+
+
+class Driver:
+    """A driver of `musculo.kernels` for one model: what it is asked for, of which state.
+
+    Numba would look at the type of every array at each call, which takes as long as all the rest. Types are known here:
+    buffers are our own.
+
+    Args:
+        model: the model.
+        driver, room: the driver, and the one that makes the room in which it works.
+        p: the model as both take it.
+        sizes: of the system.
+        more: what the driver takes after what all take.
+    """
+
+    def __init__(self, model: Model, driver: Any, room: Any, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
+        self._more, self.sizes = more, sizes
+
+        def ready() -> tuple[Any, Way, Any]:
+            """Room, the way into memory and the driver, for these types."""
+            spacious = room.compile((numba.typeof(p),))
+            way = way_of((p, spacious(p), step_room(sizes.states)))
+            tau, c, here, y, f, out = Buffers.of(sizes)
+            types = (numba.typeof(part) for part in (0, 0, tau, c, here, y, f, 0.0, out, *more))
+            return spacious, way, driver.compile((way.kind, *types))
+
+        spacious, way, self._kernel = model.derived(("driver", driver.py_func.__name__), ready)
+        self._held = Held((p, spacious(p), step_room(sizes.states)), way)
+
+    def __call__(self, what: int, force: int, buffers: Buffers, end: float = 0.0) -> int:
+        """What the driver answers."""
+        tau, c, here, y, f, out = buffers
+        return int(self._kernel(self._held, what, force, tau, c, here, y, f, end, out, *self._more))
+
+
+class Ahead:
+    """Steps from a state on, as many as a kernel takes in one call.
+
+    Args:
+        driver: of the system.
+        acting: what acts on it, compiled.
+        method, control: of the steps.
+        projects: whether steps end on the constraints.
+        begin: called before each call of the driver.
+        volumes: gives (steps,) `Landed.volume` of matrices (steps, m, n_u), where it is wanted.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        acting: Acting,
+        method: str,
+        control: Control,
+        projects: bool = False,
+        begin: Callable[[], None] | None = None,
+        volumes: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> None:
+        bounds = (float(control.rtol), float(control.atol), float(control.max_step))
+        c = StepControl(*bounds, _METHODS[method], int(projects))
+        self._driver, self._force, self._begin, self._volumes = driver, int(acting.address), begin, volumes
+        self._buffers = Buffers.of(driver.sizes, AT_ONCE, c)
+        self._buffers.tau[:] = acting.constant
+        self.h = 0.0  # the length of the step to try after the last one
+
+    def steps(self, t: float, y: FloatArray, f: FloatArray, h: float, end: float) -> list[Landed]:
+        """From the state y with rates f, the first of length h, not beyond `end`; none where the kernel finds none."""
+        b, sizes = self._buffers, self._driver.sizes
+        b.here[0], b.here[1], b.y[:], b.f[:] = t, h, y, f
+        if self._begin is not None:
+            self._begin()
+        count = self._driver(ONWARD, self._force, b, float(end))
+        if not count:
+            return []
+        self.h = float(b.here[1])
+        states = [part[:count].copy() for part in b.out[1:5]]
+        volumes: Any = [None] * count
+        if self._volumes is not None:
+            volumes = self._volumes(b.out.G[:count].reshape(count, sizes.equations, sizes.speeds)).tolist()
+        times, calls = b.out.t[:count].tolist(), b.out.calls[:count].tolist()
+        return [Landed(*one) for one in zip(times, *states, volumes, calls, strict=True)]

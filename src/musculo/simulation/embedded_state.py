@@ -1,0 +1,119 @@
+"""One state of a simulation in independent coordinates: `musculo.kernels.open_state` and `closed_state` from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from musculo.compile.compiled import compiled
+from musculo.compile.frames import FloatArray
+from musculo.dynamics.embedded import embedded_dynamics
+from musculo.dynamics.forward import SINGULAR_HINGE
+from musculo.embedding.embedding import Embedding, embedding_of
+from musculo.embedding.loop import SEARCH, SINGULAR
+from musculo.embedding.rates import turning_joints
+from musculo.embedding.rules import Coupled, Locked, Prescribed
+from musculo.kernels.closed_state import ClosedTree, closed_room, closed_state
+from musculo.kernels.embedded import Followers
+from musculo.kernels.open_state import OpenTree, open_room, open_state
+from musculo.kernels.stepping import RATES
+from musculo.model.model import Model
+from musculo.simulation.acting import Acting
+from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes
+from musculo.simulation.control import Control
+from musculo.simulation.rule_rows import rule_rows, turning_rows
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class EmbeddedState:
+    """Rates and steps of one state y = (z, zu) after the other; None where the kernel finds nothing.
+
+    Args:
+        model: the model.
+        driver, room: the kernel, and the one that makes its room.
+        p: the model as both take it.
+        guess: (n,) the array in which it looks for the pose whose branch is meant, if it does.
+    """
+
+    def __init__(self, model: Model, driver: Any, room: Any, p: Any, guess: FloatArray | None = None) -> None:
+        sizes = Sizes(p.z.size + p.zu.size, len(model.coordinate_names), len(model.speed_names))
+        self._guess = guess
+        self._driver = Driver(model, driver, room, p, sizes, () if guess is None else (guess,))
+        self._buffers = b = Buffers.of(sizes)
+        self.q, self.u = b.out.q[0], b.out.u[0]  # of the last state
+
+    def rates(self, t: float, y: FloatArray, tau: FloatArray, force: int, guess: FloatArray) -> FloatArray | None:
+        """(n_y,) derivatives under forces tau (n_u,) and those of the C function at the address `force`.
+
+        guess: (n,) a pose on the branch that is meant.
+        """
+        b = self._buffers
+        b.tau[:], b.y[:], b.here[0] = tau, y, t
+        if self._guess is not None:
+            self._guess[:] = guess
+        return b.f.copy() if self._driver(RATES, force, b) else None
+
+    def ahead(self, acting: Acting, method: str, control: Control, guess: Callable[[], FloatArray]) -> Ahead:
+        """Steps of a method, many at a time; `guess` gives the pose of the state that they start from."""
+        held = self._guess
+        if held is None:
+            return Ahead(self._driver, acting, method, control)
+        return Ahead(self._driver, acting, method, control, begin=lambda: np.copyto(held, guess()))
+
+
+def is_open(model: Model) -> bool:
+    """Whether there is no loop, and every rule is one of coordinates whose derivatives are speeds."""
+    e = embedding_of(model)
+    if e.loops or e.unsolved:
+        return False
+    if not e.rules:
+        return True
+    known = all(isinstance(rule, Coupled | Locked | Prescribed) for rule in e.rules)
+    return known and not turning_joints(model) and embedded_dynamics(model) is not None
+
+
+def is_one_loop(model: Model) -> bool:
+    """Whether the only rule is a loop that a kernel knows."""
+    e, dynamics = embedding_of(model), embedded_dynamics(model)
+    alone = len(e.loops) == 1 and len(e.steps) == 1 and not e.unsolved
+    return alone and dynamics is not None and dynamics.loop is not None
+
+
+def embedded_state(model: Model) -> EmbeddedState | None:
+    """The one that serves a model, if there is one."""
+    if is_open(model):
+        return EmbeddedState(model, open_state, open_room, model.derived("open tree", lambda: _open_tree(model)))
+    if is_one_loop(model):
+        tree = model.derived("closed tree", lambda: _closed_tree(model))
+        return EmbeddedState(model, closed_state, closed_room, tree, np.zeros(len(model.coordinate_names)))
+    return None
+
+
+def _columns(model: Model, e: Embedding) -> tuple[np.ndarray, np.ndarray]:
+    z = [model.coordinate_index(name) for name in e.coordinate_names]
+    zu = [model.speed_index(name) for name in e.speed_names]
+    return np.array(z, dtype=np.int64), np.array(zu, dtype=np.int64)
+
+
+def _open_tree(model: Model) -> OpenTree:
+    c, e = compiled(model), embedding_of(model)
+    followers = Followers(_NONE, np.zeros(1, dtype=np.int64), _NONE, _NONE, np.zeros(1, dtype=np.int64), _NONE)
+    if e.rules:
+        dynamics = embedded_dynamics(model)
+        assert dynamics is not None
+        followers = dynamics.followers
+    ruled = [(rule, [model.coordinate_index(n) for n in (*rule.inputs, rule.dependent)], -1) for rule, _ in e.steps]
+    rows, functions = rule_rows(model, ruled)
+    tree = (c.tree, c.table, rows, functions, followers)
+    return OpenTree(*tree, *_columns(model, e), *turning_rows(model), SINGULAR_HINGE)
+
+
+def _closed_tree(model: Model) -> ClosedTree:
+    c, e, dynamics = compiled(model), embedding_of(model), embedded_dynamics(model)
+    assert dynamics is not None
+    assert dynamics.loop is not None
+    tree = (c.tree, c.table, dynamics.loop, SEARCH, dynamics.followers)
+    return ClosedTree(*tree, *_columns(model, e), *turning_rows(model), SINGULAR_HINGE, SINGULAR)
