@@ -10,7 +10,8 @@ import numpy as np
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import TOLERANCES, constraint_equations
+from musculo.dynamics.constraint_rank import tolerances_of
+from musculo.dynamics.constraints import constraint_equations
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.coordinate_equations import RuleEquation
 from musculo.embedding.rates import turning_joints
@@ -111,7 +112,7 @@ def _constrained_tree(model: Model) -> ConstrainedTree:
         _ints([speeds.get(name, -1) for name in model.coordinate_names]),
         _ints([(*joint.q, -1)[:4] for joint in turning]).reshape(-1, 4),
         _ints([joint.u for joint in turning]).reshape(-1, 3),
-        TOLERANCES,
+        tolerances_of(constraint_equations(model)),
         0.0,
         _fehlberg(),
     )

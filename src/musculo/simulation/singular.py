@@ -29,7 +29,7 @@ _SHRUNK, _SMALL = 0.7, 1e-2
 
 
 @dataclass
-class _Followed:
+class Followed:
     """One loop, and how far from singular it was."""
 
     loop: Loop
@@ -46,10 +46,15 @@ class _Followed:
 
     def values(self, q: FloatArray) -> tuple[float, float]:
         """The smallest singular value that is not always zero, and the largest."""
-        _, A = self.loop.evaluate(q[self.loop.columns][None])
-        scaled = A[0] * self.loop.scale / self.loop.row_scale[:, None]
-        found = np.linalg.svd(scaled[:, self.free], compute_uv=False)
-        return float(found[self.rank - 1]), float(found[0])
+        least, largest = self.all_values(q[None])
+        return float(least[0]), float(largest[0])
+
+    def all_values(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same of poses q (frames, n)."""
+        _, A = self.loop.evaluate(q[:, self.loop.columns])
+        scaled = A * self.loop.scale / self.loop.row_scale[:, None]
+        found = np.linalg.svd(scaled[:, :, self.free], compute_uv=False)
+        return np.asarray(found[:, self.rank - 1]), np.asarray(found[:, 0])
 
 
 class LoopWatch:
@@ -65,14 +70,14 @@ class LoopWatch:
 
     def __init__(self, model: Model, q: FloatArray) -> None:
         e = embedding_of(model)
-        self._loops: list[_Followed] = []
+        self._loops: list[Followed] = []
         for loop in e.loops:
             names = (*loop.inputs, *loop.dependents)
             driven = tuple(name for name in loop.inputs if name not in e.coordinate_names)
             free = [k for k, name in enumerate(names) if name not in driven]
             rank = min(loop.equations.count - loop.redundant, len(free))
             if rank:
-                self._loops.append(_Followed(loop, free, rank, driven))
+                self._loops.append(Followed(loop, free, rank, driven))
         for one in self._loops:
             least, largest = one.values(q)
             if least <= RANK * largest:
@@ -86,6 +91,11 @@ class LoopWatch:
         self._rows: np.ndarray | None = None
         self._scale = np.ones(0)
         self._first = self._last = 0.0
+
+    @property
+    def followed(self) -> tuple[Followed, ...]:
+        """The loops."""
+        return tuple(self._loops)
 
     def step(self, t: float, q: FloatArray, G: FloatArray | None = None) -> None:
         """Take the next state.
