@@ -52,10 +52,10 @@ class Scales(NamedTuple):
 
     def slack(self, far: FloatArray, gdot: FloatArray, U: FloatArray, decay: float) -> FloatArray:
         """(frames,) as `allow` of `musculo.kernels.constrained` has it."""
-        a, speed = DISAGREE * far, np.max(np.abs(U), axis=1, initial=0.0)
+        speed = np.max(np.abs(U), axis=1, initial=0.0)
         fast = np.max(np.abs(gdot) * self.unit, axis=1, initial=0.0)
-        allowed = a * speed * (speed + decay) + (a * decay) ** 2 + DISAGREE * fast * speed + 1e-12 * (1.0 + speed)
-        return np.asarray(allowed)
+        allowed = far * speed * (speed + decay) + (far * decay) ** 2 + fast * speed
+        return np.asarray(DISAGREE * allowed + 1e-12 * (1.0 + speed))
 
 
 def scales_of(system: EquationSet) -> Scales:

@@ -49,6 +49,8 @@ from musculo.model.model import Model
 IntArray = NDArray[np.int64]
 
 _NO_WRENCH = np.zeros((0, 6))
+# Poses that are further off their constraints are in no position of the mechanism, singular or not [rad, or of size].
+_CLOSED = 1e-3
 
 
 def constraint_equations(model: Model) -> EquationSet:
@@ -219,7 +221,7 @@ def constrained_acceleration(
         udot[left], multipliers[left], redundant[left] = solve_constrained(
             system, M, force, x.jacobian[left], right, at
         )
-    _refuse_singular(system, x.jacobian, redundant)
+    _refuse_singular(system, x, redundant)
     finite("the acceleration", udot, model.speed_names)
     forces = -np.einsum("fij,fi->fj", x.jacobian, multipliers)
     parts = (udot, multipliers, forces, x.residual, gdot)
@@ -287,12 +289,15 @@ def solve_constrained(
     return x, multipliers, m - rank
 
 
-def _refuse_singular(system: EquationSet, G: FloatArray, redundant: IntArray) -> None:
-    """Refuse frames with fewer independent equations than usual: what is computed there is one of many answers."""
-    usual = scales_of(system).usual
-    bad = np.flatnonzero(system.count - redundant < usual)
+def _refuse_singular(system: EquationSet, x: Residuals, redundant: IntArray) -> None:
+    """Refuse closed poses with fewer independent equations than usual: what is found there is one of many answers."""
+    scales = scales_of(system)
+    usual = scales.usual
+    if not np.any(system.count - redundant < usual):
+        return
+    bad = np.flatnonzero((system.count - redundant < usual) & (scales.far(x.residual) <= _CLOSED))
     if bad.size:
-        left, _, _ = np.linalg.svd(G[bad[0]] * scales_of(system).plain[:, None])
+        left, _, _ = np.linalg.svd(x.jacobian[bad[0]] * scales.plain[:, None])
         name = system.name_of(int(np.argmax(np.abs(left[:, usual - 1]))))
         raise SingularSystem(
             f"constraint {name!r} is in a singular position at frame {bad[0]}: {system.count - redundant[bad[0]]} "
@@ -329,13 +334,13 @@ def _refuse_contradiction(
     if not bad.size:
         return
     frame, row = bad[0]
-    if rank < scales.usual:
-        why = f"a singular position, where {rank} equations of the model are independent and not {scales.usual}"
-    elif far[frame] > CONSISTENT:
+    if far[frame] > CONSISTENT:
         why = (
             f"the pose is off the constraints by {far[frame]:.3g} (radians, or parts of the mechanism's size); "
             "project_position brings it back"
         )
+    elif rank < scales.usual:
+        why = f"a singular position, where {rank} equations of the model are independent and not {scales.usual}"
     else:
         why = (
             f"what they ask for differs by {left[frame, row]:.3g} /s^2; project_velocity brings speeds onto the "

@@ -281,9 +281,9 @@ def allow(n, m, w, tolerances, decay, U, lane):
         fast = max(fast, abs(w.drift[r, lane]) * tolerances.unit[r])
     for i in range(n):
         speed = max(speed, abs(U[i, lane]))
-    a = DISAGREE * far
     w.far[lane] = far
-    w.slack[lane] = a * speed * (speed + decay) + (a * decay) ** 2 + DISAGREE * fast * speed + 1e-12 * (1.0 + speed)
+    allowed = far * speed * (speed + decay) + (far * decay) ** 2 + fast * speed
+    w.slack[lane] = DISAGREE * allowed + 1e-12 * (1.0 + speed)
 
 
 @kernel

@@ -23,7 +23,7 @@ CONTRADICT, DOUBTFUL = -1, -2
 # others after all, up to the third.
 LOOSE, CLOSE, HALF_GONE = 1e3, 1e2, 1e-3
 # What an error of a pose may make repeated equations disagree, times that error.
-DISAGREE = 10.0
+DISAGREE = 3.0
 # Rows that are left over are smoothed out where they are more than the first and no direction is below the second.
 _ROUNDING, _FIRM = 1e-24, 1e-6
 # What forces may be left unbalanced, as a part of them.

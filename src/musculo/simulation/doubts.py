@@ -6,6 +6,7 @@ across a place where branches meet, has small errors of its own. So the steps ar
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -103,44 +104,40 @@ def _energy(system: ConstrainedSystem, course: Course, control: Control) -> Doub
 
 
 def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -> Doubt | None:
-    """A singular position between two steps that are far apart."""
+    """A singular position between two steps: where they are far apart, or where it looked as if it lay ahead."""
     q, _ = system.parts(course.y)
     apart = np.abs(np.diff(q, axis=0)).max(axis=1)
-    if not system.loops.followed or apart.max() <= _LONG:
-        return None
-    counts = np.where(apart > _LONG, np.ceil(apart / _STRIDE), 1).astype(int)
-    counts = np.minimum(counts, max(_MOST // len(counts), 1) + 1)
-    pieces = zip(course.t[:-1], course.t[1:], counts, strict=True)
-    times = np.concatenate([[course.t[0]], *(np.linspace(a, b, n + 1)[1:] for a, b, n in pieces)])
-    for one in system.loops.followed:
-        part = _margins(system, course, times, one)
-        inner = np.flatnonzero((part[1:-1] <= part[:-2]) & (part[1:-1] <= part[2:]) & (part[1:-1] < _SMALL)) + 1
-        for k in inner:
-            span = (times[k - 1], times[k + 1])
-            for _ in range(_TIMES):
-                near = np.linspace(*span, 2 * _CLOSER + 1)
-                values = _margins(system, course, near, one)
-                least = int(np.argmin(values))
-                if values[least] < _GONE:
-                    t = float(near[least])
-                    return Doubt(
-                        int(course.step_of(near[least : least + 1])[0]),
-                        f"the {one.loop.title} passes a singular position at t = {t:.6g} s, between two steps: its "
-                        f"equations repeat each other there, and {one.consequence}; change the mechanism or the "
-                        "motion",
-                    )
-                span = (near[max(least - 1, 0)], near[min(least + 1, len(near) - 1)])
+    spans = [(one, max(a, float(course.t[0])), b) for one, a, b in system.loops.suspects if b <= course.t[-1]]
+    if apart.max() > _LONG:
+        counts = np.where(apart > _LONG, np.ceil(apart / _STRIDE), 1).astype(int)
+        counts = np.minimum(counts, max(_MOST // len(counts), 1) + 1)
+        pieces = zip(course.t[:-1], course.t[1:], counts, strict=True)
+        times = np.concatenate([[course.t[0]], *(np.linspace(a, b, n + 1)[1:] for a, b, n in pieces)])
+        for one in system.loops.followed:
+            part = _margins(system, course, times, one)
+            low = np.flatnonzero((part[1:-1] <= part[:-2]) & (part[1:-1] <= part[2:]) & (part[1:-1] < _SMALL)) + 1
+            spans += [(one, float(times[k - 1]), float(times[k + 1])) for k in low]
+    for one, a, b in sorted(spans, key=lambda span: span[1]):
+        for _ in range(_TIMES):
+            near = np.linspace(a, b, 2 * _CLOSER + 1)
+            values = _margins(system, course, near, one)
+            least = int(np.argmin(values))
+            if values[least] < _GONE:
+                return Doubt(
+                    int(course.step_of(near[least : least + 1])[0]),
+                    f"the {one.loop.title} passes a singular position at t = {near[least]:.6g} s, between two steps: "
+                    f"its equations repeat each other there, and {one.consequence}; change the mechanism or the motion",
+                )
+            a, b = float(near[max(least - 1, 0)]), float(near[min(least + 1, len(near) - 1)])
     return None
 
 
 def _margins(system: ConstrainedSystem, course: Course, times: FloatArray, one: Followed) -> FloatArray:
-    """Smallest over largest singular value of a loop, at poses of the course that are closed; nan where none is."""
+    """The smallest singular value of a loop at poses of the course, closed, as a part of the largest at the start."""
     q, _ = system.parts(course(times))
-    closed = np.empty_like(q)
-    for k, (pose, t) in enumerate(zip(q, times, strict=True)):
-        try:
-            closed[k] = project_position(system.model, pose, t, threads=1)
-        except MusculoError:
-            closed[k] = pose
-    least, largest = one.all_values(closed)
-    return np.asarray(least / np.maximum(largest, 1e-300))
+    for k, t in enumerate(times):
+        # no pose is near: the one between steps has to serve
+        with suppress(MusculoError):
+            q[k] = project_position(system.model, q[k], t, threads=1)
+    _, largest = one.values(system.parts(course.y[:1])[0][0])
+    return np.asarray(one.all_values(q)[0] / max(largest, 1e-300))

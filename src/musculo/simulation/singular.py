@@ -86,7 +86,10 @@ class LoopWatch:
                     "equations are independent there, and branches meet; start beside it, on the branch that is meant"
                 )
             one.margin = least
-        self._q = q
+        self._q = self._earlier = q
+        self._time = -np.inf
+        # loops, and the steps (from, to) in which they may have passed a singular position
+        self.suspects: list[tuple[Followed, float, float]] = []
         # what `_volume` needs and found, from the first state on
         self._rows: np.ndarray | None = None
         self._scale = np.ones(0)
@@ -114,11 +117,13 @@ class LoopWatch:
             usual = volume > _SHRUNK * self._last and volume > _SMALL * self._first
             self._last = volume
             if usual:
+                self._earlier, self._time = before, t
                 return
             for one in self._loops:
                 one.margin = one.values(before)[0]
         for one in self._loops:
             least, largest = one.values(q)
+            self._suspect(t, one, before, q)
             if 2.0 * least <= one.margin or (least < one.margin and least < _LOST * largest):
                 raise SingularSystem(
                     f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its equations "
@@ -126,6 +131,13 @@ class LoopWatch:
                     "only passes near, take shorter steps (max_step)"
                 )
             one.margin = least
+        self._earlier, self._time = before, t
+
+    def _suspect(self, t: float, one: Followed, before: FloatArray, q: FloatArray) -> None:
+        """Note a step over which the smallest singular value would change its sign if it went on as it did before."""
+        passed, now = np.abs(before - self._earlier).max(), np.abs(q - before).max()
+        if passed > 0.0 and one.margin * (passed + now) < one.values(self._earlier)[0] * now:
+            self.suspects.append((one, self._time, t))
 
     def _volume(self, G: FloatArray) -> float:
         """Of the box that independent rows of G span: the product of its singular values."""
