@@ -110,7 +110,7 @@ def test_errors_of_the_solver_are_reasons_and_not_printed(capfd):
         return np.ones(1)  # feels nothing: no step solves it
 
     stepper = Ida(lambda t, y: np.zeros(1), 0.0, np.ones(1), CONTROL, residual)
-    with pytest.raises(StepFailed, match="SUNDIALS stops: .*At t = 0"):
+    with pytest.raises(StepFailed, match=r"SUNDIALS stops: .*At t = 0"):
         stepper.advance(1.0)
     said, errors = capfd.readouterr()
     assert errors == ""
