@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraint_rank import scales_of
-from musculo.dynamics.energy import potential_energy
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
-from musculo.embedding.collect import collect_rules
-from musculo.embedding.rules import Prescribed
 from musculo.errors import MusculoError
 from musculo.simulation.constrained import project_position
 from musculo.simulation.dense import Course
@@ -30,9 +28,9 @@ DRIFT, LEAST_DRIFT, MOST_DRIFT = 1e4, 1e-3, 1e-2
 # Energy may change so many times what all errors that steps are allowed make of it, and by this part of it anyway.
 ENERGY, LEAST_ENERGY = 10.0, 1e-4
 # Energies are looked at in no more states than this.
-_LOOKS = 200
+_LOOKS = 50
 # Poses between steps that are further apart than the first are looked at, so close together [rad, m] ...
-_LONG, _STRIDE, _MOST = 0.1, 0.05, 4000
+_LONG, _STRIDE, _MOST, _STEEP = 0.1, 0.05, 200, 3.0
 # ... where the smallest singular value is below the first part of the largest again and closer, each time by the
 # second, and below the third it counts as zero.
 _SMALL, _CLOSER, _GONE, _TIMES = 0.2, 20, 1e-3, 4
@@ -58,13 +56,13 @@ def first_doubt(system: ConstrainedSystem, course: Course, control: Control, con
         found = look(system, course, control)
         if found is not None:
             return found
-    driven = any(isinstance(rule, Prescribed) for rule in collect_rules(system.model)[0])
+    driven = any(c.prescribed and c.prescribed_function is not None for c in system.model.coordinates)
     return _energy(system, course, control) if conserved and not driven else None
 
 
 def _drift(system: ConstrainedSystem, course: Course, control: Control) -> Doubt | None:
     q, _ = system.parts(course.y)
-    g = np.abs(system.equations.by_speeds(q, None, course.t).residual) * scales_of(system.equations).unit
+    g = np.abs(system.equations.by_speeds(q, None, course.t, 1).residual) * scales_of(system.equations).unit
     limit = float(np.clip(DRIFT * max(control.rtol, control.atol), LEAST_DRIFT, MOST_DRIFT))
     bad = np.flatnonzero(~(g.max(axis=1) <= limit))
     if not bad.size:
@@ -82,9 +80,12 @@ def _energy(system: ConstrainedSystem, course: Course, control: Control) -> Doub
     model, steps = system.model, len(course.t) - 1
     at = np.unique(np.linspace(0, steps, min(steps + 1, _LOOKS)).astype(int))
     q, u = system.parts(course.y[at])
-    pull = gravity_forces(model, q)
-    p = inverse_dynamics(model, q, np.zeros_like(u), u) - pull
-    kinetic, potential = 0.5 * np.einsum("fi,fi->f", p, u), potential_energy(model, q)
+    pull = gravity_forces(model, q, 1)
+    p = inverse_dynamics(model, q, np.zeros_like(u), u, threads=1) - pull
+    tree, poses = compiled(model).tree, system.equations.poses(q, 1)
+    moment = np.einsum("n,fni->fi", tree.inertia[:, 0], poses.p)
+    moment += np.einsum("fnij,nj->fi", poses.R, tree.inertia[:, 1:4])
+    kinetic, potential = 0.5 * np.einsum("fi,fi->f", p, u), -moment @ tree.gravity
     energy = kinetic + potential
     a_step = control.rtol * np.einsum("fi,fi->f", np.abs(p), np.abs(u)) + control.atol * np.abs(p).sum(axis=1)
     fall = np.abs(pull).sum(axis=1) * (control.atol + control.rtol * np.abs(q).max(axis=1))
@@ -108,15 +109,18 @@ def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -
     q, _ = system.parts(course.y)
     apart = np.abs(np.diff(q, axis=0)).max(axis=1)
     spans = [(one, max(a, float(course.t[0])), b) for one, a, b in system.loops.suspects if b <= course.t[-1]]
-    if apart.max() > _LONG:
-        counts = np.where(apart > _LONG, np.ceil(apart / _STRIDE), 1).astype(int)
-        counts = np.minimum(counts, max(_MOST // len(counts), 1) + 1)
+    for one in system.loops.followed if apart.max() > _LONG else ():
+        least, largest = one.all_values(q)
+        # singular values change by no more than so much a radian
+        reached = (apart > _LONG) & (least[:-1] + least[1:] < _STEEP * apart * largest[0])
+        if not reached.any():
+            continue
+        counts = np.where(reached, np.minimum(np.ceil(apart / _STRIDE), _MOST), 1).astype(int)
         pieces = zip(course.t[:-1], course.t[1:], counts, strict=True)
         times = np.concatenate([[course.t[0]], *(np.linspace(a, b, n + 1)[1:] for a, b, n in pieces)])
-        for one in system.loops.followed:
-            part = _margins(system, course, times, one)
-            low = np.flatnonzero((part[1:-1] <= part[:-2]) & (part[1:-1] <= part[2:]) & (part[1:-1] < _SMALL)) + 1
-            spans += [(one, float(times[k - 1]), float(times[k + 1])) for k in low]
+        part = _margins(system, course, times, one, closed=False)
+        low = np.flatnonzero((part[1:-1] <= part[:-2]) & (part[1:-1] <= part[2:]) & (part[1:-1] < _SMALL)) + 1
+        spans += [(one, float(times[k - 1]), float(times[k + 1])) for k in low]
     for one, a, b in sorted(spans, key=lambda span: span[1]):
         for _ in range(_TIMES):
             near = np.linspace(a, b, 2 * _CLOSER + 1)
@@ -132,10 +136,12 @@ def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -
     return None
 
 
-def _margins(system: ConstrainedSystem, course: Course, times: FloatArray, one: Followed) -> FloatArray:
-    """The smallest singular value of a loop at poses of the course, closed, as a part of the largest at the start."""
+def _margins(
+    system: ConstrainedSystem, course: Course, times: FloatArray, one: Followed, closed: bool = True
+) -> FloatArray:
+    """The smallest singular value of a loop at poses of the course, as a part of the largest at the start."""
     q, _ = system.parts(course(times))
-    for k, t in enumerate(times):
+    for k, t in enumerate(times if closed else ()):
         # no pose is near: the one between steps has to serve
         with suppress(MusculoError):
             q[k] = project_position(system.model, q[k], t, threads=1)

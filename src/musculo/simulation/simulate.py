@@ -117,8 +117,7 @@ def simulate(
     run = _Run(system, stepper, Watch(watched, system.one, stepper), dense or wanted.size > 2)
     status, reason = run.to(float(wanted[-1]), max_steps, progress)
     if isinstance(system, ConstrainedSystem):
-        conserved = not acting.describe()
-        doubt = first_doubt(system, run.course(), control, conserved)
+        doubt = first_doubt(system, run.course(), control, conserved=not acting.describe())
         if doubt is not None:
             run.forget(doubt.step)
             status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}"
