@@ -110,9 +110,9 @@ def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -
     apart = np.abs(np.diff(q, axis=0)).max(axis=1)
     spans = [(one, max(a, float(course.t[0])), b) for one, a, b in system.loops.suspects if b <= course.t[-1]]
     for one in system.loops.followed if apart.max() > _LONG else ():
-        least, largest = one.all_values(q)
+        smallest, largest = one.all_values(q)
         # singular values change by no more than so much a radian
-        reached = (apart > _LONG) & (least[:-1] + least[1:] < _STEEP * apart * largest[0])
+        reached = (apart > _LONG) & (smallest[:-1] + smallest[1:] < _STEEP * apart * largest[0])
         if not reached.any():
             continue
         counts = np.where(reached, np.minimum(np.ceil(apart / _STRIDE), _MOST), 1).astype(int)

@@ -123,7 +123,7 @@ class LoopWatch:
                 one.margin = one.values(before)[0]
         for one in self._loops:
             least, largest = one.values(q)
-            self._suspect(t, one, before, q)
+            self._suspect(t, one, largest, before, q)
             if 2.0 * least <= one.margin or (least < one.margin and least < _LOST * largest):
                 raise SingularSystem(
                     f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its equations "
@@ -133,10 +133,12 @@ class LoopWatch:
             one.margin = least
         self._earlier, self._time = before, t
 
-    def _suspect(self, t: float, one: Followed, before: FloatArray, q: FloatArray) -> None:
+    def _suspect(self, t: float, one: Followed, largest: float, before: FloatArray, q: FloatArray) -> None:
         """Note a step over which the smallest singular value would change its sign if it went on as it did before."""
         passed, now = np.abs(before - self._earlier).max(), np.abs(q - before).max()
-        if passed > 0.0 and one.margin * (passed + now) < one.values(self._earlier)[0] * now:
+        if passed == 0.0 or one.margin * (passed + now) >= largest * now:
+            return
+        if one.margin * (passed + now) < one.values(self._earlier)[0] * now:
             self.suspects.append((one, self._time, t))
 
     def _volume(self, G: FloatArray) -> float:
