@@ -13,12 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.constraint_rank import (
+    CONSISTENT,
+    SINGULAR_MASS,
+    Scales,
+    rank_when_closed,
+    ranks_of,
+    scales_of,
+    tolerances_of,
+)
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import kinematics
@@ -29,22 +39,18 @@ from musculo.embedding.embedding import times_of
 from musculo.embedding.equations import Equation, EquationSet, Residuals
 from musculo.embedding.rules import Coupled
 from musculo.errors import InvalidInput, SingularSystem, UnknownName, Unsupported
-from musculo.kernels.constrained import SOLVED, Tolerances, constrained_frames
+from musculo.kernels.constrained import SOLVED, constrained_frames
 from musculo.kernels.frames import over_frames
+from musculo.kernels.repeated import DISAGREE
 from musculo.model.body import GROUND
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 
 IntArray = NDArray[np.int64]
 
-# Singular values of G below this part of the largest are rounding: their equations repeat others.
-RANK = 1e-9
-# What repeated equations may leave of each other, as a part of the largest acceleration that is asked for.
-_CONSISTENT = 1e-6
-# A pivot of the mass matrix below this part of its diagonal is rounding, not mass.
-SINGULAR_MASS = 1e-13
-TOLERANCES = Tolerances(SINGULAR_MASS, RANK**2, _CONSISTENT)
 _NO_WRENCH = np.zeros((0, 6))
+# Poses that are further off their constraints are in no position of the mechanism, singular or not [rad, or of size].
+_CLOSED = 1e-3
 
 
 def constraint_equations(model: Model) -> EquationSet:
@@ -198,10 +204,10 @@ def constrained_acceleration(
     status, redundant = np.zeros(frames, dtype=np.int64), np.zeros(frames, dtype=np.int64)
     inputs = (c.tree, c.table, system.table, Q, U, T, wrenches, bool(loads), x.rate, float(stabilisation))
     results = (x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot, udot, multipliers, status, redundant)
-    over_frames(constrained_frames, (*inputs, TOLERANCES, *results), frames, threads)
+    over_frames(constrained_frames, (*inputs, tolerances_of(system), *results), frames, threads)
     left = np.flatnonzero(status != SOLVED)
     if left.size:
-        # speeds without inertia of their own, or equations that contradict others: slower, and for every case
+        # speeds without inertia of their own, or equations that contradict or may repeat others: slower, and for all
         loads = [
             replace(v, force=_some(v.force, left), point=_some(v.point, left), moment=_some(v.moment, left))
             for v in loads
@@ -209,10 +215,13 @@ def constrained_acceleration(
         force = T[left] - inverse_dynamics(model, Q[left], U[left], np.zeros_like(U[left]), loads, threads)
         with np.errstate(invalid="ignore"):  # equations that are not finite are named below
             right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
-        M = mass_matrix(model, Q[left], threads)
+        M, scales = mass_matrix(model, Q[left], threads), scales_of(system)
+        far = scales.far(x.residual[left])
+        at = Around(far, scales.slack(far, gdot[left], U[left], stabilisation), Q[left], times[left], left)
         udot[left], multipliers[left], redundant[left] = solve_constrained(
-            system, M, force, x.jacobian[left], right, left
+            system, M, force, x.jacobian[left], right, at
         )
+    _refuse_singular(system, x, redundant)
     finite("the acceleration", udot, model.speed_names)
     forces = -np.einsum("fij,fi->fj", x.jacobian, multipliers)
     parts = (udot, multipliers, forces, x.residual, gdot)
@@ -225,42 +234,76 @@ def _some(values: ArrayLike, frames: IntArray) -> ArrayLike:
     return array[frames] if array.ndim == 2 else array
 
 
+class Around(NamedTuple):
+    """What is known of the frames that equations are solved at; made where poses are off their constraints."""
+
+    far: FloatArray  # (frames,) how far, as `Scales.far` says it
+    slack: FloatArray  # (frames,) what repeated equations may leave of each other, as `Scales.slack` says it
+    q: FloatArray | None = None  # (frames, n)
+    time: FloatArray | None = None  # (frames,)
+    numbers: IntArray | None = None  # of the frames, for messages
+
+
 def solve_constrained(
     system: EquationSet,
     M: FloatArray,
     force: FloatArray,
     G: FloatArray,
     right: FloatArray,
-    numbers: IntArray | None = None,
+    around: Around | None = None,
     strict: bool = True,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """x and lambda of M x + G^T lambda = force, G x = right, over frames; and how many equations repeat others.
 
-    `numbers` of the frames are for messages; `strict` refuses equations that contradict each other, which
-    otherwise are met as well as they can.
+    `strict` refuses equations that contradict each other, which otherwise are met as well as they can. Without
+    `around` frames count as on the constraints.
     """
     frames, m, n = G.shape
-    known = np.arange(frames) if numbers is None else numbers
+    if around is None:
+        around = Around(np.zeros(frames), np.zeros(frames))
+    known = np.arange(frames) if around.numbers is None else around.numbers
     if m == 0:
         return _free(system, M, force, known), np.zeros((frames, 0)), np.zeros(frames, dtype=np.int64)
     _refuse_endless(system, G, right, known)
-    left, values, rows = np.linalg.svd(G)
-    rank = np.sum(values > RANK * np.maximum(values[:, :1], 1e-300), axis=1)
+    scales = scales_of(system)
+    _, values, rows = np.linalg.svd(G * scales.plain[:, None])
+    rank, doubtful = ranks_of(scales, values, around.far)
+    if around.q is not None and around.time is not None:
+        for k in doubtful:
+            closed = rank_when_closed(system, around.q[k], float(around.time[k]))
+            rank[k] = closed if closed >= 0 else rank[k]
     x, multipliers = np.zeros((frames, n)), np.zeros((frames, m))
     for r in np.unique(rank):
         at = np.flatnonzero(rank == r)
         Y, Z = np.swapaxes(rows[at, :r], 1, 2), np.swapaxes(rows[at, r:], 1, 2)
-        B = left[at][:, :, :r]
-        held = np.einsum("fnr,fr->fn", Y, np.einsum("fmr,fm->fr", B, right[at]) / values[at, :r])
+        B = np.linalg.pinv(G[at] @ Y, rcond=1e-13)
+        held = np.einsum("fnr,fr->fn", Y, np.einsum("frm,fm->fr", B, right[at]))
         if strict:
-            _refuse_contradiction(system, G[at], held, right[at], known[at])
+            _refuse_contradiction(system, scales, int(r), G[at], held, right[at], around, at, known[at])
         over = force[at] - np.einsum("fij,fj->fi", M[at], held)
         reduced = np.swapaxes(Z, 1, 2) @ M[at] @ Z
         v = _free(system, reduced, np.einsum("fnz,fn->fz", Z, over), known[at], Z)
         x[at] = held + np.einsum("fnz,fz->fn", Z, v)
         carried = force[at] - np.einsum("fij,fj->fi", M[at], x[at])
-        multipliers[at] = np.einsum("fmr,fr->fm", B, np.einsum("fnr,fn->fr", Y, carried) / values[at, :r])
+        multipliers[at] = np.einsum("frm,fr->fm", B, np.einsum("fnr,fn->fr", Y, carried))
     return x, multipliers, m - rank
+
+
+def _refuse_singular(system: EquationSet, x: Residuals, redundant: IntArray) -> None:
+    """Refuse closed poses with fewer independent equations than usual: what is found there is one of many answers."""
+    scales = scales_of(system)
+    usual = scales.usual
+    if not np.any(system.count - redundant < usual):
+        return
+    bad = np.flatnonzero((system.count - redundant < usual) & (scales.far(x.residual) <= _CLOSED))
+    if bad.size:
+        left, _, _ = np.linalg.svd(x.jacobian[bad[0]] * scales.plain[:, None])
+        name = system.name_of(int(np.argmax(np.abs(left[:, usual - 1]))))
+        raise SingularSystem(
+            f"constraint {name!r} is in a singular position at frame {bad[0]}: {system.count - redundant[bad[0]]} "
+            f"equations of the model are independent there and {usual} beside it, so that accelerations and "
+            "multipliers are not determined; take a pose beside it"
+        )
 
 
 def _refuse_endless(system: EquationSet, G: FloatArray, right: FloatArray, frames: IntArray) -> None:
@@ -274,18 +317,38 @@ def _refuse_endless(system: EquationSet, G: FloatArray, right: FloatArray, frame
 
 
 def _refuse_contradiction(
-    system: EquationSet, G: FloatArray, held: FloatArray, right: FloatArray, frames: IntArray
+    system: EquationSet,
+    scales: Scales,
+    rank: int,
+    G: FloatArray,
+    held: FloatArray,
+    right: FloatArray,
+    around: Around,
+    at: IntArray,
+    frames: IntArray,
 ) -> None:
-    left = np.abs(np.einsum("fij,fj->fi", G, held) - right)
-    scale = np.max(np.abs(right), axis=1, initial=0.0) + 1e-9 * np.max(np.abs(G), axis=(1, 2), initial=0.0)
-    bad = np.argwhere(left > _CONSISTENT * np.maximum(scale, 1e-12)[:, None])
-    if bad.size:
-        frame, row = bad[0]
-        raise SingularSystem(
-            f"the equations of constraint {system.name_of(int(row))!r} contradict others at frame {frames[frame]}: a "
-            "singular position, or speeds that do not satisfy the constraints; project_position and project_velocity "
-            "bring them back"
+    left = np.abs(np.einsum("fij,fj->fi", G, held) - right) * scales.unit
+    far, large = around.far[at], np.max(np.abs(right) * scales.unit, axis=1, initial=0.0)
+    scale = (CONSISTENT + DISAGREE * far) * large + around.slack[at]
+    bad = np.argwhere(left > np.maximum(scale, 1e-12)[:, None])
+    if not bad.size:
+        return
+    frame, row = bad[0]
+    if far[frame] > CONSISTENT:
+        why = (
+            f"the pose is off the constraints by {far[frame]:.3g} (radians, or parts of the mechanism's size); "
+            "project_position brings it back"
         )
+    elif rank < scales.usual:
+        why = f"a singular position, where {rank} equations of the model are independent and not {scales.usual}"
+    else:
+        why = (
+            f"what they ask for differs by {left[frame, row]:.3g} /s^2; project_velocity brings speeds onto the "
+            "constraints, and equations that cannot hold together must be changed"
+        )
+    raise SingularSystem(
+        f"the equations of constraint {system.name_of(int(row))!r} contradict others at frame {frames[frame]}: {why}"
+    )
 
 
 def _free(

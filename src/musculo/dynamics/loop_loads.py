@@ -24,10 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import RANK, ConstraintReaction, constraint_equations, reactions_of
+from musculo.dynamics.constraint_rank import ranks_of, scales_of
+from musculo.dynamics.constraints import ConstraintReaction, constraint_equations, reactions_of
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
+from musculo.embedding.equations import EquationSet, Residuals
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 
@@ -66,9 +68,23 @@ def loop_loads(
     missing = inverse_dynamics(model, Q, U, A, external, threads) - tau
     driven = np.einsum("fuz,fu->fz", e.jacobian(Q, times), missing)
     carried = _on_speeds(e, Q, driven) - missing
-    G = system.by_speeds(Q, time=times, threads=threads).jacobian
-    inverse = np.linalg.pinv(np.swapaxes(G, 1, 2), rcond=RANK)
-    return reactions_of(model, Q, np.einsum("fmu,fu->fm", inverse, carried))
+    x = system.by_speeds(Q, time=times, threads=threads)
+    return reactions_of(model, Q, _shortest(system, x, carried))
+
+
+def _shortest(system: EquationSet, x: Residuals, carried: FloatArray) -> FloatArray:
+    """The shortest lambda (frames, m) with G^T lambda = carried, by as many rows as are independent when closed."""
+    scales, multipliers = scales_of(system), np.zeros_like(x.residual)
+    if not system.count or not len(carried):
+        return multipliers
+    _, values, rows = np.linalg.svd(x.jacobian * scales.plain[:, None])
+    rank = ranks_of(scales, values, scales.far(x.residual)).independent
+    for r in np.unique(rank):
+        at = np.flatnonzero(rank == r)
+        Y = np.swapaxes(rows[at, :r], 1, 2)
+        B = np.linalg.pinv(x.jacobian[at] @ Y, rcond=1e-13)
+        multipliers[at] = np.einsum("frm,fr->fm", B, np.einsum("fnr,fn->fr", Y, carried[at]))
+    return multipliers
 
 
 def _on_speeds(e: Embedding, Q: FloatArray, driven: FloatArray) -> FloatArray:

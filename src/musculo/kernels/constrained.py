@@ -16,18 +16,19 @@ from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.loop_equations import body_rows
 from musculo.kernels.mask import less, where
 from musculo.kernels.pack import WIDTH, lanes
-from musculo.kernels.repeated import Repeated, solve_repeated
+from musculo.kernels.repeated import DISAGREE, DOUBTFUL, Repeated, solve_repeated
 from musculo.kernels.rnea import rnea
 from musculo.kernels.scalar import like, square_root
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# How a frame came out: solved; or left to a slower method, since the mass matrix is singular by itself, or equations
-# contradict each other.
-SOLVED, MASSLESS, CONTRADICTING = 0, 1, 2
-# Where others leave less than this of an equation, squared, it is looked at whether it repeats them.
-_NEARLY_REPEATED = 1e-10
+# How a frame came out: solved; or left to a slower method, since the mass matrix is singular by itself, equations
+# contradict each other, or it cannot be seen which of them repeat others.
+SOLVED, MASSLESS, CONTRADICTING, UNCERTAIN = 0, 1, 2, 3
+# Where others leave less than this of an equation, squared, as a part of the longest, it is looked at whether it
+# repeats them.
+_NEARLY_REPEATED = 1e-6
 
 
 class Tolerances(NamedTuple):
@@ -36,6 +37,9 @@ class Tolerances(NamedTuple):
     mass: float  # a pivot of the mass matrix, as a part of its diagonal element
     rank: float  # what others leave of an equation, squared, as a part of the longest
     consistent: float  # what repeated equations may leave of each other, as a part of the largest that is asked for
+    usual: int  # equations that are independent at usual poses; -1 where that is not known
+    weight: FloatArray  # (m,) one over the usual length of each row of L^-1 G^T
+    unit: FloatArray  # (m,) one over the size of each equation: errors of it are then like angles
 
 
 class ConstrainedSpace(NamedTuple):
@@ -59,6 +63,8 @@ class ConstrainedSpace(NamedTuple):
     v: FloatArray  # (m,)
     weak: FloatArray  # (2,) 1 where the mass matrix is singular, and where equations may repeat others
     used: IntArray  # (m,) equations that are not zero
+    far: FloatArray  # (WIDTH,) how far each pose is from the constraints [rad, units of size]
+    slack: FloatArray  # (WIDTH,) what that lets repeated equations leave of each other
     lane: Repeated
 
 
@@ -85,11 +91,15 @@ def constrained_space(tree, m):
         np.zeros((m, WIDTH)),
         np.zeros((2, WIDTH)),
         np.zeros(m, dtype=np.int64),
+        np.zeros(WIDTH),
+        np.zeros(WIDTH),
         Repeated(
+            np.zeros((m, n)),
+            np.zeros((m, n)),
+            np.zeros((m, n)),
             np.zeros((m, n)),
             np.zeros((m, m)),
             np.zeros((m, m)),
-            np.zeros(m),
             np.zeros(m),
             np.zeros(m),
             np.zeros(m, dtype=np.int64),
@@ -127,19 +137,22 @@ def factor_mass(n, M, force, singular, weak, lane):
 
 
 @kernel
-def eliminate(n, used, count, M, G, right, force, Y, R, inverse, v, multipliers, weak, lane):
+def eliminate(n, used, count, weight, M, G, right, force, Y, R, inverse, v, multipliers, weak, lane):
     """force <- force - Y^T lambda with Y Y^T lambda = Y force - right, Y = L^-1 G^T, by the rows `used`.
 
         Y_r = sum over k < r of R_kr c_k + c_r, c orthogonal;   R^T w = Y force - right,   v = w / c.c,   R lambda = v
 
     Projections one after the other, right-hand side included, lose no digits [Bjorck1967]. weak: (1, lanes) takes 1
-    where so little is left of a row that it may repeat others.
+    where so little is left of a row, beside the longest, that it may repeat others; rows are compared in units of
+    what they usually are, `weight` (m,).
 
     Args: M, force: as `factor_mass` leaves them. G, Y: (m n, lanes). R: (m m, lanes). v, inverse: (m, lanes).
     """
     flag = like(force[0, lane], 0.0)
+    longest = like(force[0, lane], 0.0)
     for a in range(count):
         row, at = used[a], a * n
+        unit = weight[row] * weight[row]
         along = -right[row, lane]
         whole = like(along, 0.0)
         for i in range(n):
@@ -150,6 +163,8 @@ def eliminate(n, used, count, M, G, right, force, Y, R, inverse, v, multipliers,
             Y[at + i, lane] = total
             along = along + total * force[i, lane]
             whole = whole + total * total
+        whole = whole * unit
+        longest = where(less(longest, whole), whole, longest)
         for b in range(a):
             share = like(along, 0.0)
             for i in range(n):
@@ -162,9 +177,11 @@ def eliminate(n, used, count, M, G, right, force, Y, R, inverse, v, multipliers,
         rest = like(along, 0.0)
         for i in range(n):
             rest = rest + Y[at + i, lane] * Y[at + i, lane]
-        flag = where(less(_NEARLY_REPEATED * whole, rest), flag, 1.0)
         inverse[a, lane] = 1.0 / rest
         v[a, lane] = along
+    for a in range(count):
+        unit = weight[used[a]] * weight[used[a]]
+        flag = where(less(_NEARLY_REPEATED * longest * inverse[a, lane], like(longest, unit)), flag, 1.0)
     weak[1, lane] = flag
     for a in range(count - 1, -1, -1):
         share = v[a, lane] * inverse[a, lane]
@@ -206,12 +223,16 @@ def nonzero_rows(n, m, G, used):
 
 
 @kernel
-def solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redundant):
+def solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers, status, redundant):
     """M udot + G^T lambda = force, G udot = right in eight lanes, where equations may repeat each other.
 
         M = L L^T,   Y = L^-1 G^T,   Y Y^T lambda = Y L^-1 force - right,   udot = L^-T (L^-1 force - Y^T lambda)
 
-    status: (WIDTH,) how each lane came out. redundant: (WIDTH,) equations that repeat others.
+    Where as many equations as usual are not zero and all stand out clearly, lanes go together; else one by one.
+
+    Args:
+        count_lanes: so many lanes are wanted: the first ones.
+        status: (WIDTH,) how each lane came out. redundant: (WIDTH,) equations that repeat others.
     """
     force = w.force
     factor_mass(n, lanes(w.M), lanes(force), tolerances.mass, lanes(w.weak), 0)
@@ -220,14 +241,16 @@ def solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redu
             w.S[i, lane] = force[i, lane]  # twists have done their work: L^-1 force is kept there
     count = nonzero_rows(n, m, w.G, w.used)
     multipliers[:] = 0.0
-    eliminate(
-        n, w.used, count, lanes(w.M), lanes(w.G), lanes(w.right), lanes(force), lanes(w.Y), lanes(w.R),
-        lanes(w.inverse), lanes(w.v), lanes(multipliers), lanes(w.weak), 0,
-    )  # fmt: skip
-    for lane in range(WIDTH):
+    together = not count > tolerances.usual >= 0
+    if together:
+        eliminate(
+            n, w.used, count, tolerances.weight, lanes(w.M), lanes(w.G), lanes(w.right), lanes(force), lanes(w.Y),
+            lanes(w.R), lanes(w.inverse), lanes(w.v), lanes(multipliers), lanes(w.weak), 0,
+        )  # fmt: skip
+    for lane in range(count_lanes):
         status[lane] = MASSLESS if w.weak[0, lane] != 0.0 else SOLVED
         redundant[lane] = m - count
-        at, bad = 0, w.weak[1, lane] != 0.0
+        at, bad = 0, not together or w.weak[1, lane] != 0.0 or (tolerances.usual < 0 and w.far[lane] > 1e-6)
         for r in range(m):
             if at < count and w.used[at] == r:
                 at += 1
@@ -237,23 +260,43 @@ def solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redu
             for i in range(n):
                 force[i, lane] = w.S[i, lane]
             taken = solve_repeated(
-                w.lane, n, m, w.M, w.G, force, w.right, tolerances.rank, tolerances.consistent, multipliers, lane
+                w.lane, n, m, w.M, w.G, force, w.right, tolerances, w.far[lane], w.slack[lane], multipliers, lane
             )
             redundant[lane] = m - taken
             if taken < 0:
-                status[lane] = CONTRADICTING
+                status[lane] = UNCERTAIN if taken == DOUBTFUL else CONTRADICTING
     back_substitute(n, lanes(w.M), lanes(force), lanes(udot), 0)
 
 
 @kernel
+def allow(n, m, w, tolerances, decay, U, lane):
+    """How far a pose is from its constraints, and what that and its speeds let repeated equations leave of each other.
+
+    Rows that repeat others at a closed pose do so up to d at one that is off by d; so their second derivatives differ
+    by d u^2, those of speeds that are off by e by e u, and what Baumgarte's rate a asks for by a d u and a^2 d^2.
+    """
+    far, fast, speed = 0.0, 0.0, 0.0
+    for r in range(m):
+        far = max(far, abs(w.g[r, lane]) * tolerances.unit[r])
+        fast = max(fast, abs(w.drift[r, lane]) * tolerances.unit[r])
+    for i in range(n):
+        speed = max(speed, abs(U[i, lane]))
+    w.far[lane] = far
+    allowed = far * speed * (speed + decay) + (far * decay) ** 2 + fast * speed
+    w.slack[lane] = DISAGREE * allowed + 1e-12 * (1.0 + speed)
+
+
+@kernel
 def constrained_lanes(
-    tree, table, equations, w, Q, U, T, E, loaded, rate, decay, tolerances, udot, multipliers, status, redundant
-):
+    tree, table, equations, w, Q, U, T, E, loaded, rate, decay, tolerances, count_lanes, udot, multipliers, status,
+    redundant,
+):  # fmt: skip
     """Accelerations and multipliers of eight states; rows of w.g, w.G and w.bias not between bodies come filled in.
 
     Args:
         Q, U, T: (rows, WIDTH) coordinates, speeds, generalised forces. E, loaded: loads as in `rnea`.
         rate: (m, WIDTH) partial derivatives by time. decay: Baumgarte's rate.
+        count_lanes: so many lanes are wanted: the first ones.
     """
     n, m = tree.u_rows.size, w.g.shape[0]
     rnea(tree, table, lanes(Q), lanes(U), lanes(w.rest), lanes(E), loaded, lanes(w.W), lanes(w.force), 0)
@@ -274,7 +317,9 @@ def constrained_lanes(
     for i in range(n):
         for lane in range(WIDTH):
             w.force[i, lane] = T[i, lane] - w.force[i, lane]
-    solve_constrained_lanes(n, m, w, tolerances, udot, multipliers, status, redundant)
+    for lane in range(count_lanes):
+        allow(n, m, w, tolerances, decay, U, lane)
+    solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers, status, redundant)
 
 
 @driver
@@ -304,7 +349,7 @@ def constrained_frames(
         take(jacobian, block, stop, w.G)
         take(bias, block, stop, w.bias)
         take(rate, block, stop, V)
-        constrained_lanes(tree, table, equations, w, Q, U, T, E, loaded, V, decay, tolerances, D, X, how, many)
+        constrained_lanes(tree, table, equations, w, Q, U, T, E, loaded, V, decay, tolerances, WIDTH, D, X, how, many)
         give(D, 0, n, udot, block, stop)
         give(X, 0, m, multipliers, block, stop)
         give(w.g, 0, m, residual, block, stop)

@@ -15,6 +15,7 @@ from musculo.kernels.constrained import (
     SOLVED,
     ConstrainedSpace,
     Tolerances,
+    allow,
     constrained_lanes,
     constrained_space,
     solve_constrained_lanes,
@@ -196,8 +197,8 @@ def _rates(h, force, tau, t, real):
         for i in range(n_u):
             r.T[i, lane] = r.tau[i]
     constrained_lanes(
-        p.tree, p.table, p.equations, w, r.Q, r.U, r.T, r.E, False, r.rate, p.decay, p.tolerances, r.D, r.multipliers,
-        r.how, r.many,
+        p.tree, p.table, p.equations, w, r.Q, r.U, r.T, r.E, False, r.rate, p.decay, p.tolerances, real, r.D,
+        r.multipliers, r.how, r.many,
     )  # fmt: skip
     for lane in range(real):
         fine = fine and r.how[lane] == SOLVED
@@ -219,7 +220,8 @@ def _correction(h):
     w.M[:] = 0.0
     w.force[:] = 0.0
     crba(p.tree, p.table, lanes(r.Q), lanes(w.W), lanes(w.C), lanes(w.M), 0)
-    solve_constrained_lanes(n, w.g.shape[0], w, p.tolerances, r.D, r.multipliers, r.how, r.many)
+    allow(n, w.g.shape[0], w, p.tolerances, 1.0, r.U, 0)
+    solve_constrained_lanes(n, w.g.shape[0], w, p.tolerances, 1, r.D, r.multipliers, r.how, r.many)
     return r.how[0] == SOLVED
 
 

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
-from musculo.dynamics.constraints import constraint_equations, solve_constrained
+from musculo.dynamics.constraint_rank import scales_of
+from musculo.dynamics.constraints import Around, constraint_equations, solve_constrained
 from musculo.dynamics.inverse import mass_matrix
-from musculo.embedding.equations import EquationSet
+from musculo.embedding.equations import EquationSet, Residuals
 from musculo.embedding.motion import times_of
 from musculo.embedding.rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput
@@ -61,7 +62,7 @@ def project_velocity(
     system = constraint_equations(model)
     x = system.by_speeds(Q, None, times, threads)
     error = np.einsum("fij,fj->fi", x.jacobian, U) + x.rate
-    d = _correction(system, Q, x.jacobian, error, threads)
+    d = _correction(system, Q, times, x, error, threads)
     return (U + d)[0] if single else U + d
 
 
@@ -79,7 +80,7 @@ def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, threads:
     active = np.arange(len(Q))
     for _ in range(ROUNDS):
         x = system.by_speeds(Q[active], None, times[active], threads)
-        d = _correction(system, Q[active], x.jacobian, x.residual, threads)
+        d = _correction(system, Q[active], times[active], x, x.residual, threads)
         # a longer stride leads to another pose than the nearest
         long = np.max(np.abs(d), axis=1, initial=0.0)
         d *= np.minimum(1.0, STRIDE / np.maximum(long, STRIDE))[:, None]
@@ -111,8 +112,10 @@ def _state(
 
 
 def _correction(
-    system: EquationSet, Q: FloatArray, G: FloatArray, error: FloatArray, threads: int | None
+    system: EquationSet, Q: FloatArray, times: FloatArray, x: Residuals, error: FloatArray, threads: int | None
 ) -> FloatArray:
     """The smallest change of speeds that takes the error away."""
+    G, far = x.jacobian, scales_of(system).far(x.residual)
     M = mass_matrix(system.model, Q, threads)
-    return solve_constrained(system, M, np.zeros((len(Q), G.shape[2])), G, -error, strict=False)[0]
+    around = Around(far, np.zeros(len(Q)), Q, times)
+    return solve_constrained(system, M, np.zeros((len(Q), G.shape[2])), G, -error, around, strict=False)[0]

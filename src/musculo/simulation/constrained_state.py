@@ -8,7 +8,8 @@ import numpy as np
 
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import TOLERANCES, constraint_equations
+from musculo.dynamics.constraint_rank import tolerances_of
+from musculo.dynamics.constraints import constraint_equations
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.coordinate_equations import RuleEquation
 from musculo.embedding.rates import turning_joints
@@ -85,4 +86,4 @@ def _constrained_tree(model: Model) -> ConstrainedTree:
     found = [(e, rows.start) for e, rows in zip(system.equations, system.rows, strict=True)]
     ruled = [(e.rule, e.columns, row) for e, row in found if isinstance(e, RuleEquation)]
     equations = (system.table, *rule_rows(model, ruled), *turning_rows(model))
-    return ConstrainedTree(c.tree, c.table, *equations, TOLERANCES, 0.0, int(system.count))
+    return ConstrainedTree(c.tree, c.table, *equations, tolerances_of(system), 0.0, int(system.count))

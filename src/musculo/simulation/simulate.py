@@ -20,6 +20,7 @@ from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.ahead import AT_ONCE, Landed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
+from musculo.simulation.doubts import first_doubt
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.simulation import Simulation, Status
 from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
@@ -34,6 +35,8 @@ ONE_STEP = ("rkf45", "tr-bdf2")
 BAUMGARTE = 10.0
 # Steps at least in which a motion that is driven altogether is looked at.
 _LOOKS = 100
+# So many steps are looked at together: where the end would take more than the second number of such, they lead nowhere.
+_HEADWAY, _MOST_STEPS = 2000, 100_000_000
 
 
 def simulate(
@@ -95,7 +98,10 @@ def simulate(
     Raises:
         InvalidInput: what is handed in does not fit, or the start contradicts what is enforced; names it.
         SingularSystem: the start is a singular position.
-    What happens later is an outcome: `Simulation.status` and `reason`.
+    What happens later is an outcome: `Simulation.status` and `reason`. Constrained, a run is looked at once more when
+    it has come to its end, and has failed where positions drifted off by more than 1e4 times the tolerance (0.001 at
+    least and 0.01 at most; radians, or parts of the mechanism's size), where a step went across a singular position,
+    or where energy that nothing changes did, by more than the tolerances explain.
     """
     wanted, control = _times(times), _control(rtol, atol, max_step)
     for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
@@ -112,6 +118,11 @@ def simulate(
     stepper = _stepper(method, system, project, start, y, control, float(wanted[-1]) - start)
     run = _Run(system, stepper, Watch(watched, system.one, stepper), dense or wanted.size > 2)
     status, reason = run.to(float(wanted[-1]), max_steps, progress)
+    if isinstance(system, ConstrainedSystem):
+        doubt = first_doubt(system, run.course(), control, conserved=not acting.describe())
+        if doubt is not None:
+            run.forget(doubt.step)
+            status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}"
 
     course, poses = run.course(), np.array(run.poses)
 
@@ -171,7 +182,18 @@ class _Run:
     def to(self, end: float, max_steps: int, progress: Callable[[float], None] | None) -> tuple[Status, str]:
         s = self._stepper
         unseen = progress is None and not self._watch.events  # nobody looks at single steps
+        before, looked = s.t, len(self._t)
         while s.t < end:
+            if len(self._t) - looked >= _HEADWAY:
+                taken = len(self._t) - looked
+                if (s.t - before) * _MOST_STEPS < (end - s.t) * taken:
+                    why = self._system.explain(self._t[-1], self._y[-1])
+                    return (
+                        "failed",
+                        f"at t = {s.t:.9g} s: no headway, the last {taken} steps led on by {s.t - before:.3g} s"
+                        + (f"; {why}" if why else "; allow larger errors, or use another method"),
+                    )
+                before, looked = s.t, len(self._t)
             if len(self._t) > max_steps:
                 return (
                     "failed",
@@ -231,6 +253,13 @@ class _Run:
         self._y.append(y)
         self._f.append(s.rates(t, y))
         self.poses.append(self._system.accept(t, y))
+
+    def forget(self, step: int) -> None:
+        """Steps after one that is the last to be trusted, and events."""
+        for kept in (self._t, self._y, self._f, self.poses):
+            del kept[step + 1 :]
+        del self._polynomials[step:]
+        self.events = [event for event in self.events if event.time <= self._t[-1]]
 
     def course(self) -> Course:
         polynomials = np.array(self._polynomials) if self._polynomials else None

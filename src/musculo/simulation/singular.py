@@ -30,7 +30,7 @@ _SHRUNK, _SMALL = 0.7, 1e-2
 
 
 @dataclass
-class _Followed:
+class Followed:
     """One loop, and how far from singular it was."""
 
     loop: Loop
@@ -47,10 +47,15 @@ class _Followed:
 
     def values(self, q: FloatArray) -> tuple[float, float]:
         """The smallest singular value that is not always zero, and the largest."""
-        _, A = self.loop.evaluate(q[self.loop.columns][None])
-        scaled = A[0] * self.loop.scale / self.loop.row_scale[:, None]
-        found = np.linalg.svd(scaled[:, self.free], compute_uv=False)
-        return float(found[self.rank - 1]), float(found[0])
+        least, largest = self.all_values(q[None])
+        return float(least[0]), float(largest[0])
+
+    def all_values(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same of poses q (frames, n)."""
+        _, A = self.loop.evaluate(q[:, self.loop.columns])
+        scaled = A * self.loop.scale / self.loop.row_scale[:, None]
+        found = np.linalg.svd(scaled[:, :, self.free], compute_uv=False)
+        return np.asarray(found[:, self.rank - 1]), np.asarray(found[:, 0])
 
 
 class LoopWatch:
@@ -66,14 +71,14 @@ class LoopWatch:
 
     def __init__(self, model: Model, q: FloatArray) -> None:
         e = embedding_of(model)
-        self._loops: list[_Followed] = []
+        self._loops: list[Followed] = []
         for loop in e.loops:
             names = (*loop.inputs, *loop.dependents)
             driven = tuple(name for name in loop.inputs if name not in e.coordinate_names)
             free = [k for k, name in enumerate(names) if name not in driven]
             rank = min(loop.equations.count - loop.redundant, len(free))
             if rank:
-                self._loops.append(_Followed(loop, free, rank, driven))
+                self._loops.append(Followed(loop, free, rank, driven))
         for one in self._loops:
             least, largest = one.values(q)
             if least <= RANK * largest:
@@ -82,16 +87,19 @@ class LoopWatch:
                     "equations are independent there, and branches meet; start beside it, on the branch that is meant"
                 )
             one.margin = least
-        self._q = q
+        self._q = self._earlier = q
+        self._time = -np.inf
+        # loops, and the steps (from, to) in which they may have passed a singular position
+        self.suspects: list[tuple[Followed, float, float]] = []
         # what `volumes` needs and found, from the first state on
         self._rows: np.ndarray | None = None
         self._scale = np.ones(0)
         self._first = self._last = 0.0
 
     @property
-    def any(self) -> bool:
-        """Whether there are loops to follow."""
-        return bool(self._loops)
+    def followed(self) -> tuple[Followed, ...]:
+        """The loops."""
+        return tuple(self._loops)
 
     def step(self, t: float, q: FloatArray, volume: float | None = None) -> None:
         """Take the next state.
@@ -111,11 +119,13 @@ class LoopWatch:
             usual = volume > _SHRUNK * self._last and volume > _SMALL * self._first
             self._last = volume
             if usual:
+                self._earlier, self._time = before, t
                 return
             for one in self._loops:
                 one.margin = one.values(before)[0]
         for one in self._loops:
             least, largest = one.values(q)
+            self._suspect(t, one, largest, before, q)
             if 2.0 * least <= one.margin or (least < one.margin and least < _LOST * largest):
                 raise SingularSystem(
                     f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its equations "
@@ -123,6 +133,15 @@ class LoopWatch:
                     "only passes near, take shorter steps (max_step)"
                 )
             one.margin = least
+        self._earlier, self._time = before, t
+
+    def _suspect(self, t: float, one: Followed, largest: float, before: FloatArray, q: FloatArray) -> None:
+        """Note a step over which the smallest singular value would change its sign if it went on as it did before."""
+        passed, now = np.abs(before - self._earlier).max(), np.abs(q - before).max()
+        if passed == 0.0 or one.margin * (passed + now) >= largest * now:
+            return
+        if one.margin * (passed + now) < one.values(self._earlier)[0] * now:
+            self.suspects.append((one, self._time, t))
 
     def volumes(self, G: FloatArray) -> FloatArray:
         """Of the boxes that independent rows of matrices G (frames, m, n_u) span: products of singular values."""

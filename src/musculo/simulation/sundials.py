@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,40 @@ _ORDER = {"BDF": 5, "Adams": 12}
 # New starts, with a shorter step, after a trial was out of reach or singular, before that counts as the end.
 _RESTARTS = 24
 _SHORTER = 1.0 / 16.0
+# How the solver prints an error.
+_ERROR = re.compile(r"\s*\[\w+, Error: -?\d+\](.*)", re.DOTALL)
+
+
+class _Listening:
+    """Standard output less what the solver prints of its errors, which belongs to the reason of an outcome."""
+
+    def __init__(self, output: Any) -> None:
+        self._output, self.errors = output, list[str]()
+        self._swallow = False
+
+    def write(self, text: str) -> int:
+        found = _ERROR.match(text)
+        if found:
+            self.errors.append(found.group(1).strip())
+            self._swallow = True  # the end of that line comes by itself
+            return len(text)
+        if self._swallow and text == "\n":
+            self._swallow = False
+            return len(text)
+        return int(self._output.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._output, name)
+
+
+@contextmanager
+def _listening() -> Iterator[_Listening]:
+    before = sys.stdout
+    heard = sys.stdout = _Listening(before)
+    try:
+        yield heard
+    finally:
+        sys.stdout = before
 
 
 class Sundials(Stepper):
@@ -50,10 +87,11 @@ class Sundials(Stepper):
     def advance(self, end: float) -> None:
         while True:
             try:
-                result = self._solver.step(end, method="onestep", tstop=end)
-                if result.success and result.t == self.t:
-                    # after states within a step were asked for, the first answer is its end once more
+                with _listening() as said:
                     result = self._solver.step(end, method="onestep", tstop=end)
+                    if result.success and result.t == self.t:
+                        # after states within a step were asked for, the first answer is its end once more
+                        result = self._solver.step(end, method="onestep", tstop=end)
             except MusculoError as error:
                 # the solver cannot be told that a trial was refused: it begins anew where it stood, more carefully
                 self._restarts += 1
@@ -66,7 +104,7 @@ class Sundials(Stepper):
                 raise StepFailed(f"SUNDIALS stops: {error}") from None
             break
         if not result.success and result.status < 0:
-            raise StepFailed(f"SUNDIALS stops: {result.message}")
+            raise StepFailed(f"SUNDIALS stops: {' '.join([result.message, *said.errors])}")
         if not result.t > self.t:
             raise StepFailed("the error stays above the tolerance however short the step")
         self.t0, self.y0, self.f0 = self.t, self.y, self.f

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy.linalg import qr
 
 from musculo.compile.frames import FloatArray
+from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
@@ -249,7 +249,7 @@ class ConstrainedSystem(System):
                     f"the {what} at the start are off constraint {name!r}, by {error.max():.3g}; "
                     f"musculo.{way}(model, ...) brings them onto it"
                 )
-        self._loops = LoopWatch(self.model, q)
+        self.loops = LoopWatch(self.model, q)
         self.guess = q.copy()
         return np.concatenate([q, u])
 
@@ -263,8 +263,8 @@ class ConstrainedSystem(System):
         return np.concatenate([self._qdot(q, u), udot])
 
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        end = self.n_z + len(self.model.speed_names)
-        q, u = self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : end].copy()
+        q, u = self.parts(y)
+        u = u.copy()
         if not self.projects or not self.equations.count:
             return q, u
         x = self.equations.by_speeds(q, None, t, 1)
@@ -276,6 +276,10 @@ class ConstrainedSystem(System):
             u[left] = project_velocity(self.model, q[left], u[left], t[left], threads=1)
         return q, u
 
+    def parts(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """q and u (frames, ...) of states y (frames, n_y) as they were integrated, projected or not."""
+        return self._unit(y[:, : self.n_z].copy()), y[:, self.n_z : self.n_z + len(self.model.speed_names)]
+
     def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._state is not None and self.projects:
             found = self._state.project(t, y)
@@ -285,28 +289,28 @@ class ConstrainedSystem(System):
 
     def accept(self, t: float, y: FloatArray, known: Landed | None = None) -> FloatArray:
         q = self._unit(y[: self.n_z].copy()) if known is None else known.q
-        if self._loops.any:
-            self._loops.step(t, q, self._volume() if known is None else known.volume)
+        if self.loops.followed:
+            self.loops.step(t, q, self._volume() if known is None else known.volume)
         return q
 
     def ahead(self, method: str, control: Control, project: bool) -> Ahead | None:
         if self._state is None or not self._compiled:
             return None
-        watched = self._loops.any and self._rates.jacobian is not None
-        volumes = self._loops.volumes if watched else None
+        watched = bool(self.loops.followed) and self._rates.jacobian is not None
+        volumes = self.loops.volumes if watched else None
         return self._state.ahead(self.acting, method, control, project, volumes)
 
     def _volume(self) -> float | None:
         """That rows of `_matrix` span."""
         G = self._matrix()
-        return None if G is None else float(self._loops.volumes(G[None])[0])
+        return None if G is None else float(self.loops.volumes(G[None])[0])
 
     def _matrix(self) -> FloatArray | None:
         """G (m, n_u) of all constraints at the last state that was looked at, if they are all between bodies."""
         return self._rates.jacobian
 
     def explain(self, t: float, y: FloatArray) -> str:
-        return self._loops.explain(self._unit(y[: self.n_z].copy()))
+        return self.loops.explain(self._unit(y[: self.n_z].copy()))
 
     def settled(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The state nearest to y on the constraints, and its rates."""
@@ -327,23 +331,21 @@ class MultiplierSystem(ConstrainedSystem):
         qdot = N u,   M udot + G^T Ldot = tau - C - g,   G udot + gddot_0 + 2 a gdot + a^2 g = 0
 
     The multipliers are derivatives of the impulses L, as Gear proposed: IDA then bounds errors of impulses, which are
-    as smooth as speeds, and not those of forces.
+    as smooth as speeds, and not those of forces. Where equations repeat others, only what lies in the range of G is
+    asked of speeds, and the rest of the equations makes the multipliers the shortest ones; P = V V^T projects on that
+    range, which turns with the pose but keeps its dimension:
+
+        P (G udot + ...) + (1 - P) Ldot = 0
     """
 
-    _rows: np.ndarray  # equations that do not repeat others
+    _rank: int  # equations that do not repeat others
     _last_matrix: FloatArray | None = None
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         y = super().state(t, q, u)
-        # equations that repeat others would leave multipliers open: those that do at the start are left out
         found = constrained_acceleration(self.model, q, u, self.acting(t, q, u), time=t)
-        G = self._jacobian(t, q, u)
-        order = qr(G.T, mode="r", pivoting=True)[1] if G.size else np.zeros(0, dtype=np.int64)
-        self._rows = np.sort(order[: self.equations.count - int(found.redundant)])
-        return np.concatenate([y, np.zeros(len(self._rows))])
-
-    def _jacobian(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        return self.equations.by_speeds(q[None], u[None], np.array([t]), 1).jacobian[0]
+        self._rank = self.equations.count - int(found.redundant)
+        return np.concatenate([y, np.zeros(self.equations.count)])
 
     def rates(self, t: float, y: FloatArray) -> FloatArray:
         n, n_u = self.n_z, len(self.model.speed_names)
@@ -351,9 +353,7 @@ class MultiplierSystem(ConstrainedSystem):
         found = constrained_acceleration(
             self.model, q, u, self.acting(t, q, u), time=t, stabilisation=self.stabilisation, threads=1
         )
-        G = self._jacobian(t, q, u)[self._rows]
-        multipliers = np.linalg.lstsq(G.T, -found.generalized, rcond=None)[0]
-        return np.concatenate([self._qdot(q, u), found.udot, multipliers])
+        return np.concatenate([self._qdot(q, u), found.udot, found.multipliers])
 
     def _matrix(self) -> FloatArray | None:
         return None if self._rates.jacobian is None else self._last_matrix
@@ -363,8 +363,13 @@ class MultiplierSystem(ConstrainedSystem):
         q, u, udot, lam = self._unit(y[:n].copy()), y[n : n + n_u], yp[n : n + n_u], yp[n + n_u :]
         x = self.equations.by_speeds(q[None], u[None], np.array([t]), 1)
         self._last_matrix = x.jacobian[0]
-        G, a = x.jacobian[0, self._rows], self.stabilisation
-        gdot = G @ u + x.rate[0, self._rows]
+        G, a = x.jacobian[0], self.stabilisation
+        gdot = G @ u + x.rate[0]
         force = inverse_dynamics(self.model, q, u, udot, threads=1) + G.T @ lam - self.acting(t, q, u)
-        closing = G @ udot + x.bias[0, self._rows] + 2.0 * a * gdot + a * a * x.residual[0, self._rows]
+        closing = G @ udot + x.bias[0] + 2.0 * a * gdot + a * a * x.residual[0]
+        if self._rank < len(lam):
+            # the space of independent rows, in units in which they are alike, and what G makes of it
+            rows = np.linalg.svd(G * scales_of(self.equations).plain[:, None])[2][: self._rank]
+            V = np.linalg.qr(G @ rows.T)[0]
+            closing = lam + V @ (V.T @ (closing - lam))
         return np.concatenate([yp[:n] - self._qdot(q, u), force, closing])
