@@ -101,7 +101,7 @@ def coupled_cranks(R: np.ndarray | None = None, angle: float = 0.9) -> Model:
 
 
 def bennett() -> Model:
-    """Four pins that are not parallel, which turn since the bars' twists fit their lengths [Bennett1903]."""
+    """Four pins that are not parallel, which turn since sines of the bars' twists are as their lengths."""
     first, twist = 0.3, np.pi / 3
     second, other = 0.15, float(np.arcsin(0.5 * np.sin(np.pi / 3)))
     ratio = np.sin((other + twist) / 2) / np.sin((other - twist) / 2)

@@ -74,7 +74,8 @@ def _scales(system: EquationSet) -> Scales:
     defaults = np.array([c.default_value for c in model.coordinates], dtype=float)
     e: Embedding | None
     try:
-        e = embedding_of(model)
+        with np.errstate(all="ignore"):
+            e = embedding_of(model)
         usual, pose = len(model.speed_names) - len(e.speed_names), defaults if e.branch is None else e.branch
     except MusculoError:
         # no closed pose is known: each pose has to tell by itself
