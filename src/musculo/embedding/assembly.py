@@ -12,8 +12,7 @@ from musculo.errors import InvalidModel, SingularSystem
 # Singular values below this part of the largest are rounding.
 RANK = 1e-8
 # Other starts are tried where the first finds no closed pose; seeded, so that a model always gives the same pose.
-_STARTS = 24
-_SPREAD = 0.7
+_STARTS, _SPREADS = 24, (0.7, 1.6, np.pi)
 # How far a pose is moved to see whether its rank is the usual one [rad, units of size].
 _PROBE = 0.02
 
@@ -23,7 +22,7 @@ def _scaled(loop: Loop, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return g[0] / loop.row_scale, A[0] * loop.scale / loop.row_scale[:, None]
 
 
-def _closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+def closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
     """The nearest closed pose by least squares over some coordinates, and what is left of the equations.
 
     That is infinite where the equations or their derivatives are not finite at y, or on the way.
@@ -72,23 +71,24 @@ def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> Fl
     everything = [k for k in range(len(y)) if k not in fixed]
     best, gap = y, np.inf
     for moving in ([k for k in everything if k not in held], everything):
-        found, left = _closed_from(loop, y, moving)
+        found, left = closed_from(loop, y, moving)
         if left <= CLOSED:
             return found
         if left < gap:
             best, gap = found, left
     rng = np.random.default_rng(0)
-    closed = []
-    for _ in range(_STARTS):
-        start = y.copy()
-        start[everything] += _SPREAD * rng.uniform(-1.0, 1.0, len(everything)) * loop.scale[everything]
-        found, left = _closed_from(loop, start, everything)
-        if left <= CLOSED:
-            closed.append(found)
-        elif left < gap:
-            best, gap = found, left
-    if closed:
-        return min(closed, key=lambda found: float(np.sum(((found - y) / loop.scale) ** 2)))
+    for spread in _SPREADS:
+        closed = []
+        for _ in range(_STARTS):
+            start = y.copy()
+            start[everything] += spread * rng.uniform(-1.0, 1.0, len(everything)) * loop.scale[everything]
+            found, left = closed_from(loop, start, everything)
+            if left <= CLOSED:
+                closed.append(found)
+            elif left < gap:
+                best, gap = found, left
+        if closed:
+            return min(closed, key=lambda found: float(np.sum(((found - y) / loop.scale) ** 2)))
     residual = loop.evaluate(best[None])[0][0]
     worst = int(np.argmax(np.abs(residual / loop.row_scale)))
     raise InvalidModel(
@@ -132,7 +132,7 @@ def usual_rank(loop: Loop, y: FloatArray, free: list[int]) -> int:
         near = y.copy()
         way = rng.uniform(-1.0, 1.0, len(null)) @ null
         near[free] += _PROBE * way / np.linalg.norm(way) * loop.scale[free]
-        found, left = _closed_from(loop, near, free)
+        found, left = closed_from(loop, near, free)
         if left <= CLOSED and rank_at(loop, found, free) > rank:
             raise SingularSystem(
                 f"the {loop.title} is in a singular position at the pose it starts from: {rank} of its equations are "

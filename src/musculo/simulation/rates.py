@@ -87,7 +87,8 @@ class EmbeddedRates:
         self._u_at = [model.speed_index(name) for name in e.speed_names]
         self._loop = e.loops[0] if len(e.loops) == 1 else None
         dynamics = embedded_dynamics(model)
-        if self._loop is None or len(e.steps) > 1 or dynamics is None or self._loop.table is None:
+        # a loop that was fitted, or is differentiated numerically, is not that of the kernel
+        if self._loop is None or len(e.steps) > 1 or dynamics is None or dynamics.loop is None:
             self._loop = None
             return
         c, n, n_u = compiled(model), len(model.coordinate_names), len(model.speed_names)

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import embedding_of
+from musculo.embedding.methods import method_of
+from musculo.embedding.projection import Projection
+from musculo.embedding.variables import LoopMethod
 from musculo.errors import InvalidInput, MusculoError, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
@@ -46,6 +49,7 @@ def simulate(
     method: Method = "cvode",
     formulation: Formulation = "embedded",
     independent: str | Sequence[str] | None = None,
+    loops: str | LoopMethod = "projection",
     stabilisation: float | Literal["project"] | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -79,6 +83,8 @@ def simulate(
         formulation: "embedded" or "constrained".
         independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
             is chosen. By default those first in the file, which may have dead points where others have none.
+        loops: how dependents of closed loops are had in the embedded form, as in `embedding_of`: "projection" (exact),
+            "molecule", "fitted" (a model made beforehand), or `Fitted(...)`, `Molecule(...)` with settings.
         stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
             velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
             projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
@@ -101,8 +107,8 @@ def simulate(
             raise InvalidInput(f"{what}={value!r}; known: {', '.join(known)}")
     watched = events_of(events)
     start = float(wanted[0])
-    used = model if independent is None else _choosing(model, independent, formulation)
-    q, u = _start(model, q0, u0, start)
+    used = _embedded_as(model, independent, loops, formulation)
+    q, u = _start(used, q0, u0, start)
     own = ForcesAtStates(used) if model_forces else None
     acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
     system, project = _system(used, acting, method, formulation, stabilisation)
@@ -146,12 +152,18 @@ def _told(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in ("", np.inf)}
 
 
-def _choosing(model: Model, independent: str | Sequence[str], formulation: Formulation) -> Model:
-    """The same model, whose embedding has the named coordinates independent."""
-    if formulation != "embedded":
-        raise InvalidInput("independent is for formulation='embedded': constrained, all coordinates are integrated")
+def _embedded_as(
+    model: Model, independent: str | Sequence[str] | None, loops: str | LoopMethod, formulation: Formulation
+) -> Model:
+    """The same model, embedded with the named coordinates independent and loops solved as asked for."""
+    method = method_of(loops)
+    if independent is None and method == Projection():
+        return model
+    for what, given in (("independent", independent is not None), ("loops", method != Projection())):
+        if given and formulation != "embedded":
+            raise InvalidInput(f"{what} is for formulation='embedded': constrained, all coordinates are integrated")
     chosen = model.replace()
-    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent))
+    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent, loops=method))
     return chosen
 
 
