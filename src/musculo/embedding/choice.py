@@ -119,9 +119,14 @@ def _raw_loop(
     loop = Loop(model, system, names, (), tuple(followers), constants, unit, rows)
     size = _size(loop, turns)
     unit = np.array([1.0 if name in turns else size for name in names])
+    # users write equations in any unit: their slopes say how much is little
+    slopes = np.abs(loop.evaluate(_defaults(loop))[1][0] * unit).max(axis=1, initial=0.0)
+    steep = np.where(np.isfinite(slopes) & (slopes > 0.0), slopes, 1.0)
     for equation, at in zip(system.equations, system.rows, strict=True):
         if isinstance(equation, BodyEquation):
             rows[at.stop - min(equation.count, 3) : at.stop] = size
+        else:
+            rows[at] = steep[at]
     return replace(loop, scale=unit, row_scale=rows)
 
 
@@ -135,11 +140,15 @@ def _turning(model: Model) -> set[str]:
     return found | {name for k, name in enumerate(model.speed_names) if spin[k] > 1e-12}
 
 
+def _defaults(loop: Loop) -> FloatArray:
+    """(1, n_y) the coordinates of a loop at their values in the file."""
+    defaults = {c.name: c.default_value for c in loop.model.coordinates}
+    return np.array([[defaults[name] for name in loop.inputs]])
+
+
 def _size(loop: Loop, turns: set[str]) -> float:
     """A length that says how big a mechanism is: its longest lever at the default pose; one metre without any."""
-    defaults = {c.name: c.default_value for c in loop.model.coordinates}
-    y = np.array([[defaults[name] for name in loop.inputs]])
-    _, A = loop.evaluate(y)
+    _, A = loop.evaluate(_defaults(loop))
     turning = [k for k, name in enumerate(loop.inputs) if name in turns]
     levers = [0.0]
     for equation, at in zip(loop.equations.equations, loop.equations.rows, strict=True):

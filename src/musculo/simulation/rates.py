@@ -16,14 +16,16 @@ from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loop import SEARCH, SINGULAR
+from musculo.embedding.projection import TurningPoint
 from musculo.embedding.rates import turning_joints
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.kernels.closed import closed_frames
 from musculo.kernels.driven import driven_closed, driven_tree
 from musculo.kernels.frames import aba_frames
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained_state import ConstrainedState
+from musculo.simulation.dead_points import dead_point
 
 _NO_WRENCH = np.zeros((0, 6))
 
@@ -119,10 +121,21 @@ class EmbeddedRates:
             fine = self._done[0] == 1.0 and self._margin[0] > SINGULAR and self._pivot.min() > SINGULAR_HINGE
             if fine and np.isfinite(self._udot).all():
                 return self._udot[0, self._u_at], self._q[0].copy(), self._u[0].copy()
-        motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        try:
+            motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        except TurningPoint:
+            if not self._at:
+                raise
+            raise SingularSystem(dead_point(self._embedding, guess)) from None
         if isinstance(tau, Acting):
             tau = tau(time, motion.q, motion.u)
-        udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time)
+        try:
+            udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time)
+        except InvalidInput:
+            if not self._at:
+                raise
+            # so steep that a pose which closes the loop to rounding does not give the same speeds twice
+            raise SingularSystem(dead_point(self._embedding, motion.q)) from None
         if not np.isfinite(udot).all():
             raise InvalidInput("the acceleration is beyond the range of floating-point numbers; check the state")
         if self._turning:

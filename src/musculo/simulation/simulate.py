@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -15,13 +16,14 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.methods import method_of
 from musculo.embedding.projection import Projection
 from musculo.embedding.variables import LoopMethod
-from musculo.errors import InvalidInput, MusculoError, SingularSystem
+from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, Status
 from musculo.simulation.steppers import RKF45, TRBDF2, Control, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
@@ -99,7 +101,7 @@ def simulate(
     Raises:
         InvalidInput: what is handed in does not fit, or the start contradicts what is enforced; names it.
         SingularSystem: the start is a singular position.
-    What happens later is an outcome: `Simulation.status` and `reason`.
+    What happens later is an outcome: `Simulation.status` and `reason`; and `notes`, which are warned of, too.
     """
     wanted, control = _times(times), _control(rtol, atol, max_step)
     for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
@@ -141,9 +143,16 @@ def simulate(
         **_told(independent=system.independent, stabilisation=system.stabilised, max_step=control.max_step),
     )
     sprung = own is not None and own.any
+    notes = embedding_of(used).notes if q0 is None else ()
+    if sampled_ranges(model):
+        beyond = beyond_samples(model, course.t, states(course.t)[0])
+        for note in beyond:
+            warnings.warn(note, MusculoWarning, stacklevel=2)
+        notes += beyond
     return Simulation(
         *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
         _sprung=sprung,
+        notes=notes,
     )
 
 
@@ -199,7 +208,8 @@ class _Run:
                 return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
             except (MusculoError, StepFailed) as error:
                 why = self._system.explain(self._t[-1], self._y[-1])
-                return "failed", f"at t = {self._t[-1]:.9g} s: {error}" + (f"; {why}" if why else "")
+                both = f"; {why}" if why and why not in str(error) else ""
+                return "failed", f"at t = {self._t[-1]:.9g} s: {error}{both}"
             if progress is not None:
                 progress(s.t)
         return "finished", ""
