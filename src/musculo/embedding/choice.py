@@ -245,7 +245,9 @@ def _notes(
             f"the {raw.title} leaves none of its {len(free)} coordinates free: it stands still with {values}; where it "
             "should move, its lengths and places do not agree well enough",
         )
-    values = ", ".join(f"{raw.inputs[k]!r} is {wanted[k]:.6g} in the file and {y[k]:.6g} there" for k in moved if k in lost)
+    values = ", ".join(
+        f"{raw.inputs[k]!r} is {wanted[k]:.6g} in the file and {y[k]:.6g} there" for k in moved if k in lost
+    )
     if not values:
         return ()
     return (

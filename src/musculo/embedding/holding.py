@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.compile.frames import FloatArray
-from musculo.embedding.assembly import closed_from
+from musculo.embedding.assembly import CLOSE, closed_from, descended, gaps
 from musculo.embedding.loop import CLOSED, Loop
 
 # A pose whose coordinates moved by no more is taken at once; others are compared [rad, units of the mechanism's size].
 _NEAR = 1.0
 # Else so many starts around the file's pose, each time in a wider box, seeded: a model always gives the same pose.
 _STARTS, _SPREADS = 16, (0.7, 1.6, np.pi)
-_ROUNDS = 60
-# So far closed, Newton's method does the rest.
-_CLOSE = 1e-6
 
 
 def keep_values(
@@ -35,7 +32,7 @@ def keep_values(
         turns: coordinates that are angles.
     """
     angles = np.array([name in turns for name in loop.inputs])
-    if _gaps(loop, wanted[None])[0] <= CLOSED:
+    if gaps(loop, wanted[None])[0] <= CLOSED:
         return wanted.copy(), likely
     if not count:
         return closed, []
@@ -80,45 +77,16 @@ def _reached(
     loop: Loop, wanted: FloatArray, starts: FloatArray, moving: list[int], angles: np.ndarray
 ) -> FloatArray | None:
     """Of the closed poses that starts (frames, n_y) lead to, the one that moves the least; None if none closes."""
-    Y, gap = _descended(loop, starts, moving)
-    Y = Y[gap <= _CLOSE]
+    Y, gap = descended(loop, starts, moving)
+    Y = Y[gap <= CLOSE]
     unwound = Y.copy()
     turned = [k for k in moving if angles[k]]
     unwound[:, turned] -= 2.0 * np.pi * np.round((Y - wanted)[:, turned] / (2.0 * np.pi))
     # a coordinate may turn and also shift something: then a whole turn is not nothing
-    same = _gaps(loop, unwound)[:, None] <= _CLOSE if len(Y) else np.zeros((0, 1), dtype=bool)
+    same = gaps(loop, unwound)[:, None] <= CLOSE if len(Y) else np.zeros((0, 1), dtype=bool)
     poses = np.where(same, unwound, Y)
     for y in sorted(poses, key=lambda y: _moved(loop, y, wanted)):
         pose, left = closed_from(loop, y, moving)
         if left <= CLOSED:
             return pose
     return None
-
-
-def _gaps(loop: Loop, Y: FloatArray) -> FloatArray:
-    return np.asarray(np.nan_to_num(np.max(np.abs(loop.evaluate(Y)[0] / loop.row_scale), axis=1), nan=np.inf))
-
-
-def _descended(loop: Loop, starts: FloatArray, moving: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Where Levenberg's and Marquardt's method leads from many starts at once, and what is left of the equations."""
-    Y, unit = starts.copy(), loop.scale[moving]
-    damping = np.full(len(Y), 1e-3)
-    with np.errstate(all="ignore"):
-        g, A = loop.evaluate(Y)
-        for _ in range(_ROUNDS):
-            residual, J = g / loop.row_scale, A[:, :, moving] * unit / loop.row_scale[:, None]
-            cost = np.nan_to_num(np.sum(residual * residual, axis=1), nan=np.inf)
-            if not np.any((cost > (0.1 * _CLOSE) ** 2) & np.isfinite(cost) & (damping < 1e6)):
-                break
-            H = np.swapaxes(J, 1, 2) @ J + damping[:, None, None] * np.eye(len(moving))
-            slope = np.einsum("fij,fi->fj", J, residual)
-            fine = np.isfinite(H).all(axis=(1, 2)) & np.isfinite(slope).all(axis=1)
-            step = np.zeros_like(slope)
-            step[fine] = -np.linalg.solve(H[fine], slope[fine][:, :, None])[:, :, 0]
-            trial = Y.copy()
-            trial[:, moving] += step * unit
-            g_1, A_1 = loop.evaluate(trial)
-            better = np.sum((g_1 / loop.row_scale) ** 2, axis=1) < cost
-            Y[better], g[better], A[better] = trial[better], g_1[better], A_1[better]
-            damping = np.where(better, np.maximum(0.1 * damping, 1e-12), 10.0 * damping)
-    return Y, _gaps(loop, Y)
