@@ -132,7 +132,7 @@ class Fitted(LoopMethod):
 
     def check(self, loops: Sequence[Loop], known: Sequence[str]) -> None:
         inputs = [name for loop in loops for name in loop.inputs]
-        for name, _, _ in self.ranges:
+        for name in [*self.ranges] if isinstance(self.ranges, Mapping) else [one[0] for one in self.ranges]:
             if name not in known:
                 raise UnknownName("coordinate", name, known, "the ranges of Fitted")
             if name not in inputs:

@@ -24,8 +24,8 @@ def dead_point(embedding: Embedding, q: FloatArray) -> str:
     """
     return end_of_equation(embedding.loops, q) or (
         f"the loop of {', '.join(map(repr, embedding.loop_names))} comes to a dead point of "
-        f"{', '.join(map(repr, embedding.coordinate_names))}: others move on while these turn round, and branches meet; "
-        f"{advice(embedding, q)}"
+        f"{', '.join(map(repr, embedding.coordinate_names))}: others move on while these turn round, and branches "
+        f"meet; {advice(embedding, q)}"
     )
 
 

@@ -33,8 +33,8 @@ def beyond_samples(model: Model, time: FloatArray, q: FloatArray) -> tuple[str, 
         if outside.size:
             farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
             notes.append(
-                f"{name!r} leaves its measured range, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and goes "
-                f"to {farthest:.6g}: its joint is extrapolated there; measure more, limit it (CoordinateLimitForce), or "
-                "stop by an event"
+                f"{name!r} leaves its measured range, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
+                f"goes to {farthest:.6g}: its joint is extrapolated there; measure more, limit it "
+                "(CoordinateLimitForce), or stop by an event"
             )
     return tuple(notes)

@@ -33,8 +33,8 @@ class Simulation:
     """The motion that `simulate` found, at the times asked for or at the integrator's steps.
 
     `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
-    on: then `reason` says why and where, and the motion goes up to there. `notes` say what has to be known all the same:
-    values of the file that a loop moved at the start, and joints that went beyond the samples they were made from.
+    on: then `reason` says why and where, and the motion goes up to there. `notes` say what else has to be
+    known: values of the file that a loop moved at the start, and joints that went beyond the samples they were made of.
     """
 
     model: Model = field(repr=False)

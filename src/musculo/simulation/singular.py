@@ -113,9 +113,9 @@ class LoopWatch:
             if 2.0 * least <= one.margin or (least < one.margin and least < _LOST * largest):
                 raise SingularSystem(
                     end_of_equation([one.loop], q)
-                    or f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its equations "
-                    f"repeat each other there, and {one.consequence}; change the mechanism or the motion, or, where it "
-                    "only passes near, take shorter steps (max_step)"
+                    or f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its "
+                    f"equations repeat each other there, and {one.consequence}; change the mechanism or the motion, or, "
+                    "where it only passes near, take shorter steps (max_step)"
                 )
             one.margin = least
 
