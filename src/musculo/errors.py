@@ -13,6 +13,10 @@ class MusculoError(Exception):
     """Root of all errors that musculo raises about its input; catch this one at the shell."""
 
 
+class MusculoWarning(UserWarning):
+    """Something that is done otherwise than the input says, and has to be known; what it names is in results too."""
+
+
 class InvalidFile(MusculoError):
     """A file that cannot be read: missing, malformed, hostile, or of an unknown kind."""
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from musculo.compile.nodes import Node, NodeChain, placed, unit
+from musculo.compile.waiting import tell_of_compiling
 from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
@@ -17,6 +18,8 @@ from musculo.model.model import Model
 from musculo.model.tree import tree_order
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
+
+tell_of_compiling()
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,10 @@ from musculo.errors import InvalidModel, SingularSystem
 # Singular values below this part of the largest are rounding.
 RANK = 1e-8
 # Other starts are tried where the first finds no closed pose; seeded, so that a model always gives the same pose.
-_STARTS = 24
-_SPREAD = 0.7
+_STARTS, _SPREADS = 24, (0.7, 1.6, np.pi)
+_ROUNDS = 60
+# So far closed, Newton's method does the rest [rad, units of size].
+CLOSE = 1e-6
 # How far a pose is moved to see whether its rank is the usual one [rad, units of size].
 _PROBE = 0.02
 
@@ -23,18 +25,18 @@ def _scaled(loop: Loop, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return g[0] / loop.row_scale, A[0] * loop.scale / loop.row_scale[:, None]
 
 
-def _closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+def closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
     """The nearest closed pose by least squares over some coordinates, and what is left of the equations.
 
     That is infinite where the equations or their derivatives are not finite at y, or on the way.
     """
     try:
-        return _descended(loop, y, moving)
+        return _least_squares(loop, y, moving)
     except (ValueError, np.linalg.LinAlgError):  # SciPy's and NumPy's words for it
         return y, np.inf
 
 
-def _descended(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+def _least_squares(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
     y = y.copy()
 
     def at(x: FloatArray) -> FloatArray:
@@ -61,6 +63,35 @@ def _descended(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray
     return y, float(np.max(np.abs(_scaled(loop, y)[0]), initial=0.0))
 
 
+def gaps(loop: Loop, Y: FloatArray) -> FloatArray:
+    return np.asarray(np.nan_to_num(np.max(np.abs(loop.evaluate(Y)[0] / loop.row_scale), axis=1), nan=np.inf))
+
+
+def descended(loop: Loop, starts: FloatArray, moving: list[int]) -> tuple[FloatArray, FloatArray]:
+    """Where Levenberg's and Marquardt's method leads from many starts at once, and what is left of the equations."""
+    Y, unit = starts.copy(), loop.scale[moving]
+    damping = np.full(len(Y), 1e-3)
+    with np.errstate(all="ignore"):
+        g, A = loop.evaluate(Y)
+        for _ in range(_ROUNDS):
+            residual, J = g / loop.row_scale, A[:, :, moving] * unit / loop.row_scale[:, None]
+            cost = np.nan_to_num(np.sum(residual * residual, axis=1), nan=np.inf)
+            if not np.any((cost > (0.1 * CLOSE) ** 2) & np.isfinite(cost) & (damping < 1e6)):
+                break
+            H = np.swapaxes(J, 1, 2) @ J + damping[:, None, None] * np.eye(len(moving))
+            slope = np.einsum("fij,fi->fj", J, residual)
+            fine = np.isfinite(H).all(axis=(1, 2)) & np.isfinite(slope).all(axis=1)
+            step = np.zeros_like(slope)
+            step[fine] = -np.linalg.solve(H[fine], slope[fine][:, :, None])[:, :, 0]
+            trial = Y.copy()
+            trial[:, moving] += step * unit
+            g_1, A_1 = loop.evaluate(trial)
+            better = np.sum((g_1 / loop.row_scale) ** 2, axis=1) < cost
+            Y[better], g[better], A[better] = trial[better], g_1[better], A_1[better]
+            damping = np.where(better, np.maximum(0.1 * damping, 1e-12), 10.0 * damping)
+    return Y, gaps(loop, Y)
+
+
 def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> FloatArray:
     """A closed pose near y (n_y,): `held` coordinates stay if they can, `fixed` ones stay.
 
@@ -72,23 +103,23 @@ def assemble(loop: Loop, y: FloatArray, held: list[int], fixed: list[int]) -> Fl
     everything = [k for k in range(len(y)) if k not in fixed]
     best, gap = y, np.inf
     for moving in ([k for k in everything if k not in held], everything):
-        found, left = _closed_from(loop, y, moving)
+        found, left = closed_from(loop, y, moving)
         if left <= CLOSED:
             return found
         if left < gap:
             best, gap = found, left
     rng = np.random.default_rng(0)
-    closed = []
-    for _ in range(_STARTS):
-        start = y.copy()
-        start[everything] += _SPREAD * rng.uniform(-1.0, 1.0, len(everything)) * loop.scale[everything]
-        found, left = _closed_from(loop, start, everything)
-        if left <= CLOSED:
-            closed.append(found)
-        elif left < gap:
-            best, gap = found, left
-    if closed:
-        return min(closed, key=lambda found: float(np.sum(((found - y) / loop.scale) ** 2)))
+    for spread in _SPREADS:
+        starts = np.tile(y, (_STARTS, 1))
+        starts[:, everything] += spread * rng.uniform(-1.0, 1.0, (_STARTS, len(everything))) * loop.scale[everything]
+        reached, open_by = descended(loop, starts, everything)
+        nearest = np.argsort(np.sum(((reached - y) / loop.scale) ** 2, axis=1))
+        for k in nearest[open_by[nearest] <= CLOSE]:
+            found, left = closed_from(loop, reached[k], everything)
+            if left <= CLOSED:
+                return found
+        if open_by.min() < gap:
+            best, gap = reached[int(np.argmin(open_by))], float(open_by.min())
     residual = loop.evaluate(best[None])[0][0]
     worst = int(np.argmax(np.abs(residual / loop.row_scale)))
     raise InvalidModel(
@@ -132,7 +163,7 @@ def usual_rank(loop: Loop, y: FloatArray, free: list[int]) -> int:
         near = y.copy()
         way = rng.uniform(-1.0, 1.0, len(null)) @ null
         near[free] += _PROBE * way / np.linalg.norm(way) * loop.scale[free]
-        found, left = _closed_from(loop, near, free)
+        found, left = closed_from(loop, near, free)
         if left <= CLOSED and rank_at(loop, found, free) > rank:
             raise SingularSystem(
                 f"the {loop.title} is in a singular position at the pose it starts from: {rank} of its equations are "

@@ -8,8 +8,9 @@ on the tree and differentiated (`musculo.embedding.loop`); their branch is an in
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.choice import choose_loops
 from musculo.embedding.collect import collect_rules, sort_rules
+from musculo.embedding.fitted import FittedVariables
 from musculo.embedding.loop import Loop
 from musculo.embedding.looped import Looped
 from musculo.embedding.methods import method_of
@@ -36,7 +38,7 @@ from musculo.embedding.rates import (
 )
 from musculo.embedding.rules import Rule
 from musculo.embedding.variables import LoopMethod
-from musculo.errors import InvalidInput, InvalidModel
+from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
 from musculo.model.model import Model
 
 
@@ -49,6 +51,8 @@ class Embedding:
     unsolved: tuple[str, ...]  # enforced constraints of kinds that are carried only
     loops: tuple[Loop, ...] = ()  # closed loops, solved by rules of their own
     branch: FloatArray | None = None  # (n,) a closed pose on the branch that is meant; None without loops
+    notes: tuple[str, ...] = ()  # what could not be had of the values in the file, and loops that cannot move
+    _default: FloatArray | None = field(default=None, repr=False)  # (n,) where loops move values of the file
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -111,6 +115,19 @@ class Embedding:
     def loop_names(self) -> tuple[str, ...]:
         """The constraints that close loops."""
         return tuple(name for loop in self.loops for name in loop.names)
+
+    @property
+    def fit_error(self) -> dict[str, tuple[float, float, float]]:
+        """By dependent coordinate of fitted loops: the largest errors of value, gradient and Hessian [rad, m].
+
+        They are measured halfway between samples, against the exact ones. Empty where nothing is fitted.
+        """
+        found: dict[str, tuple[float, float, float]] = {}
+        for rule in self.rules:
+            if isinstance(rule, Looped) and isinstance(rule.variables, FittedVariables):
+                value, gradient, hessian = (float(part[rule.row]) for part in rule.variables.error)
+                found[rule.dependent] = (value, gradient, hessian)
+        return found
 
     # --- positions --------------------------------------------------------------------------------------------------
     def independent(self, q: ArrayLike) -> FloatArray:
@@ -210,7 +227,13 @@ class Embedding:
             )
 
     def default_pose(self, time: float = 0.0) -> FloatArray:
-        """q (n,) with every independent coordinate at its default value and the others as they follow."""
+        """q (n,) with every independent coordinate at its default value and the others as they follow.
+
+        Where loops cannot be closed with these, or are at a dead point there, those of the coordinates first in the
+        file stay that can; `notes` name the others.
+        """
+        if self._default is not None:
+            return self.coordinates(self.independent(self._default), time)
         defaults = {c.name: c.default_value for c in self.model.coordinates}
         return self.coordinates([defaults[name] for name in self.coordinate_names], time)
 
@@ -340,7 +363,8 @@ def embedding_of(
     Args:
         model: the model.
         independent: coordinates that shall be independent; the rest is chosen. By default those first in the file stay
-            independent where they can.
+            independent where they can. The file's values of the independent ones count, the others are found; where
+            a loop cannot be closed with them, `MusculoWarning` and `Embedding.notes` say what moved.
         loops: how the dependents are differentiated: "projection" (exact), "molecule" (numerical differentiation) or
             "fitted" (a model made beforehand); or one of these methods with settings: `Projection()`,
             `Molecule(step=...)`, `Fitted(...)`.
@@ -373,14 +397,19 @@ def embedding_of(
         found = choose_loops(model, ordered, equations, named, start)
         looped: list[Rule] = []
         closed = start.copy()
-        for loop, y in found:
+        notes = tuple(note for _, _, some in found for note in some)
+        for loop, y, _ in found:
             closed[loop.columns] = y
-        for loop, _ in found:
+        method.check([loop for loop, _, _ in found], model.coordinate_names)
+        for loop, _, _ in found:
             reason = f"closed by the {loop.title}"
             variables = method.variables(loop, closed)
             looped += [Looped(name, loop.inputs, reason, variables, k) for k, name in enumerate(loop.dependents)]
-        known = tuple(loop for loop, _ in found)
-        made = Embedding(model, sort_rules([*rules, *looped]), tuple(unsolved), known, closed)
+        known = tuple(loop for loop, _, _ in found)
+        own = closed if pose is None else None
+        made = Embedding(model, sort_rules([*rules, *looped]), tuple(unsolved), known, closed, notes, own)
+        for note in notes if pose is None else ():
+            warnings.warn(note, MusculoWarning, stacklevel=5)
         return replace(made, branch=made.coordinates(made.independent(closed), guess=closed))
 
     if named or pose is not None or method != Projection():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal, NamedTuple
@@ -129,6 +129,17 @@ class Fitted(LoopMethod):
             raise InvalidInput(
                 f"a fit of degree {self.degree} through {self.samples} samples; give degree 3 or 5, and 8 or more"
             )
+
+    def check(self, loops: Sequence[Loop], known: Sequence[str]) -> None:
+        inputs = [name for loop in loops for name in loop.inputs]
+        for name in [*self.ranges] if isinstance(self.ranges, Mapping) else [one[0] for one in self.ranges]:
+            if name not in known:
+                raise UnknownName("coordinate", name, known, "the ranges of Fitted")
+            if name not in inputs:
+                raise InvalidInput(
+                    f"Fitted has a range of {name!r}, which no loop takes as an input; the inputs are "
+                    f"{', '.join(inputs) or 'none'}: give ranges of these, or name others with independent="
+                )
 
     def variables(self, loop: Loop, branch: FloatArray) -> FittedVariables:
         exact = ProjectedVariables(loop, branch)

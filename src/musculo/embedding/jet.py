@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidModel
@@ -29,6 +30,8 @@ _CHAIN: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArra
         1.0 - np.tanh(x) ** 2,
         -2.0 * np.tanh(x) * (1.0 - np.tanh(x) ** 2),
     ),
+    # between their corners; there the slope is the one from the right
+    "absolute": lambda x: (np.abs(x), np.where(x < 0.0, -1.0, 1.0), np.zeros_like(x)),
     "negative": lambda x: (-x, np.full_like(x, -1.0), np.zeros_like(x)),
     "positive": lambda x: (x, np.ones_like(x), np.zeros_like(x)),
     "reciprocal": lambda x: (1.0 / x, -1.0 / x**2, 2.0 / x**3),
@@ -84,12 +87,39 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
                     return a._times(b)
                 if name == "divide":
                     return a._times(b._through(*_CHAIN["reciprocal"](b.value)))
+                if name == "arctan2":
+                    return a._angle_over(b)
+                if name in ("minimum", "maximum"):
+                    return a._chosen(b, a.value < b.value if name == "minimum" else a.value > b.value)
                 if name in ("power", "float_power"):
                     return a._to_power(inputs[1], b)
         raise InvalidModel(
             f"an equation uses numpy.{name}, whose derivatives are not known here; known: + - * / **, "
-            f"{', '.join(_CHAIN)}"
+            f"arctan2, minimum, maximum, {', '.join(_CHAIN)}"
         )
+
+    def _chosen(self, other: Jet, mine: NDArray[np.bool_]) -> Jet:
+        """self in the frames that are `mine`, else the other."""
+        return Jet(
+            np.where(mine, self.value, other.value),
+            np.where(mine[:, None], self.gradient, other.gradient),
+            np.where(mine[:, None, None], self.hessian, other.hessian),
+        )
+
+    def _angle_over(self, other: Jet) -> Jet:
+        """arctan2(self, other): df = (x dy - y dx) / r^2 for y over x, and once more."""
+        y, x = self, other
+        square = x.value**2 + y.value**2
+        f_y, f_x = x.value / square, -y.value / square
+        f_yy, f_xy = -2.0 * x.value * y.value / square**2, (y.value**2 - x.value**2) / square**2
+        gradient = f_y[:, None] * y.gradient + f_x[:, None] * x.gradient
+        mixed = y.gradient[:, :, None] * x.gradient[:, None, :]
+        yy = y.gradient[:, :, None] * y.gradient[:, None, :]
+        xx = x.gradient[:, :, None] * x.gradient[:, None, :]
+        hessian = f_y[:, None, None] * y.hessian + f_x[:, None, None] * x.hessian
+        hessian = hessian + f_yy[:, None, None] * (yy - xx)
+        hessian = hessian + f_xy[:, None, None] * (mixed + np.swapaxes(mixed, 1, 2))
+        return Jet(np.arctan2(y.value, x.value), gradient, hessian)
 
     def _to_power(self, exponent: Any, jet: Jet) -> Jet:
         if isinstance(exponent, Jet):

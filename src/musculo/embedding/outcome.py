@@ -26,10 +26,10 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
     if solution.status[k] == LoopStatus.SINGULAR:
         raise SingularSystem(
             f"the {loop.title} meets a singular position on the way to {wanted} at frame {frame}, near {came}: there "
-            "branches meet; give a guess beyond it (guess=q near the wanted pose)"
+            "branches meet; give a pose beyond it, near the wanted one (guess=q of embeddings, q0 of simulate)"
         )
     raise InvalidInput(
         f"the {loop.title} cannot be closed at frame {frame} with {wanted or 'its coordinates'}; on this branch it "
-        f"closes up to {came or 'nowhere'}; keep within reach, give a guess on another branch (guess=q), or choose "
-        "other independent coordinates with embedding_of(model, independent=(...))"
+        f"closes up to {came or 'nowhere'}; keep within reach, start from a pose on another branch (guess=q of "
+        "embeddings, q0 of simulate), or choose other independent coordinates (independent=)"
     )

@@ -15,6 +15,10 @@ from musculo.errors import SingularSystem
 _AT_ONCE = 20000
 
 
+class TurningPoint(SingularSystem):
+    """Inputs turn round in a pose where the loop itself is not singular: others could lead it."""
+
+
 @dataclass(frozen=True, eq=False)
 class ProjectedVariables(JointVariables):
     """Derivatives from the equations g(x, f(x)) = 0.
@@ -82,7 +86,7 @@ def refuse_singular(loop: Loop, margin: FloatArray, X: FloatArray, d: FloatArray
             f"the {loop.title} is in a singular position at frame {frame} ({where}): its equations lose rank there and "
             "branches meet; keep away from it, or change the mechanism's lengths"
         )
-    raise SingularSystem(
+    raise TurningPoint(
         f"the {loop.title} is at a turning point at frame {frame}: {', '.join(loop.inputs)} cannot drive it there "
         f"({where}); choose other independent coordinates with embedding_of(model, independent=(...)), for instance "
         f"{loop.dependents[0]!r}"

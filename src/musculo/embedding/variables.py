@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,9 @@ class JointVariables(ABC):
 
 class LoopMethod(ABC):
     """A way to differentiate joint variables, with its settings."""
+
+    def check(self, loops: Sequence[Loop], known: Sequence[str]) -> None:  # noqa: B027 (most have nothing to check)
+        """Refuse settings that fit none of a model's loops; `known` are its coordinates."""
 
     @abstractmethod
     def variables(self, loop: Loop, branch: FloatArray) -> JointVariables:

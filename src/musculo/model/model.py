@@ -81,6 +81,7 @@ class Model:
             ("joint", self.joint_names),
             ("coordinate", self.coordinate_names),
             ("marker", self.marker_names),
+            ("constraint", [constraint.name for constraint in self.constraints]),
         ):
             _refuse_duplicates(kind, names, self._where)
         known = {GROUND, *self.body_names}

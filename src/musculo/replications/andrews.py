@@ -92,7 +92,6 @@ def solve(model: Model, formulation: Formulation) -> Solved:
     """A run to the time of the test set."""
     done = finished(squeeze(model, formulation, (0.0, TEST_END)))
     drift = done.drift
-    assert drift is not None
     return Solved(done.q[-1], done.u[-1], done.udot[-1], float(drift.position.max()), float(drift.velocity.max()))
 
 

@@ -24,7 +24,7 @@ class SimulationEvent:
 
     Args:
         name: of the event.
-        function: (t, q, u) -> number.
+        function: (t, q, u) -> number, or an array of one.
         terminal: whether the simulation ends there.
         direction: 1 where it shall rise through zero, -1 where it shall fall, 0 both.
     """
@@ -77,7 +77,13 @@ class Watch:
         self._last = self._values(stepper.t, stepper.y) if events else []
 
     def _value(self, event: SimulationEvent, t: float, y: FloatArray) -> float:
-        value = float(event.function(t, *self._state(t, y)))
+        given = event.function(t, *self._state(t, y))
+        try:
+            (value,) = np.asarray(given, dtype=float).ravel().tolist()
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"event {event.name!r} gives {given!r:.60} at t = {t:.6g} s; it needs one number, for instance q[0]"
+            ) from None
         if not np.isfinite(value):
             raise InvalidInput(f"event {event.name!r} gives {value} at t = {t:.6g} s; it needs a finite number")
         return value
@@ -110,7 +116,9 @@ class Watch:
             found.append((event, t, stepper.inside(t)))
         self._last = now
         found.sort(key=lambda one: one[1])
-        for k, (event, _, _) in enumerate(found):
-            if event.terminal:
-                return found[: k + 1], True
-        return found, False
+        last = next((one for one in found if one[0].terminal), None)
+        if last is None:
+            return found, False
+        # others at the same instant count too; the one that ends the simulation comes last
+        instant = last[1] + 2.0 * _ROUNDING * max(abs(last[1]), 1e-3)
+        return [one for one in found if one[1] <= instant and one is not last] + [last], True

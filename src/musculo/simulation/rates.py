@@ -13,11 +13,13 @@ from musculo.dynamics.constraints import constrained_acceleration, constraint_eq
 from musculo.dynamics.forward import forward_dynamics
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.embedding import embedding_of
+from musculo.embedding.projection import TurningPoint
 from musculo.embedding.rates import turning_joints
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.constrained_state import ConstrainedState
+from musculo.simulation.dead_points import dead_point
 from musculo.simulation.embedded_state import EmbeddedState, embedded_state
 
 
@@ -97,10 +99,21 @@ class EmbeddedRates:
             f = self._compiled(self.state, np.concatenate([z, zu]), tau, guess, time)
             if f is not None:
                 return f[self._n_z :], self.state.q.copy(), self.state.u.copy()
-        motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        try:
+            motion = self._embedding.motion(z, zu, time=time, guess=guess)
+        except TurningPoint:
+            if not self._n_z:
+                raise
+            raise SingularSystem(dead_point(self._embedding, guess)) from None
         if isinstance(tau, Acting):
             tau = tau(time, motion.q, motion.u)
-        udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time, threads=1)
+        try:
+            udot = forward_dynamics(self.model, motion.q, motion.u, tau, time=time, threads=1)
+        except InvalidInput:
+            if not self._n_z:
+                raise
+            # so steep that a pose which closes the loop to rounding does not give the same speeds twice
+            raise SingularSystem(dead_point(self._embedding, motion.q)) from None
         if not np.isfinite(udot).all():
             raise InvalidInput("the acceleration is beyond the range of floating-point numbers; check the state")
         if self._turning:

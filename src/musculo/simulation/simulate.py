@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +13,10 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import InvalidInput, MusculoError, SingularSystem
+from musculo.embedding.methods import method_of
+from musculo.embedding.projection import Projection
+from musculo.embedding.variables import LoopMethod
+from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
@@ -22,6 +26,7 @@ from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
 from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, Status
 from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
@@ -51,6 +56,7 @@ def simulate(
     method: Method = "cvode",
     formulation: Formulation = "embedded",
     independent: str | Sequence[str] | None = None,
+    loops: str | LoopMethod = "projection",
     stabilisation: float | Literal["project"] | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -84,6 +90,8 @@ def simulate(
         formulation: "embedded" or "constrained".
         independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
             is chosen. By default those first in the file, which may have dead points where others have none.
+        loops: how dependents of closed loops are had in the embedded form, as in `embedding_of`: "projection" (exact),
+            "molecule", "fitted" (a model made beforehand), or `Fitted(...)`, `Molecule(...)` with settings.
         stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
             velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
             projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
@@ -98,10 +106,10 @@ def simulate(
     Raises:
         InvalidInput: what is handed in does not fit, or the start contradicts what is enforced; names it.
         SingularSystem: the start is a singular position.
-    What happens later is an outcome: `Simulation.status` and `reason`. Constrained, a run is looked at once more when
-    it has come to its end, and has failed where positions drifted off by more than 1e4 times the tolerance (0.001 at
-    least and 0.01 at most; radians, or parts of the mechanism's size), where a step went across a singular position,
-    or where energy that nothing changes did, by more than the tolerances explain.
+    What happens later is an outcome: `Simulation.status` and `reason`; and `notes`, which are warned of, too.
+    Constrained, a run is looked at once more when it has come to its end, and has failed where positions drifted off by
+    more than 1e4 times the tolerance (0.001 at least and 0.01 at most; radians, or parts of the mechanism's size), where
+    a step went across a singular position, or where energy that nothing changes did, by more than the tolerances explain.
     """
     wanted, control = _times(times), _control(rtol, atol, max_step)
     for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
@@ -109,8 +117,8 @@ def simulate(
             raise InvalidInput(f"{what}={value!r}; known: {', '.join(known)}")
     watched = events_of(events)
     start = float(wanted[0])
-    used = model if independent is None else _choosing(model, independent, formulation)
-    q, u = _start(model, q0, u0, start)
+    used = _embedded_as(model, independent, loops, formulation)
+    q, u = _start(used, q0, u0, start)
     own = ForcesAtStates(used) if model_forces else None
     acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
     system, project = _system(used, acting, method, formulation, stabilisation)
@@ -148,9 +156,16 @@ def simulate(
         **_told(independent=system.independent, stabilisation=system.stabilised, max_step=control.max_step),
     )
     sprung = own is not None and own.any
+    notes = embedding_of(used).notes if q0 is None else ()
+    if sampled_ranges(model):
+        beyond = beyond_samples(model, course.t, states(course.t)[0])
+        for note in beyond:
+            warnings.warn(note, MusculoWarning, stacklevel=2)
+        notes += beyond
     return Simulation(
         *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
         _sprung=sprung,
+        notes=notes,
     )
 
 
@@ -159,12 +174,18 @@ def _told(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in ("", np.inf)}
 
 
-def _choosing(model: Model, independent: str | Sequence[str], formulation: Formulation) -> Model:
-    """The same model, whose embedding has the named coordinates independent."""
-    if formulation != "embedded":
-        raise InvalidInput("independent is for formulation='embedded': constrained, all coordinates are integrated")
+def _embedded_as(
+    model: Model, independent: str | Sequence[str] | None, loops: str | LoopMethod, formulation: Formulation
+) -> Model:
+    """The same model, embedded with the named coordinates independent and loops solved as asked for."""
+    method = method_of(loops)
+    if independent is None and method == Projection():
+        return model
+    for what, given in (("independent", independent is not None), ("loops", method != Projection())):
+        if given and formulation != "embedded":
+            raise InvalidInput(f"{what} is for formulation='embedded': constrained, all coordinates are integrated")
     chosen = model.replace()
-    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent))
+    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent, loops=method))
     return chosen
 
 
@@ -214,7 +235,8 @@ class _Run:
                 return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
             except (MusculoError, StepFailed) as error:
                 why = self._system.explain(self._t[-1], self._y[-1])
-                return "failed", f"at t = {self._t[-1]:.9g} s: {error}" + (f"; {why}" if why else "")
+                both = f"; {why}" if why and why not in str(error) else ""
+                return "failed", f"at t = {self._t[-1]:.9g} s: {error}{both}"
             if progress is not None:
                 progress(s.t)
         return "finished", ""

@@ -33,7 +33,8 @@ class Simulation:
     """The motion that `simulate` found, at the times asked for or at the integrator's steps.
 
     `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
-    on: then `reason` says why and where, and the motion goes up to there.
+    on: then `reason` says why and where, and the motion goes up to there. `notes` say what else has to be
+    known: values of the file that a loop moved at the start, and joints that went beyond the samples they were made of.
     """
 
     model: Model = field(repr=False)
@@ -51,6 +52,7 @@ class Simulation:
     _states: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = field(repr=False)
     _accelerations: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = field(repr=False)
     _sprung: bool = field(default=False, repr=False)  # whether forces of the model act
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.time)
@@ -88,11 +90,13 @@ class Simulation:
         return self.kinetic + self.potential + self.stored
 
     @cached_property
-    def drift(self) -> Drift | None:
-        """How far each frame is from all that is enforced, or None where nothing is."""
-        if not constraint_equations(self.model).count:
-            return None
+    def drift(self) -> Drift:
+        """How far each frame is from all that is enforced; zeros where nothing is."""
         return constraint_drift(self.model, self.q, self.u, self.time)
+
+    @property
+    def _constrained(self) -> bool:
+        return constraint_equations(self.model).count > 0
 
     def at(self, time: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """q and u at any time of the simulation, a number or (times,), from the integrator's interpolant."""
@@ -125,7 +129,7 @@ class Simulation:
         """Energies [J] over time and, where something is enforced, how far each frame is from it."""
         columns = {"kinetic_energy": self.kinetic, "potential_energy": self.potential, "energy": self.energy}
         units = ["J"] * 3
-        if self.drift is not None:
+        if self._constrained:
             columns |= {"position_drift": self.drift.position, "velocity_drift": self.drift.velocity}
             units += ["rad or m", "rad/s or m/s"]
         values, title = np.stack(list(columns.values()), axis=1), f"{self.model.name}: energy and drift"
@@ -145,7 +149,7 @@ class Simulation:
             labelled("kinetic_energy", self.kinetic, at, "J", made),
             labelled("potential_energy", self.potential, at, "J", made),
         ]
-        if self.drift is not None:
+        if self._constrained:
             parts.append(labelled("position_drift", self.drift.position, at, "rad or m", made))
             parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
         facts = {"status": self.status, "reason": self.reason, "method": self.method, "formulation": self.formulation}

@@ -20,6 +20,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loop import Loop
 from musculo.errors import SingularSystem
 from musculo.model.model import Model
+from musculo.simulation.dead_points import end_of_equation
 
 # A smallest singular value below this part of the largest explains why no step leads on ...
 _NEAR = 1e-2
@@ -128,9 +129,10 @@ class LoopWatch:
             self._suspect(t, one, largest, before, q)
             if 2.0 * least <= one.margin or (least < one.margin and least < _LOST * largest):
                 raise SingularSystem(
-                    f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its equations "
-                    f"repeat each other there, and {one.consequence}; change the mechanism or the motion, or, where it "
-                    "only passes near, take shorter steps (max_step)"
+                    end_of_equation([one.loop], q)
+                    or f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its "
+                    f"equations repeat each other there, and {one.consequence}; change the mechanism or the motion, "
+                    "or, where it only passes near, take shorter steps (max_step)"
                 )
             one.margin = least
         self._earlier, self._time = before, t

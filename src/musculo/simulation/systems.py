@@ -20,6 +20,7 @@ from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Landed
 from musculo.simulation.constrained import project_position, project_velocity
 from musculo.simulation.control import Control
+from musculo.simulation.dead_points import advice, dead_point, end_of_equation
 from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
 from musculo.simulation.singular import LoopWatch
 
@@ -180,11 +181,7 @@ class EmbeddedSystem(System):
         return str(self._dead_point()) if steep else ""
 
     def _dead_point(self) -> SingularSystem:
-        return SingularSystem(
-            f"the loop of {', '.join(map(repr, self.embedding.loop_names))} comes to a dead point of "
-            f"{', '.join(map(repr, self.embedding.coordinate_names))}: others move on while these turn round, and "
-            "branches meet; name others with independent=, or use formulation='constrained'"
-        )
+        return SingularSystem(dead_point(self.embedding, self.guess))
 
     def _refuse_turning_back(self, t: float, q: FloatArray, u: FloatArray) -> None:
         """Refuse a step across a dead point, behind which the loop goes on along another branch than was followed.
@@ -207,9 +204,10 @@ class EmbeddedSystem(System):
         if odd.any():
             name = self.model.speed_names[int(np.argmax(np.where(odd, jump, 0.0)))]
             raise SingularSystem(
-                f"the loop of {', '.join(map(repr, self.embedding.loop_names))} passes a dead point before "
+                end_of_equation(self.embedding.loops, self.guess)
+                or f"the loop of {', '.join(map(repr, self.embedding.loop_names))} passes a dead point before "
                 f"t = {t:.9g} s: the speed {name!r} jumps, since the independent coordinates turn "
-                "round there and branches meet; name others with independent=, or use formulation='constrained'"
+                f"round there and branches meet; {advice(self.embedding, self.guess)}"
             )
 
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
@@ -238,7 +236,9 @@ class ConstrainedSystem(System):
 
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         x = self.equations.by_speeds(q[None], None, np.array([t]))
-        off, fast = np.abs(x.residual[0]), np.abs(x.jacobian[0] @ u + x.rate[0])
+        # equations may be written in any unit: what counts is how far coordinates would have to move
+        slopes = np.maximum(np.abs(x.jacobian[0]).max(axis=1, initial=0.0), 1.0)
+        off, fast = np.abs(x.residual[0]) / slopes, np.abs(x.jacobian[0] @ u + x.rate[0]) / slopes
         for what, error, unit, way in (
             ("coordinates", off, 1.0, "project_position"),
             ("speeds", fast, 1.0 + np.abs(u).max(initial=0.0), "project_velocity"),

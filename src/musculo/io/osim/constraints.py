@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from musculo.errors import UnknownName
@@ -22,7 +23,20 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 def read_constraints(context: Context) -> tuple[Constraint, ...]:
-    return tuple(_read_constraint(element, context) for element in objects(context.model, "ConstraintSet"))
+    elements = list(objects(context.model, "ConstraintSet"))
+    found = [_read_constraint(element, context) for element in elements]
+    taken = {constraint.name for constraint in found}
+    seen: set[str] = set()
+    for k, (element, constraint) in enumerate(zip(elements, found, strict=True)):
+        if constraint.name in seen:
+            # OpenSim loads such files; reactions and messages here go by name
+            stem = constraint.name or "constraint"
+            name = next(new for n in range(2, len(found) + 2) if (new := f"{stem}_{n}") not in taken)
+            context.note(element, f"another constraint has the same name; it is called {name!r} here")
+            found[k] = replace(constraint, name=name)
+            taken.add(name)
+        seen.add(found[k].name)
+    return tuple(found)
 
 
 def _read_constraint(element: Element, context: Context) -> Constraint:

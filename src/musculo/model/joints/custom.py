@@ -52,6 +52,9 @@ class CustomJoint(Joint):
             coordinate: the key in `samples` that holds the coordinate; by default the only key that is not a motion.
                 If it names one of the six motions, that motion equals the coordinate.
 
+        The coordinate rises or falls from sample to sample. Its range is that of the samples, and its motion beyond it
+        an extrapolation (parabolas that go on smoothly); `simulate` says where a motion goes there.
+
         Example: `CustomJoint.from_samples("knee", "femur", "tibia", {"rz": angle, "tx": x, "ty": y}, coordinate="rz")`.
         """
         extra = [key for key in samples if key not in MOTION_NAMES]
@@ -68,6 +71,15 @@ class CustomJoint(Joint):
                 f"got {sorted(samples)}"
             )
         knots = np.asarray(samples[coordinate], dtype=float)
+        ways = np.sign(np.diff(knots)) if knots.ndim == 1 else np.zeros(0)
+        turned = np.flatnonzero(ways != ways[:1]) if ways.size and ways[0] else np.flatnonzero(ways == 0.0)
+        if turned.size:
+            k = int(turned[0])
+            raise InvalidInput(
+                f"joint {name!r}: the coordinate {coordinate!r} goes from {knots[k]:.6g} to {knots[k + 1]:.6g} at "
+                f"sample {k + 1}, and neither rises nor falls throughout; a joint has one pose at each value: take one "
+                "way of the motion, or average both"
+            )
         label = f"{name}_{coordinate}" if coordinate in MOTION_NAMES else coordinate
         motions: Sequence[Axis] = [
             cls._sampled_axis(name, label, key, axis, coordinate, knots, samples)
