@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
 from musculo.kernels.string_solid import add_bend, slack
+from musculo.kernels.vector import add_scaled, cross, dot, scale
 
 # After a step of Newton's method in which no knot moves more than this [m] nothing is left but rounding.
 REST = 1e-9
@@ -49,8 +50,10 @@ class Chain(NamedTuple):
 
 @kernel
 def _free_motions(A, n, m, first, second, i):
-    """X of knot i with block A (six numbers) and m contacts of normals n[i, first] and n[i, second]."""
+    """X of knot i with block A (six numbers) and m contacts of normals n[i, first] and n[i, second]; none with three."""
     a, b, c, d, e, f = A
+    if m == 3:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if m == 0:
         u, v, w = d * f - e * e, c * e - b * f, b * e - c * d
         D = a * u + b * v + c * w
@@ -107,16 +110,31 @@ def _apply(A, v):
 
 @kernel
 def _contacts(on, solids):
-    """(how many contacts count, the first two) of a set; a third holds the knot by the first two."""
-    m, first, second = 0, 0, 0
+    """(how many contacts count, which) of a set: three hold a knot."""
+    m, first, second, third = 0, 0, 0, 0
     for k in range(solids):
-        if (on >> k) & 1:
+        if (on >> k) & 1 and m < 3:
             if m == 0:
                 first = k
             elif m == 1:
                 second = k
+            else:
+                third = k
             m += 1
-    return min(m, 2), first, second
+    return m, first, second, third
+
+
+@kernel
+def _in_three(c, i, first, second, third, a, b, d):
+    """(x, singular): x with n . x = a, b, d for three contacts of knot i."""
+    u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
+    v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
+    w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
+    vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
+    D = dot(u, vw)
+    if math.fabs(D) < _PARALLEL:
+        return (0.0, 0.0, 0.0), True
+    return scale(1.0 / D, add_scaled(add_scaled(scale(a, vw), b, wu), d, uv)), False
 
 
 @kernel
@@ -140,7 +158,7 @@ def _onto_planes(c, i, m, first, second, right_1, right_2):
 @kernel
 def solve(c, N, solids):
     """The step d of all knots onto the planes of their contacts at least F (with bending B), and all forces."""
-    p = (0.0, 0.0, 0.0)
+    before = (0.0, 0.0, 0.0)
     X = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(1, N):
         A = (
@@ -151,21 +169,25 @@ def solve(c, N, solids):
             c.B[i, 4] - X[4],
             2.0 + c.B[i, 5] - X[5],
         )
-        m, first, second = _contacts(c.on[i], solids)
+        m, first, second, third = _contacts(c.on[i], solids)
         v = _onto_planes(c, i, m, first, second, -c.s[i, first], -c.s[i, second])
+        if m == 3:
+            v, singular = _in_three(c, i, first, second, third, -c.s[i, first], -c.s[i, second], -c.s[i, third])
+            if singular:
+                m, v = 2, _onto_planes(c, i, 2, first, second, -c.s[i, first], -c.s[i, second])
         Av = _apply(A, v)
         right = (
-            c.x[i - 1, 0] - 2.0 * c.x[i, 0] + c.x[i + 1, 0] + p[0] - Av[0],
-            c.x[i - 1, 1] - 2.0 * c.x[i, 1] + c.x[i + 1, 1] + p[1] - Av[1],
-            c.x[i - 1, 2] - 2.0 * c.x[i, 2] + c.x[i + 1, 2] + p[2] - Av[2],
+            c.x[i - 1, 0] - 2.0 * c.x[i, 0] + c.x[i + 1, 0] + before[0] - Av[0],
+            c.x[i - 1, 1] - 2.0 * c.x[i, 1] + c.x[i + 1, 1] + before[1] - Av[1],
+            c.x[i - 1, 2] - 2.0 * c.x[i, 2] + c.x[i + 1, 2] + before[2] - Av[2],
         )
         X = _free_motions(A, c.n, m, first, second, i)
         w = _apply(X, right)
-        p = (v[0] + w[0], v[1] + w[1], v[2] + w[2])
+        before = (v[0] + w[0], v[1] + w[1], v[2] + w[2])
         for j in range(6):
             c.X[i, j] = X[j]
         for j in range(3):
-            c.p[i, j] = p[j]
+            c.p[i, j] = before[j]
     for j in range(3):
         c.d[0, j], c.d[N, j] = 0.0, 0.0
     for i in range(N - 1, 0, -1):
@@ -176,21 +198,31 @@ def solve(c, N, solids):
     for i in range(1, N):
         for k in range(solids):
             c.force[i, k] = 0.0
-        m, first, second = _contacts(c.on[i], solids)
+        m, first, second, third = _contacts(c.on[i], solids)
         if m == 0:
             continue
         B = (c.B[i, 0], c.B[i, 1], c.B[i, 2], c.B[i, 3], c.B[i, 4], c.B[i, 5])
         d = (c.d[i, 0], c.d[i, 1], c.d[i, 2])
         f = _apply(B, d)
         f = (f[0] + _pull(c, i, 0), f[1] + _pull(c, i, 1), f[2] + _pull(c, i, 2))
+        if m == 3:
+            # a sum of normals: by what is across two of them
+            u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
+            v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
+            w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
+            vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
+            D = dot(u, vw)
+            if math.fabs(D) >= _PARALLEL:
+                c.force[i, first], c.force[i, second], c.force[i, third] = dot(f, vw) / D, dot(f, wu) / D, dot(f, uv) / D
+                continue
         x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
         one = f[0] * x + f[1] * y + f[2] * z
         if m == 1:
             c.force[i, first] = one
             continue
-        u, v, w = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
-        two = f[0] * u + f[1] * v + f[2] * w
-        cosine = x * u + y * v + z * w
+        p, q, r = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
+        two = f[0] * p + f[1] * q + f[2] * r
+        cosine = x * p + y * q + z * r
         D = 1.0 - cosine * cosine
         if D < _PARALLEL * _PARALLEL:
             c.force[i, first], c.force[i, second] = 0.5 * one, 0.5 * one

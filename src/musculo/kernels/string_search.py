@@ -22,8 +22,9 @@ from musculo.kernels.string_solid import azimuth, gauge, slack
 # Pieces while strings are told apart, and how often they are halved after that.
 PIECES, HALVINGS = 128, 3
 KNOTS = PIECES * 2**HALVINGS + 1
-# Starts: directions round the straight line.
-STARTS = 8
+# Starts: along a path that is given, and pulled out in so many directions round the straight line.
+DIRECTIONS = 8
+STARTS = DIRECTIONS + 1
 # Strings of PIECES pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.03, 0.15
@@ -50,6 +51,7 @@ class Strings(NamedTuple):
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
+    way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along it each is
     result: NDArray[np.float64]  # (2, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest
 
 
@@ -94,7 +96,7 @@ def _begin(w, solids, P, Q, start):
     """Lay the string from P to Q pulled out in direction `start`: out to the far side of what is in the way."""
     c = w.chain
     d, u, v, l = _directions(P, Q)
-    angle = 2.0 * math.pi * start / STARTS
+    angle = 2.0 * math.pi * start / DIRECTIONS
     a, b = math.cos(angle), math.sin(angle)
     out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
     far = 0.0
@@ -125,6 +127,31 @@ def _begin(w, solids, P, Q, start):
             c.force[i, k] = 0.0
     for j in range(3):
         c.x[PIECES, j] = Q[j]
+
+
+@kernel
+def _begin_along(w, points):
+    """Lay the string along the first `points` points of w.way, in pieces of equal length."""
+    c = w.chain
+    for i in range(1, points):
+        d = 0.0
+        for j in range(3):
+            d += (w.way[i, j] - w.way[i - 1, j]) ** 2
+        w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
+    at = 1
+    for i in range(PIECES + 1):
+        s = w.way[points - 1, 3] * i / PIECES
+        while at < points - 1 and w.way[at, 3] < s:
+            at += 1
+        l = w.way[at, 3] - w.way[at - 1, 3]
+        t = (s - w.way[at - 1, 3]) / l if l > 0.0 else 0.0
+        for j in range(3):
+            c.x[i, j] = w.way[at - 1, j] + t * (w.way[at, j] - w.way[at - 1, j])
+        c.on[i] = 0
+        for k in range(w.form.shape[0]):
+            c.force[i, k] = 0.0
+    for j in range(3):
+        c.x[PIECES, j] = w.way[points - 1, j]
 
 
 @kernel
@@ -349,11 +376,14 @@ def _known(w, number):
 
 
 @kernel
-def _candidates(w, solids, P, Q, reach):
+def _candidates(w, solids, P, Q, points, reach):
     """Find strings of PIECES pieces from all starts, into w.kept; (how many, the shortest's length)."""
     number, least = 0, 1e300
-    for start in range(STARTS):
-        _begin(w, solids, P, Q, start)
+    for start in range(-1 if points > 1 else 0, DIRECTIONS):
+        if start < 0:
+            _begin_along(w, points)
+        else:
+            _begin(w, solids, P, Q, start)
         _wind(w, solids, PIECES)
         if not _settle(w, solids, PIECES, reach, False, least * (1.0 + _HOPELESS)):
             continue
@@ -390,11 +420,12 @@ def _finish(w, solids, s, reach):
 
 
 @kernel
-def shortest_string(w, solids, P, Q, known):
+def shortest_string(w, solids, P, Q, points, known):
     """The shortest string from P to Q outside the first `solids` solids of w, on the right side of those that are held.
 
     Its length and forces are those of two strings of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
-    stationary, so that forces are the slopes of the length still. Left in row 1 of w.result.
+    stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
+    first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where a path of length `known` (zero: none)
     is the only one near the shortest.
     """
@@ -404,7 +435,7 @@ def shortest_string(w, solids, P, Q, known):
     for k in range(solids):
         if int(w.form[k, 0]) == TORUS:
             reach = min(reach, 0.4 * min(w.form[k, 4], w.form[k, 5] - w.form[k, 4]))
-    number, least = _candidates(w, solids, P, Q, reach)
+    number, least = _candidates(w, solids, P, Q, points, reach)
     near, best = 0, 1e300
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)

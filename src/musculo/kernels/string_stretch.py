@@ -53,11 +53,14 @@ from musculo.kernels.string_search import (
     shortest_string,
 )
 from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import accumulate3, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
+from musculo.kernels.vector import accumulate3, add, add_scaled, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.wrap_obstacles import POSE_ROWS, WRAP
 
 # Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
 _BEST = 2
+# An arc's middle lies off its chord's by about this part of it times the difference of the tangents at its ends: 1/8 for
+# a short one, 1/6 for half a circle.
+_BULGE = 1.0 / 7.0
 
 
 @driver
@@ -78,8 +81,17 @@ def string_work(most):
         np.zeros(K, dtype=np.int64),
     )
     kept = np.zeros((STARTS, PIECES + 1 if most > 1 else 1, 3))
+    way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
-    return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), result)
+    return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
+
+
+@kernel
+def _add_point(strings, i, x):
+    """Make x point i of the path to start along; returns i + 1."""
+    strings.way[i, 0], strings.way[i, 1], strings.way[i, 2] = x
+    strings.way[i, 3] = 0.0
+    return i + 1
 
 
 @kernel
@@ -90,9 +102,16 @@ def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
     """
     G = base + POSE_ROWS * most
     surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
-    solids = 0
+    solids, points = 0, _add_point(strings, 0, P)
     for j in range(n):
         g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
+        if C[g + CONTACT, lane] > 0.0:
+            first, last = load3(C, g + CONTACT_FIRST, lane), load3(C, g + CONTACT_LAST, lane)
+            bend = subtract(load3(C, g + CONTACT_FIRST_TANGENT, lane), load3(C, g + CONTACT_LAST_TANGENT, lane))
+            middle = add_scaled(scale(0.5, add(first, last)), _BULGE * C[g + GEODESIC_ARC, lane], bend)
+            points = _add_point(strings, points, first)
+            points = _add_point(strings, points, middle)
+            points = _add_point(strings, points, last)
         if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] < VANISHED:
             continue
         shape = shape_of(surfaces, I[tags + j, lane], C[g + SHRUNK, lane])
@@ -102,7 +121,8 @@ def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
             strings.pose[solids, i] = C[x + i, lane]
         strings.hold[solids, 0], strings.hold[solids, 1] = C[g + SIDE, lane], C[g + SIDE_TURN, lane]
         solids += 1
-    return shortest_string(strings, solids, P, Q, known)
+    points = _add_point(strings, points, Q)
+    return shortest_string(strings, solids, P, Q, points, known)
 
 
 @kernel
