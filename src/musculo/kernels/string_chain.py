@@ -26,7 +26,7 @@ from musculo.kernels.path import TORUS
 from musculo.kernels.string_solid import add_bend, slack
 from musculo.kernels.vector import add_scaled, cross, dot, scale
 
-# After a step of Newton's method in which no knot moves more than this [m] nothing is left but rounding.
+# After a step of Newton's method in which no knot moves more than this [m] the next leaves nothing but rounding.
 REST = 1e-9
 # Normals whose cross product is shorter than this count as one direction.
 _PARALLEL = 1e-7
@@ -313,6 +313,7 @@ def relax(c, form, pose, N, solids, rounds, reach):
 def newton(c, form, pose, N, solids, most, reach):
     """Newton's method from here: 1 where it comes to rest with contacts that press and nothing inside, else 0."""
     apart()
+    rests = 0
     for _ in range(most):
         look(c, form, pose, N, solids, True)
         solve(c, N, solids)
@@ -321,7 +322,9 @@ def newton(c, form, pose, N, solids, most, reach):
             return 0
         changed = _contacts_change(c, N, solids)
         _move(c, N, 1.0)
-        if size < REST and changed == 0:
+        # once more, as normals are those before the step
+        rests = rests + 1 if size < REST and changed == 0 else 0
+        if rests == 2:
             return 1
     return 0
 
