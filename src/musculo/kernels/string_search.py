@@ -20,16 +20,16 @@ from musculo.kernels.string_chain import Chain, energy, newton, refine, relax
 from musculo.kernels.string_solid import azimuth, gauge, slack
 
 # Pieces while strings are told apart, and how often they are halved after that.
-PIECES, HALVINGS = 128, 3
+PIECES, HALVINGS = 64, 4
 KNOTS = PIECES * 2**HALVINGS + 1
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 8
 STARTS = DIRECTIONS + 1
 # Strings of PIECES pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
-_MARGIN, _HOPELESS = 0.03, 0.15
+_MARGIN, _HOPELESS = 0.04, 0.15
 # So far may a string of PIECES pieces be from a path's length, over it, and be that path.
-_COARSE = 0.003
+_COARSE = 0.01
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
@@ -376,10 +376,10 @@ def _known(w, number):
 
 
 @kernel
-def _candidates(w, solids, P, Q, points, reach):
-    """Find strings of PIECES pieces from all starts, into w.kept; (how many, the shortest's length)."""
+def _candidates(w, solids, P, Q, points, every, reach):
+    """Find strings of PIECES pieces from `every` so many-th start, into w.kept; (how many, the shortest's length)."""
     number, least = 0, 1e300
-    for start in range(-1 if points > 1 else 0, DIRECTIONS):
+    for start in range(-every if points > 1 else 0, DIRECTIONS, every):
         if start < 0:
             _begin_along(w, points)
         else:
@@ -435,7 +435,7 @@ def shortest_string(w, solids, P, Q, points, known):
     for k in range(solids):
         if int(w.form[k, 0]) == TORUS:
             reach = min(reach, 0.4 * min(w.form[k, 4], w.form[k, 5] - w.form[k, 4]))
-    number, least = _candidates(w, solids, P, Q, points, reach)
+    number, least = _candidates(w, solids, P, Q, points, 2 if known > 0.0 else 1, reach)
     near, best = 0, 1e300
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)

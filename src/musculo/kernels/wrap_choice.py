@@ -33,8 +33,6 @@ from musculo.kernels.wrap_obstacles import (
     PRICES,
 )
 
-# A turn about a cylinder beyond this is the long way round [rad].
-_LONG = 2.4
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
 _OPTIONS = 3
 
@@ -105,7 +103,7 @@ def _winds(paths, n, C, I, G, tags, lane):
         g = G + RESULT_ROWS * j
         if C[g + CONTACT, lane] > 0.0:
             kind = paths.surface_kind[I[tags + j, lane]]
-            long = long or (C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > _LONG)
+            long = long or (C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi)
             choice = choice or kind == SPHERE or kind == ELLIPSOID
     return long and choice
 
