@@ -10,7 +10,8 @@ import pytest
 from musculo import muscle_geometry, path_geometry, read_osim
 from musculo.model.path import ConditionalPathPoint
 from musculo.muscle.geometry import STATUSES
-from support.short_steps import MODELS, OVERLAP, RANGE_EDGE, jumps, moment_arm_errors, random_poses
+from support.short_steps import MODELS, RANGE_EDGE, jumps, moment_arm_errors, random_poses
+from support.who_is_right import Court
 
 WRAPPED = (
     "arm26",
@@ -25,14 +26,10 @@ EXACT = 1e-9
 # Steps a model; MUSCULO_STEPS=100000 makes the whole measurement.
 N_STEPS = int(os.environ.get("MUSCULO_STEPS", "1500"))
 STEP = 5e-3
-# The paths whose surfaces overlap where they run, and the largest jump that was ever seen [m]: there the longest
-# of several paths counts, and one of them may cease to be. `docs/wrapping.md` says how and why.
-OVERLAPPING = {
-    "mobl_arms": {"TMAJ": 0.0163, "CORB": 8.2e-3, "TRIlong": 8.5e-4, "LAT1": 3e-4, "LAT2": 3e-4, "PECM2": 2e-4},
-    "thoracoscapular_shoulder": {"TeresMajor": 2.2e-3, "Supraspinatus_A": 2.2e-3},
-}
-# Paths with several local shortest paths, of which the shortest is not always found, and the largest jump seen [m].
-SEVERAL = {"mobl_arms": {"TMIN": 1.3e-3}}
+# Models with paths over surfaces that overlap where the path runs, so that it is a string there.
+OVERLAPPING = ("mobl_arms", "thoracoscapular_shoulder")
+# The judge's own accuracy [m].
+JUDGED = 1e-6
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +66,7 @@ def test_lengthening_speed_is_minus_moment_arm_times_speed(model_of, name):
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_lengths_do_not_jump(model_of, name):
-    """None by more than 1e-7 m, but where a conditional point comes or goes and on the listed paths, for the reason
-    that they are listed for."""
+    """None by more than 1e-7 m, but where a conditional point comes or goes."""
     model = model_of(name)
     conditional = {
         f.name for f in model.forces if f.path and any(isinstance(p, ConditionalPathPoint) for p in f.path.points)
@@ -81,23 +77,46 @@ def test_lengths_do_not_jump(model_of, name):
         found += jumps(model, min(N_STEPS, 5000), STEP, rng)[0]
     for jump in found:
         print(f"{name}: {jump.name} jumps by {1e3 * jump.size:.2f} mm ({jump.reason})")
-        if jump.reason == RANGE_EDGE:
-            assert jump.name in conditional
-        else:
-            allowed = (OVERLAPPING if jump.reason == OVERLAP else SEVERAL).get(name, {})
-            assert jump.size < allowed.get(jump.name, 0.0), jump.name
+        assert jump.reason == RANGE_EDGE, jump.name
+        assert jump.name in conditional
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_moment_arms_are_exact_where_surfaces_overlap(model_of, name):
-    """There the longest of several paths counts, and straight pieces may run backwards."""
+    """There the path is a string."""
     model = model_of(name)
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
     overlapped = path_geometry(model, q).status == STATUSES.index("overlapped")
     assert overlapped.any()
-    for f in np.flatnonzero(overlapped.any(axis=1))[:4]:
+    for f in np.flatnonzero(overlapped.any(axis=1))[:3]:
         error = moment_arm_errors(model, q[f])
         assert error[overlapped[f]].max() < EXACT
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_strings_are_as_long_as_the_judge_s(model_of, name):
+    """Pulled tight without any kernel from where the string touches; less prices."""
+    model = model_of(name)
+    q = random_poses(model, 400, np.random.default_rng(6), 0.9)
+    geometry = path_geometry(model, q)
+    cases = np.argwhere(geometry.status == STATUSES.index("overlapped"))[:12]
+    court = Court(model, q[cases[:, 0]])
+    verdicts = [court.judge(geometry.names[k], i) for i, (_, k) in enumerate(cases)]
+    settled = [v for v in verdicts if v.settled]
+    assert len(settled) > len(cases) / 2
+    for v in settled:
+        assert abs(v.unexplained) < JUDGED, v.name
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_the_order_of_frames_does_not_matter_for_strings(model_of, name):
+    model = model_of(name)
+    q = random_poses(model, 400, np.random.default_rng(6), 0.9)
+    string = path_geometry(model, q).status == STATUSES.index("overlapped")
+    q = q[string.any(axis=1)][:20]
+    ordered, other = path_geometry(model, q), path_geometry(model, q[::-1], threads=1)
+    assert (ordered.length == other.length[::-1]).all()
+    assert (ordered.moment_arm == other.moment_arm[::-1]).all()
 
 
 @pytest.mark.parametrize("name", ["rajagopal_walk", "mobl_arms", "arm26"])

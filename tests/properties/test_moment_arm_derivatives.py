@@ -39,6 +39,8 @@ SYMMETRIC = 1e-9
 STEPS = 3.2e-3 / 2.0 ** np.arange(7)
 # Where two neighbouring steps agree to this, no contact, point or rule came or went between them.
 AGREE = 1e-8
+# Strings have pieces of a fraction of a millimetre: their moment arms have small kinks, where pieces touch down.
+STRING = 1e-3
 
 INSIDE, OTHER_SIDE = STATUSES.index("inside"), STATUSES.index("other side")
 REAL = (
@@ -393,28 +395,19 @@ def test_real_models(name, data_folder):
             assert_symmetric(found)
 
 
-def runs_backwards(geometry, name, frame):
-    """Whether the path changes from one surface to the next in one point: a straight piece between runs backwards."""
-    x, wraps = geometry.path_points.of(name, frame)
-    same = np.flatnonzero((x[1:] == x[:-1]).all(axis=1))
-    return any(wraps[i] and wraps[i + 1] and wraps[i] != wraps[i + 1] for i in same)
-
-
-def test_straight_pieces_that_run_backwards(data_folder):
-    """They count negative; the line is the same, and so are its derivatives."""
+def test_over_surfaces_that_overlap_differences_are_taken(data_folder):
+    """The path is a string there; `exact` says so."""
     model = musculo.read_osim(data_folder / "mobl_arms/MoBL_ARMS.osim")
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
-    geometry = muscle_geometry(model, q)
-    overlapped = np.argwhere(geometry.status == STATUSES.index("overlapped"))
-    cases = [(f, k) for f, k in overlapped if runs_backwards(geometry, geometry.names[k], int(f))]
-    assert {geometry.names[k] for _, k in cases} >= {"LAT1", "TMAJ"}
-    for k in {k for _, k in cases}:
-        f = next(f for f, other in cases if other == k)
-        found = moment_arm_derivatives(model, q[f])
-        expected, gap = differences(lambda x, k=k: muscle_geometry(model, x).moment_arm[:, k], q[f])
-        assert found.exact[k]
-        assert gap.max() < AGREE
-        assert np.abs(found.derivative[k] - expected).max() < DIFFERENCED
+    strings = muscle_geometry(model, q).status == STATUSES.index("overlapped")
+    f = int(np.flatnonzero(strings.any(axis=1))[0])
+    found = moment_arm_derivatives(model, q[f])
+    assert (found.exact == ~strings[f]).all()
+    step = 2e-3 * np.eye(q.shape[1])
+    up, down = (muscle_geometry(model, q[f] + sign * step).moment_arm for sign in (1, -1))
+    expected = np.moveaxis(up - down, 0, -1) / 4e-3
+    k = strings[f]
+    assert np.abs(found.derivative[k] - expected[k]).max() < STRING * max(1.0, np.abs(expected[k]).max())
 
 
 # --- independent coordinates ----------------------------------------------------------------------------------------

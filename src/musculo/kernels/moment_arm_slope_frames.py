@@ -10,6 +10,7 @@ from musculo.kernels.jit import driver
 from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry, moment_arms
 from musculo.kernels.pose_slopes import pose_slopes
+from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 
@@ -36,12 +37,13 @@ def moment_arm_slope_frames(
     X, U = np.zeros((n_q, 1), dtype=np.complex128), np.zeros((n_u, 1), dtype=np.complex128)
     W = np.zeros((work_rows(tree), 1), dtype=np.complex128)
     counts = np.zeros((n_paths, 1), dtype=np.int64)
+    strings = string_work(most)
     for f in range(start, stop):
         Q, K, Y = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T
         out, state, good = slopes[f : f + 1].T, status[f : f + 1].T, exact[f : f + 1].T
         pose_slopes(tree, table, carriers, Q, K, Y, X, U, W, T, column_slopes, 0)
         active_points(paths, path_table, Q, K, False, C, I, counts, 0)
         S[:] = 0.0
-        wrap_slopes(paths, coordinates, path_table, Q, K, T, C, I, counts, S, state, V, D, out, n_u, good, 0)
+        wrap_slopes(paths, coordinates, path_table, Q, K, T, C, I, counts, S, state, V, D, out, n_u, good, strings, 0)
         moment_arms(paths, path_table, Q, K, Y, False, C, I, counts, S, arms[f : f + 1].T, 0)
         arm_slopes(paths, coordinates, Y, column_slopes, S, D, out, n_q, 0)

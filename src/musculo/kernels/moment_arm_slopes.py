@@ -303,7 +303,7 @@ def _changes(paths, I, e, lane):
 
 
 @kernel
-def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, lane):
+def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, strings, lane):
     """As the kernel `wrap_geodesic`, and the slopes of what unit tension does to the nodes of every path.
 
     Args:
@@ -323,10 +323,12 @@ def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = 0
+            n, stringed = 0, False
             if wraps > 0:
-                n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
-            if count > 0 and (n > 0 or _changes(paths, I, e, lane)):
+                n, stringed = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane)
+            if stringed:
+                exact[k, lane] = 0
+            elif count > 0 and (n > 0 or _changes(paths, I, e, lane)):
                 exact[k, lane] &= _stretch_slopes(
                     paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, base, tags, most, lane
                 )

@@ -16,6 +16,7 @@ from musculo.kernels.path import (
     path_lengths,
     path_speeds,
 )
+from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
@@ -65,11 +66,12 @@ def geodesic_path_frames(paths, table, q, motion, columns, length, arms, places,
     C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
     I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
+    strings = string_work(most)
     for f in range(start, stop):
         Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
         active_points(paths, table, Q, K, False, C, I, N, 0)
         S[:] = 0.0
-        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, 0)
+        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, strings, 0)
         path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
         moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
         keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)

@@ -8,35 +8,22 @@ from musculo.kernels.geodesic import (
     ABSENT,
     AS_QUADRANT,
     CONTACT,
-    FIRST,
     FREE,
     HELD,
-    LAST,
     OTHER_SIDE,
     OVERLAPPED,
     RESULT_ROWS,
-    SHRUNK,
     SIDE,
     SIDE_TURN,
     Surfaces,
     geodesic_stretch,
 )
 from musculo.kernels.geodesic_price import NEVER
-from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import kernel
-from musculo.kernels.path import (
-    CYLINDER,
-    ELLIPSOID,
-    SPHERE,
-    TORUS,
-)
-from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import (
-    dot,
-    load3,
-    rotate_back,
-    subtract,
-)
+from musculo.kernels.path import ELLIPSOID, SPHERE
+from musculo.kernels.string_stretch import keep_string, string_length
+from musculo.kernels.vector import dot, subtract
+from musculo.kernels.wrap_clear import keeps_out
 from musculo.kernels.wrap_obstacles import (
     BEST,
     OPTION,
@@ -46,23 +33,19 @@ from musculo.kernels.wrap_obstacles import (
     PRICES,
 )
 
-# A piece that dips less than this (squared, over the size) into a surface touches it only.
-_GRAZING = 1e-9
-# Ways to begin that `geodesic_stretch` knows.
-_BEGINNINGS = 3
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
 _OPTIONS = 3
 
 
 @kernel
-def _solve(paths, n, P, Q, begin, C, I, base, tags, most, lane):
+def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
     """The taut path with every obstacle's option in force; its length without prices, and its status."""
     G = base + POSE_ROWS * most
     surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     for j in range(n):
         C[G + RESULT_ROWS * j + CONTACT, lane] = -1.0
-    return geodesic_stretch(surfaces, I, tags, n, P, Q, begin, C, base, C, G, C, W, lane)
+    return geodesic_stretch(surfaces, I, tags, n, P, Q, 0, C, base, C, G, C, W, lane)
 
 
 @kernel
@@ -96,66 +79,6 @@ def _price_of(n, number, C, I, base, tags, most, lane):
 
 
 @kernel
-def _hits(paths, surface, shrunk, R, p, u, v):
-    """Whether the straight piece u v (ground) passes through a surface, shrunk as an end inside asks for; rings do not
-    count."""
-    kind = paths.surface_kind[surface]
-    if kind == TORUS:
-        return False
-    A, B = rotate_back(R, subtract(u, p)), rotate_back(R, subtract(v, p))
-    a = shrunk * paths.surface_size[surface, 0]
-    b, c = a, a
-    if kind == ELLIPSOID:
-        b, c = shrunk * paths.surface_size[surface, 1], shrunk * paths.surface_size[surface, 2]
-    x = (A[0] / a, A[1] / b, 0.0 if kind == CYLINDER else A[2] / c)
-    d = (B[0] / a - x[0], B[1] / b - x[1], 0.0 if kind == CYLINDER else B[2] / c - x[2])
-    along = dot(d, d)
-    t = min(1.0, max(0.0, -dot(x, d) / along)) if along > 0.0 else 0.0
-    m = (x[0] + t * d[0], x[1] + t * d[1], x[2] + t * d[2])
-    if kind == CYLINDER and math.fabs(A[2] + t * (B[2] - A[2])) > 0.5 * paths.surface_size[surface, 1]:
-        return False
-    return dot(m, m) < 1.0 - _GRAZING
-
-
-@kernel
-def _azimuth(R, p, x):
-    """The angle of a point of ground about a surface's z axis."""
-    y = rotate_back(R, subtract(x, p))
-    return math.atan2(y[1], y[0])
-
-
-@kernel
-def _crosses(paths, n, P, Q, untouched, C, I, base, tags, most, lane):
-    """Whether the path that was solved passes through a surface that it should keep out of, or on the wrong side of a
-    cylinder whose side is held; only of those that it does not touch, if `untouched`."""
-    G = base + POSE_ROWS * most
-    for k in range(n):
-        g = G + RESULT_ROWS * k
-        if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] <= 0.0 or (untouched and C[g + CONTACT, lane] > 0.0):
-            continue
-        R, p = load_rotation(C, base + POSE_ROWS * k, lane), load3(C, base + POSE_ROWS * k + 9, lane)
-        held = C[g + SIDE, lane] == HELD and C[g + CONTACT, lane] <= 0.0
-        u, touches, turn = P, False, 0.0
-        for j in range(n + 1):
-            v, next_touches = Q, False
-            if j < n:
-                if C[G + RESULT_ROWS * j + CONTACT, lane] <= 0.0:
-                    continue
-                v, next_touches = load3(C, G + RESULT_ROWS * j + FIRST, lane), j == k
-            if not touches and not next_touches and _hits(paths, I[tags + k, lane], C[g + SHRUNK, lane], R, p, u, v):
-                return True
-            if held:
-                turn += principal(_azimuth(R, p, v) - _azimuth(R, p, u))
-            if j < n:
-                u, touches = load3(C, G + RESULT_ROWS * j + LAST, lane), j == k
-                if held:
-                    turn += principal(_azimuth(R, p, u) - _azimuth(R, p, v))
-        if held and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
-            return True
-    return False
-
-
-@kernel
 def _toll_or_side(paths, surface, C, base, most, lane):
     """For one obstacle: keep to the quadrant's side, or pay the toll. Without a toll the shortest path is that side's,
     but a line through the middle of a sphere needs the quadrant to choose."""
@@ -170,92 +93,82 @@ def _toll_or_side(paths, surface, C, base, most, lane):
 
 
 @kernel
-def _leave_out(n, subset, C, G, lane):
-    """Leave out the obstacles whose bit is not set; False where one of them was not there anyway."""
-    fresh = True
+def _winds(paths, n, C, I, G, tags, lane):
+    """Whether the path touches a ball or ellipsoid and is wound the long way round a cylinder.
+
+    It may then pass the ball on either side, and the solver may not know the shorter one.
+    """
+    long, choice = False, False
     for j in range(n):
-        if (subset >> j) & 1 == 0:
-            fresh = fresh and C[G + RESULT_ROWS * j + SIDE, lane] != ABSENT
-            C[G + RESULT_ROWS * j + SIDE, lane] = ABSENT
-    return fresh
+        g = G + RESULT_ROWS * j
+        if C[g + CONTACT, lane] > 0.0:
+            kind = paths.surface_kind[I[tags + j, lane]]
+            long = long or (C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi)
+            choice = choice or kind == SPHERE or kind == ELLIPSOID
+    return long and choice
 
 
 @kernel
-def shortest_path(paths, n, P, Q, C, I, base, tags, most, lane):
+def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
 
-    Where the path over all obstacles does not exist or passes through one of them, as it may where they overlap, the
-    longest of the paths over some of them counts. No obstacle makes a path shorter that keeps out of it; so this is
-    the path over all wherever that keeps out of all, and where it begins to pass through one, the length does not jump.
-    Returns (price, status).
+    Where the path over the obstacles does not exist or passes through one of them, as it may where they overlap, the
+    shortest string outside all of them takes its place; both are the same where the path begins to pass through one.
+    Without room for strings (None) the status is OVERLAPPED wherever one might count, and the result is of no use.
+    Returns (price, status); the status of a string is OVERLAPPED.
     """
     G = base + POSE_ROWS * most
+    W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
     if n == 1:
         _toll_or_side(paths, I[tags, lane], C, base, most, lane)
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
-    combinations, subsets = 1, 1
+    combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
-        subsets *= 2
-    best, price, status = NEVER, 0.0, 0
-    best_number, best_trial = 0, 0
-    number, trial, last = 0, 0, False
-    longest, longest_trial, longest_status = 0.0, 0, 0
-    shortest, shortest_trial, plain, plain_status = NEVER, 0, 0.0, 0
-    solved_number, solved_trial = 0, 0
+    best, price, status, best_number = NEVER, 0.0, 0, 0
+    number, last, solved, open_ = 0, False, 0, False
     cost = _price_of(n, number, C, I, base, tags, most, lane)
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
         if last or number == 0 or cost < best - straight:
             kept = _sides(n, C, G, lane)
             _set_options(n, C, I, base, tags, most, OPTION, lane)
-            # trial 0: all obstacles; then every subset, sought in all ways
-            subset, begin, clear = trial // _BEGINNINGS, trial % _BEGINNINGS, False
-            there = subset == 0 or _leave_out(n, subset, C, G, lane)
-            single = subset & (subset - 1) == 0
-            if there and (single if begin == 0 else not single):
-                length, outcome = _solve(paths, n, P, Q, begin, C, I, base, tags, most, lane)
-                solved_number, solved_trial = number, trial
-                found = n == 1 or outcome < OVERLAPPED
-                if found and n > 1:
-                    found = not _crosses(paths, n, P, Q, subset > 0, C, I, base, tags, most, lane)
-                if subset == 0:
-                    clear, plain, plain_status = found, length, outcome
-                    longest, longest_trial, longest_status = length if clear else 0.0, 0, outcome
-                elif found and length < shortest:
-                    shortest, shortest_trial = length, trial
+            length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+            solved = number
+            clear = n == 1 or (outcome < OVERLAPPED and keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
+            doubtful = clear and _winds(paths, n, C, I, G, tags, lane)
+            if (doubtful or not clear) and not last:
+                open_ = True
+                if strings is not None:
+                    known = length if doubtful else 0.0
+                    string = string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane)
+                    if string > 0.0:
+                        length, outcome = string, OVERLAPPED
+                        if string + cost < best:
+                            keep_string(n, C, base, most, strings, lane)
             _restore_sides(n, C, G, kept, lane)
             if last:
                 break
-            if not clear:
-                if subset > 0 and begin == _BEGINNINGS - 1:
-                    if shortest < NEVER and shortest > longest:
-                        longest, longest_trial, longest_status = shortest, shortest_trial, OVERLAPPED
-                    shortest = NEVER
-                trial = trial + 1 if trial > 0 else _BEGINNINGS
-                if trial < _BEGINNINGS * subsets:
-                    continue
-            if longest == 0.0:
-                # none was found, which no model has shown yet
-                longest, longest_trial, longest_status = plain, 0, plain_status
-            if longest + cost < best:
-                best, price, status = longest + cost, cost, longest_status
-                best_number, best_trial = number, longest_trial
-        number, trial = number + 1, 0
+            if length + cost < best:
+                best, price, status, best_number = length + cost, cost, outcome, number
+        number += 1
         if number < combinations:
             cost = _price_of(n, number, C, I, base, tags, most, lane)
             continue
-        if solved_number == best_number and solved_trial == best_trial:
+        # a string is kept as it is
+        if solved == best_number or (status == OVERLAPPED and strings is not None):
             break
-        number, trial, last = best_number, best_trial, True
+        number, last = best_number, True
         _price_of(n, number, C, I, base, tags, most, lane)
     _price_of(n, best_number, C, I, base, tags, most, lane)
     toll = 0.0
     for j in range(n):
         I[tags + BEST * most + j, lane] = I[tags + OPTION * most + j, lane]
         toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
+    if strings is None and open_:
+        status = OVERLAPPED
     if price + toll > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
     return price + toll, status

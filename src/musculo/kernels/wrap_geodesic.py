@@ -18,6 +18,7 @@ from musculo.kernels.geodesic import (
     FIRST_TANGENT,
     LAST,
     LAST_TANGENT,
+    OVERLAPPED,
     RESULT_ROWS,
     START_GAIN,
     work_rows,
@@ -39,6 +40,7 @@ from musculo.kernels.path import (
     first_entry,
     move_entry,
 )
+from musculo.kernels.string_stretch import show_string, string_pull
 from musculo.kernels.vector import (
     accumulate3,
     cross,
@@ -146,23 +148,29 @@ def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
 
 
 @kernel
-def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane):
     """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
 
-    Returns how many obstacles were looked at.
+    Returns how many obstacles were looked at, and whether the path is a string.
     """
     n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    stringed = False
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
-        C[e * ENTRY_ROWS + EXTRA, lane] = price
+        price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane)
         status[k, lane] = max(status[k, lane], outcome)
+        if strings is not None:
+            stringed = n > 1 and outcome == OVERLAPPED
+            if stringed:
+                show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
+                price += string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane)
+        C[e * ENTRY_ROWS + EXTRA, lane] = price
         _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
-    return n
+    return n, stringed
 
 
 @kernel
-def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
+def wrap_geodesic(paths, motion, C, I, counts, S, status, strings, lane):
     """Put contacts into all current paths: taut over every surface in the way.
 
     Rules (the kernels `geodesic_stretch` and `geodesic_price` say more):
@@ -174,13 +182,14 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
                  the shortest path; where the chord passes the centre on the wrong side of a quadrant, the way round on
                  the right side or that path with a toll, whichever is shorter (several surfaces: with the toll).
         End      a cylinder ends where its length does.
-        Overlap  where the path over all surfaces passes through one of them, the longest path over some of them.
+        Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
         Edges    of these rules are crossed at a price, so that the length is continuous.
 
     Args:
         motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
             than its entries need, I has OBSTACLE_TAGS most rows more. S: (6 slots, lanes), forces on nodes are added.
-        status: (paths, lanes), written: the highest `geodesic_stretch` status of the path's stretches.
+        status: (paths, lanes), written: the highest status of the path's stretches, see `shortest_path`.
+        strings: `string_work(most)`, or None: then paths whose status is OVERLAPPED are of no use.
     """
     n_paths = paths.first_point.size - 1
     entries = first_entry(paths, n_paths)
@@ -192,7 +201,7 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            n, _ = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane)
             came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
             end += came
             e += came + 1

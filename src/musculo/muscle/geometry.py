@@ -21,7 +21,8 @@ from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 WRAPPINGS = ("geodesic", "opensim")
-# How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means.
+# How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
+# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`).
 STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
@@ -132,7 +133,8 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
         threads: at most so many; all cores by default.
-        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
+        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on. Poses
+            in which a path runs over surfaces that overlap are finished on the CPU.
     """
     return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device)
 
@@ -175,6 +177,10 @@ def _geometry(
         from musculo.kernels.path_cuda import paths_on_gpu
 
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)
+        # strings need more room than a GPU's threads have
+        rest = np.flatnonzero((status == STATUSES.index("overlapped")).any(axis=1))
+        if len(rest):
+            length[rest], _, arms[rest], _, status[rest] = run_paths(c, p, Q[rest], None, literal, threads)
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)

@@ -1,0 +1,356 @@
+"""A string of many pieces pulled tight over solids: the least sum of squares with every knot outside all of them.
+
+    minimise  F = 1/2 sum |x_i+1 - x_i|^2   such that   s_k(x_i) >= 0 for all knots i = 1 .. N - 1 and solids k
+
+Pieces come out equally long, so that sqrt(2 N F) is the string's length; unlike the sum of the lengths F also says where
+the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
+
+Two kinds of steps. `relax`: every solid is replaced, for each knot, by a half-space outside it, and the least F found;
+F falls from step to step and no knot is ever inside after the first. `newton`: the conditions themselves, with the
+bending of the solids; it converges in a few steps where the set of contacts is known.
+
+Both solve chains of 3 x 3 blocks: with the motions that the contacts leave open, Z, knot i follows its successor by
+X d_i+1 + p, X = Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from knot 1 on).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.jit import apart, kernel
+from musculo.kernels.path import TORUS
+from musculo.kernels.string_solid import add_bend, slack
+from musculo.kernels.vector import add_scaled, cross, dot, scale
+
+# After a step of Newton's method in which no knot moves more than this [m] the next leaves nothing but rounding.
+REST = 1e-9
+# Normals whose cross product is shorter than this count as one direction.
+_PARALLEL = 1e-7
+_TINY = 1e-300
+
+
+class Chain(NamedTuple):
+    """Workspace of a string of at most so many knots over at most so many solids, one row a knot."""
+
+    x: NDArray[np.float64]  # (knots, 3) [m]
+    d: NDArray[np.float64]  # (knots, 3) the step
+    p: NDArray[np.float64]  # (knots, 3) the step with the next knot at rest
+    X: NDArray[np.float64]  # (knots, 6) how the knot follows the next
+    B: NDArray[np.float64]  # (knots, 6) bending of solids
+    y: NDArray[np.float64]  # (knots, 3) spare
+    n: NDArray[np.float64]  # (knots, solids, 3) normals
+    s: NDArray[np.float64]  # (knots, solids) slacks [m]
+    force: NDArray[np.float64]  # (knots, solids)
+    on: NDArray[np.int64]  # (knots,) contacts, a bit a solid
+
+
+@kernel
+def _free_motions(A, n, m, first, second, i):
+    """X of knot i with block A (six numbers) and m contacts of normals n[i, first] and n[i, second]; none with three."""
+    a, b, c, d, e, f = A
+    if m == 3:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if m == 0:
+        u, v, w = d * f - e * e, c * e - b * f, b * e - c * d
+        D = a * u + b * v + c * w
+        g = 1.0 / D if math.fabs(D) > _TINY else 0.0
+        return g * u, g * v, g * w, g * (a * f - c * c), g * (b * c - a * e), g * (a * d - b * b)
+    x, y, z = n[i, first, 0], n[i, first, 1], n[i, first, 2]
+    if m == 2:
+        p, q, r = n[i, second, 0], n[i, second, 1], n[i, second, 2]
+        u, v, w = y * r - z * q, z * p - x * r, x * q - y * p
+        l = math.sqrt(u * u + v * v + w * w)
+        if l > _PARALLEL:
+            u, v, w = u / l, v / l, w / l
+            D = u * (a * u + 2.0 * (b * v + c * w)) + v * (d * v + 2.0 * e * w) + f * w * w
+            g = 1.0 / D if math.fabs(D) > _TINY else 0.0
+            return g * u * u, g * u * v, g * u * w, g * v * v, g * v * w, g * w * w
+    # two directions across the normal
+    if math.fabs(x) < 0.6:
+        t = (0.0, z, -y)
+    else:
+        t = (-z, 0.0, x)
+    l = 1.0 / math.sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
+    t = (t[0] * l, t[1] * l, t[2] * l)
+    r = (y * t[2] - z * t[1], z * t[0] - x * t[2], x * t[1] - y * t[0])
+    At = (a * t[0] + b * t[1] + c * t[2], b * t[0] + d * t[1] + e * t[2], c * t[0] + e * t[1] + f * t[2])
+    Ar = (a * r[0] + b * r[1] + c * r[2], b * r[0] + d * r[1] + e * r[2], c * r[0] + e * r[1] + f * r[2])
+    tt = t[0] * At[0] + t[1] * At[1] + t[2] * At[2]
+    tr = t[0] * Ar[0] + t[1] * Ar[1] + t[2] * Ar[2]
+    rr = r[0] * Ar[0] + r[1] * Ar[1] + r[2] * Ar[2]
+    D = tt * rr - tr * tr
+    g = 1.0 / D if math.fabs(D) > _TINY else 0.0
+    i11, i12, i22 = g * rr, -g * tr, g * tt
+    # Z i Z^T
+    u = (i11 * t[0] + i12 * r[0], i11 * t[1] + i12 * r[1], i11 * t[2] + i12 * r[2])
+    v = (i12 * t[0] + i22 * r[0], i12 * t[1] + i22 * r[1], i12 * t[2] + i22 * r[2])
+    return (
+        u[0] * t[0] + v[0] * r[0],
+        u[0] * t[1] + v[0] * r[1],
+        u[0] * t[2] + v[0] * r[2],
+        u[1] * t[1] + v[1] * r[1],
+        u[1] * t[2] + v[1] * r[2],
+        u[2] * t[2] + v[2] * r[2],
+    )
+
+
+@kernel
+def _apply(A, v):
+    """A symmetric matrix of six numbers times v."""
+    return (
+        A[0] * v[0] + A[1] * v[1] + A[2] * v[2],
+        A[1] * v[0] + A[3] * v[1] + A[4] * v[2],
+        A[2] * v[0] + A[4] * v[1] + A[5] * v[2],
+    )
+
+
+@kernel
+def _contacts(on, solids):
+    """(how many contacts count, which) of a set: three hold a knot."""
+    m, first, second, third = 0, 0, 0, 0
+    for k in range(solids):
+        if (on >> k) & 1 and m < 3:
+            if m == 0:
+                first = k
+            elif m == 1:
+                second = k
+            else:
+                third = k
+            m += 1
+    return m, first, second, third
+
+
+@kernel
+def _in_three(c, i, first, second, third, a, b, d):
+    """(x, singular): x with n . x = a, b, d for three contacts of knot i."""
+    u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
+    v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
+    w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
+    vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
+    D = dot(u, vw)
+    if math.fabs(D) < _PARALLEL:
+        return (0.0, 0.0, 0.0), True
+    return scale(1.0 / D, add_scaled(add_scaled(scale(a, vw), b, wu), d, uv)), False
+
+
+@kernel
+def _onto_planes(c, i, m, first, second, right_1, right_2):
+    """The shortest step v of knot i with n . v = right for its contacts."""
+    if m == 0:
+        return 0.0, 0.0, 0.0
+    x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
+    if m == 1:
+        return right_1 * x, right_1 * y, right_1 * z
+    p, q, r = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
+    cosine = x * p + y * q + z * r
+    D = 1.0 - cosine * cosine
+    if D < _PARALLEL * _PARALLEL:
+        right = max(right_1, right_2)
+        return right * x, right * y, right * z
+    a, b = (right_1 - cosine * right_2) / D, (right_2 - cosine * right_1) / D
+    return a * x + b * p, a * y + b * q, a * z + b * r
+
+
+@kernel
+def solve(c, N, solids):
+    """The step d of all knots onto the planes of their contacts at least F (with bending B), and all forces."""
+    before = (0.0, 0.0, 0.0)
+    X = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for i in range(1, N):
+        A = (
+            2.0 + c.B[i, 0] - X[0],
+            c.B[i, 1] - X[1],
+            c.B[i, 2] - X[2],
+            2.0 + c.B[i, 3] - X[3],
+            c.B[i, 4] - X[4],
+            2.0 + c.B[i, 5] - X[5],
+        )
+        m, first, second, third = _contacts(c.on[i], solids)
+        v = _onto_planes(c, i, m, first, second, -c.s[i, first], -c.s[i, second])
+        if m == 3:
+            v, singular = _in_three(c, i, first, second, third, -c.s[i, first], -c.s[i, second], -c.s[i, third])
+            if singular:
+                m, v = 2, _onto_planes(c, i, 2, first, second, -c.s[i, first], -c.s[i, second])
+        Av = _apply(A, v)
+        right = (
+            c.x[i - 1, 0] - 2.0 * c.x[i, 0] + c.x[i + 1, 0] + before[0] - Av[0],
+            c.x[i - 1, 1] - 2.0 * c.x[i, 1] + c.x[i + 1, 1] + before[1] - Av[1],
+            c.x[i - 1, 2] - 2.0 * c.x[i, 2] + c.x[i + 1, 2] + before[2] - Av[2],
+        )
+        X = _free_motions(A, c.n, m, first, second, i)
+        w = _apply(X, right)
+        before = (v[0] + w[0], v[1] + w[1], v[2] + w[2])
+        for j in range(6):
+            c.X[i, j] = X[j]
+        for j in range(3):
+            c.p[i, j] = before[j]
+    for j in range(3):
+        c.d[0, j], c.d[N, j] = 0.0, 0.0
+    for i in range(N - 1, 0, -1):
+        X = (c.X[i, 0], c.X[i, 1], c.X[i, 2], c.X[i, 3], c.X[i, 4], c.X[i, 5])
+        w = _apply(X, (c.d[i + 1, 0], c.d[i + 1, 1], c.d[i + 1, 2]))
+        for j in range(3):
+            c.d[i, j] = c.p[i, j] + w[j]
+    for i in range(1, N):
+        for k in range(solids):
+            c.force[i, k] = 0.0
+        m, first, second, third = _contacts(c.on[i], solids)
+        if m == 0:
+            continue
+        B = (c.B[i, 0], c.B[i, 1], c.B[i, 2], c.B[i, 3], c.B[i, 4], c.B[i, 5])
+        d = (c.d[i, 0], c.d[i, 1], c.d[i, 2])
+        f = _apply(B, d)
+        f = (f[0] + _pull(c, i, 0), f[1] + _pull(c, i, 1), f[2] + _pull(c, i, 2))
+        if m == 3:
+            # a sum of normals: by what is across two of them
+            u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
+            v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
+            w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
+            vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
+            D = dot(u, vw)
+            if math.fabs(D) >= _PARALLEL:
+                c.force[i, first], c.force[i, second], c.force[i, third] = dot(f, vw) / D, dot(f, wu) / D, dot(f, uv) / D
+                continue
+        x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
+        one = f[0] * x + f[1] * y + f[2] * z
+        if m == 1:
+            c.force[i, first] = one
+            continue
+        p, q, r = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
+        two = f[0] * p + f[1] * q + f[2] * r
+        cosine = x * p + y * q + z * r
+        D = 1.0 - cosine * cosine
+        if D < _PARALLEL * _PARALLEL:
+            c.force[i, first], c.force[i, second] = 0.5 * one, 0.5 * one
+        else:
+            c.force[i, first], c.force[i, second] = (one - cosine * two) / D, (two - cosine * one) / D
+
+
+@kernel
+def _pull(c, i, j):
+    """Component j of what pulls knot i after the step, against the neighbours."""
+    return (
+        2.0 * (c.x[i, j] + c.d[i, j])
+        - c.x[i - 1, j]
+        - c.d[i - 1, j]
+        - c.x[i + 1, j]
+        - c.d[i + 1, j]
+    )
+
+
+@kernel
+def look(c, form, pose, N, solids, bent):
+    """Slacks and normals of all knots; bending by the present forces: of all solids if `bent`, else of rings only, and
+    only what rings are hollow by."""
+    for i in range(1, N):
+        for j in range(6):
+            c.B[i, j] = 0.0
+        at = (c.x[i, 0], c.x[i, 1], c.x[i, 2])
+        for k in range(solids):
+            s, n, _, y = slack(form, pose, k, at)
+            c.s[i, k] = s
+            c.n[i, k, 0], c.n[i, k, 1], c.n[i, k, 2] = n
+            if bent and c.force[i, k] > 0.0:
+                add_bend(form, pose, k, y, -c.force[i, k], c.B, i)
+
+
+@kernel
+def _step_size(c, N):
+    """The largest component of the step."""
+    largest = 0.0
+    for i in range(1, N):
+        for j in range(3):
+            largest = max(largest, math.fabs(c.d[i, j]))
+    return largest
+
+
+@kernel
+def _move(c, N, factor):
+    for i in range(1, N):
+        for j in range(3):
+            c.x[i, j] += factor * c.d[i, j]
+
+
+@kernel
+def _contacts_change(c, N, solids):
+    """Let contacts come where the step leads inside, and go where a force pulls; how many do."""
+    changed = 0
+    for i in range(1, N):
+        on = 0
+        for k in range(solids):
+            gap = c.n[i, k, 0] * c.d[i, 0] + c.n[i, k, 1] * c.d[i, 1] + c.n[i, k, 2] * c.d[i, 2] + c.s[i, k]
+            if (c.on[i] >> k) & 1:
+                touches = c.force[i, k] > 0.0 or gap < -1e-12
+            else:
+                touches = gap < -1e-15
+            if touches:
+                on |= 1 << k
+        if on != c.on[i]:
+            changed += 1
+            c.on[i] = on
+    return changed
+
+
+@kernel
+def relax(c, form, pose, N, solids, rounds, reach):
+    """One step to the least F with all solids replaced by half-spaces; the largest shift [m]."""
+    apart()
+    look(c, form, pose, N, solids, False)
+    for _ in range(rounds):
+        solve(c, N, solids)
+        if _contacts_change(c, N, solids) == 0:
+            break
+    size = _step_size(c, N)
+    _move(c, N, min(1.0, reach / max(size, _TINY)))
+    return size
+
+
+@kernel
+def newton(c, form, pose, N, solids, most, reach):
+    """Newton's method from here: 1 where it comes to rest with contacts that press and nothing inside, else 0."""
+    apart()
+    rests = 0
+    for _ in range(most):
+        look(c, form, pose, N, solids, True)
+        solve(c, N, solids)
+        size = _step_size(c, N)
+        if not size < reach:
+            return 0
+        changed = _contacts_change(c, N, solids)
+        _move(c, N, 1.0)
+        # once more, as normals are those before the step
+        rests = rests + 1 if size < REST and changed == 0 else 0
+        if rests == 2:
+            return 1
+    return 0
+
+
+@kernel
+def energy(c, N):
+    """F [m^2]."""
+    total = 0.0
+    for i in range(N):
+        a, b, d = c.x[i + 1, 0] - c.x[i, 0], c.x[i + 1, 1] - c.x[i, 1], c.x[i + 1, 2] - c.x[i, 2]
+        total += a * a + b * b + d * d
+    return 0.5 * total
+
+
+@kernel
+def refine(c, N, solids):
+    """Put a knot into the middle of every piece: N pieces become 2 N; contacts and forces go with the knots."""
+    for i in range(N, -1, -1):
+        for j in range(3):
+            c.x[2 * i, j] = c.x[i, j]
+        c.on[2 * i] = c.on[i]
+        for k in range(solids):
+            c.force[2 * i, k] = 0.25 * c.force[i, k]
+    for i in range(1, 2 * N, 2):
+        for j in range(3):
+            c.x[i, j] = 0.5 * (c.x[i - 1, j] + c.x[i + 1, j])
+        c.on[i] = c.on[i - 1] & c.on[i + 1]
+        for k in range(solids):
+            c.force[i, k] = 0.5 * (c.force[i - 1, k] + c.force[i + 1, k]) if (c.on[i] >> k) & 1 else 0.0

@@ -1,0 +1,106 @@
+"""Whether a path over obstacles keeps out of all of them, and passes those whose side is held on that side."""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic import ABSENT, CONTACT, FIRST, HELD, LAST, RESULT_ROWS, SHRUNK, SIDE, SIDE_TURN
+from musculo.kernels.geodesic_march import COARSE, geodesic_end
+from musculo.kernels.geodesic_round import principal
+from musculo.kernels.geodesic_surface import depth
+from musculo.kernels.geodesic_work import DIRECTION, LENGTH, OBSTACLE_ROWS, POSE, SHAPE, START, load_shape
+from musculo.kernels.jit import kernel
+from musculo.kernels.path import CYLINDER, TORUS
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import add, dot, load3, rotate, rotate_back, subtract
+
+# A piece that dips less than this (squared, over the size) into a surface touches it only.
+_GRAZING = 1e-9
+# Arcs closer than this to another surface [m], or followed for longer than so many steps, count as through it: what
+# takes their place is as long.
+_NEAR, _STEPS = 3e-6, 200
+
+
+@kernel
+def _hits(shape, A, B):
+    """Whether the straight piece A B (the surface's frame) passes through a quadric; a cylinder has no ends here."""
+    f, g, h = math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3])
+    x = (f * A[0], g * A[1], h * A[2])
+    d = (f * B[0] - x[0], g * B[1] - x[1], h * B[2] - x[2])
+    along = dot(d, d)
+    t = min(1.0, max(0.0, -dot(x, d) / along)) if along > 0.0 else 0.0
+    m = (x[0] + t * d[0], x[1] + t * d[1], x[2] + t * d[2])
+    return dot(m, m) < 1.0 - _GRAZING
+
+
+@kernel
+def _between(a, b):
+    """The turn about z from point a to point b, by the shorter way [rad]."""
+    return principal(math.atan2(b[1], b[0]) - math.atan2(a[1], a[0]))
+
+
+@kernel
+def _along_arc(W, w, n, j, k, lane):
+    """(clear, turn): whether the arc on obstacle j keeps out of obstacle k, and its turn about that one's z axis.
+
+    In steps that are no longer than the distance to k, which is at least (depth - 1) times k's smallest size.
+    """
+    a, b = w + OBSTACLE_ROWS * j, w + OBSTACLE_ROWS * k
+    own, other = load_shape(W, a, lane), load_shape(W, b, lane)
+    R, p = load_rotation(W, a + POSE, lane), load3(W, a + POSE + 9, lane)
+    R_k, p_k = load_rotation(W, b + POSE, lane), load3(W, b + POSE + 9, lane)
+    x, t, left = load3(W, a + START, lane), load3(W, a + DIRECTION, lane), W[a + LENGTH, lane]
+    steps = w + OBSTACLE_ROWS * n
+    y = rotate_back(R_k, subtract(add(p, rotate(R, x)), p_k))
+    turn = 0.0
+    for _ in range(_STEPS):
+        if left <= 0.0:
+            return True, turn
+        away = other[4] * (depth(other, y) - 1.0)
+        if away < _NEAR:
+            return False, turn
+        step = min(left, away)
+        geodesic_end(own, x, t, step, COARSE, W, steps, lane)
+        x, t = load3(W, steps, lane), load3(W, steps + 3, lane)
+        now = rotate_back(R_k, subtract(add(p, rotate(R, x)), p_k))
+        turn += _between(y, now)
+        y, left = now, left - step
+    return False, turn
+
+
+@kernel
+def keeps_out(n, P, Q, C, base, most, G, W, pose_rows, lane):
+    """Whether the path that `geodesic_stretch` left in G and W keeps out of all obstacles that are there, and passes
+    cylinders whose side is held on that side. Rings do not count."""
+    for k in range(n):
+        g, o = G + RESULT_ROWS * k, W + OBSTACLE_ROWS * k
+        if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] <= 0.0 or C[o + SHAPE, lane] == TORUS:
+            continue
+        R, p = load_rotation(C, base + pose_rows * k, lane), load3(C, base + pose_rows * k + 9, lane)
+        shape = load_shape(C, o, lane)
+        held = C[g + SIDE, lane] == HELD and shape[0] == CYLINDER
+        u, touches, turn = rotate_back(R, subtract(P, p)), False, 0.0
+        for j in range(n + 1):
+            v, next_touches = rotate_back(R, subtract(Q, p)), False
+            if j < n:
+                if C[G + RESULT_ROWS * j + CONTACT, lane] <= 0.0:
+                    continue
+                v = rotate_back(R, subtract(load3(C, G + RESULT_ROWS * j + FIRST, lane), p))
+                next_touches = j == k
+            if not touches and not next_touches and _hits(shape, u, v):
+                return False
+            turn += _between(u, v)
+            if j < n:
+                u = rotate_back(R, subtract(load3(C, G + RESULT_ROWS * j + LAST, lane), p))
+                touches = j == k
+                if j != k:
+                    clear, more = _along_arc(C, W, n, j, k, lane)
+                    if not clear:
+                        return False
+                    turn += more
+                elif held:
+                    x, t = load3(C, o + START, lane), load3(C, o + DIRECTION, lane)
+                    turn += C[o + LENGTH, lane] * (x[0] * t[1] - x[1] * t[0]) / (shape[4] * shape[4])
+        if held and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
+            return False
+    return True
