@@ -107,9 +107,10 @@ def simulate(
         InvalidInput: what is handed in does not fit, or the start contradicts what is enforced; names it.
         SingularSystem: the start is a singular position.
     What happens later is an outcome: `Simulation.status` and `reason`; and `notes`, which are warned of, too.
-    Constrained, a run is looked at once more when it has come to its end, and has failed where positions drifted off by
-    more than 1e4 times the tolerance (0.001 at least and 0.01 at most; radians, or parts of the mechanism's size), where
-    a step went across a singular position, or where energy that nothing changes did, by more than the tolerances explain.
+    Constrained, a run is looked at once more when it has come to its end, and has failed where positions drifted off
+    by more than 1e4 times the tolerance (0.001 at least and 0.01 at most; radians, or parts of the mechanism's size),
+    where a step went across a singular position, or where energy that nothing changes did, by more than the
+    tolerances explain.
     """
     wanted, control = _times(times), _control(rtol, atol, max_step)
     for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
