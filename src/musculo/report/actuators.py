@@ -90,9 +90,7 @@ def _unsupported(peaks: list[Peak], found: Results) -> list[Check]:
         f"none are known: {worst.name} is {worst.value:.4g} N at most, {100 * worst.value / weight:.0f} % of the "
         "body's weight, and moments are those of a body that hangs there"
     )
-    return [
-        Check("External loads", text, Light.LOOK, "Give external loads, if it stands on anything")
-    ]
+    return [Check("External loads", text, Light.LOOK, "Give external loads, if it stands on anything")]
 
 
 def actuators(forces: Table, found: Results) -> list[Check]:
