@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,12 @@ from numpy.testing import assert_allclose
 
 from musculo import Body, Coordinate, Model, Orientations, Placement, inverse_kinematics, kinematics
 from musculo.analyses.inverse_kinematics import Status
-from musculo.analyses.inverse_kinematics_breaks import whole_turns_off
+from musculo.analyses.inverse_kinematics_breaks import take_back_turns, whole_turns_off
+from musculo.analyses.inverse_kinematics_starts import unknowns_of
+from musculo.compile.compiled import compiled
+from musculo.embedding.tables import embedding_tables
 from musculo.model.joints import PinJoint
+from musculo.results.angles import angle_columns
 from musculo.spatial.rotation import to_quaternion
 from support.ik_models import limb, motion, recorded
 
@@ -68,6 +73,35 @@ def test_whole_turns_are_taken_off_row_by_row():
     assert_allclose(whole_turns_off(drift, fit)[good], smooth[good] + turn, atol=1e-12)
     fast = 0.9 * np.arange(40)
     assert_allclose(whole_turns_off(fast, alike), fast, atol=0.0)
+
+
+def test_turns_are_taken_off_only_where_they_change_nothing():
+    """Not of a knee whose splines end elsewhere, not with a task, not where the values leave their bounds."""
+    model = limb()
+    coordinates = tuple(replace(c, range=(-10.0, 3.2), clamped=True) for c in model.joint("pin").coordinates)
+    model = model.with_joint(replace(model.joint("pin"), coordinates=coordinates))
+    unknowns = unknowns_of(model, compiled(model), embedding_tables(model), "clamped")
+    angles = np.array(angle_columns(model.coordinate_names, model))
+    names = ("base_rz", "knee_rz", "pin", "bx", "by")
+    rz, knee, pin, bx, by = (model.coordinate_index(name) for name in names)
+    q = motion(model, 40)
+    turned = np.array(q)
+    turned[20:23, [rz, knee, bx]] += 2.0 * np.pi
+    turned[:15, pin] -= 2.0 * np.pi
+    turned[:, by] += 4.0 * np.pi
+
+    def taken(places):
+        problem = SimpleNamespace(q=np.array(turned), unknowns=unknowns, objective=np.full(40, 1e-4))
+        take_back_turns(model, problem, angles, np.array([bx]), places)
+        return problem.q
+
+    expected = np.array(turned)
+    expected[:, rz] = q[:, rz]
+    expected[:, pin] = q[:, pin]
+    assert_allclose(taken(True), expected, atol=1e-12)
+    # just before and just after half a turn, with bounds there: one turn more would be outside
+    turned[:, pin] = np.repeat([3.0, -3.0], [25, 15])
+    assert_allclose(taken(True)[:, pin], turned[:, pin], atol=0.0)
 
 
 def _links() -> Model:

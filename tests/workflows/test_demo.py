@@ -15,6 +15,7 @@ from musculo.cli.main import main
 from musculo.demo import arm_chain
 from musculo.io.storage import read_storage
 from musculo.io.trc import read_trc
+from musculo.report import report_of_folder
 
 # Balances of forces, relative to the largest: static optimisation holds its equations to 1e-9.
 BALANCE = 1e-9
@@ -94,6 +95,11 @@ def test_files_hold_every_digit(chain, folder):
         assert read.provenance is not None
         assert read.provenance.model_hash == chain.model.hash
     assert_allclose(read_trc(folder / "arm_markers.trc").position, chain.markers.position, rtol=0, atol=1e-15)
+
+
+def test_the_page_names_the_steps(folder):
+    steps = dict(report_of_folder(folder, scene=False).facts)["steps"]
+    assert steps == "inverse kinematics, inverse dynamics, static optimisation, joint loads"
 
 
 def test_without_noise_and_filter_the_motion_comes_back():

@@ -219,7 +219,7 @@ def test_feet_and_plates_at_the_shell(swapped, tmp_path):
     musculo.write_external_loads(musculo.ExternalLoads("plates", (force,), table), tmp_path / "loads.xml")
     words = ("id", tmp_path / "walker.osim", tmp_path / "still.mot", "-o", tmp_path / "out")
     _, said = shell(*words, "--loads", tmp_path / "loads.xml")
-    assert ("is it on the wrong foot" in said) == swapped
+    assert ("note: the external load on foot_l acts" in said) == swapped
     assert ("BAD   Feet and plates" in said) == swapped
     assert "no external loads are given" not in said
 
