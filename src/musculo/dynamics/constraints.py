@@ -185,7 +185,7 @@ def constrained_acceleration(
         threads: at most so many; all cores by default.
 
     Raises:
-        SingularSystem: equations that contradict each other at a singular position, or speeds without inertia.
+        SingularSystem: a singular position, equations that contradict each other, or speeds without inertia.
         Unsupported: a constraint of a kind that is carried only.
     """
     Q, single = frames_of("q", q, model.coordinate_names)

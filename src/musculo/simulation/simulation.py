@@ -33,7 +33,7 @@ class Simulation:
     """The motion that `simulate` found, at the times asked for or at the integrator's steps.
 
     `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
-    on: then `reason` says why and where, and the motion goes up to there.
+    on, or where what steps led to cannot be trusted: then `reason` says why and where, and the motion goes up to there.
     """
 
     model: Model = field(repr=False)
