@@ -185,7 +185,7 @@ def constrained_acceleration(
         threads: at most so many; all cores by default.
 
     Raises:
-        SingularSystem: equations that contradict each other at a singular position, or speeds without inertia.
+        SingularSystem: a singular position, equations that contradict each other, or speeds without inertia.
         Unsupported: a constraint of a kind that is carried only.
     """
     Q, single = frames_of("q", q, model.coordinate_names)
@@ -215,9 +215,10 @@ def constrained_acceleration(
         force = T[left] - inverse_dynamics(model, Q[left], U[left], np.zeros_like(U[left]), loads, threads)
         with np.errstate(invalid="ignore"):  # equations that are not finite are named below
             right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
-        M, scales = mass_matrix(model, Q[left], threads), scales_of(system)
-        far = scales.far(x.residual[left])
-        at = Around(far, scales.slack(far, gdot[left], U[left], stabilisation), Q[left], times[left], left)
+            scales = scales_of(system)
+            far = scales.far(x.residual[left])
+            slack = scales.slack(far, gdot[left], U[left], stabilisation)
+        M, at = mass_matrix(model, Q[left], threads), Around(far, slack, Q[left], times[left], left)
         udot[left], multipliers[left], redundant[left] = solve_constrained(
             system, M, force, x.jacobian[left], right, at
         )

@@ -131,7 +131,8 @@ def simulate(
         doubt = first_doubt(system, run.course(), control, conserved=not acting.describe())
         if doubt is not None:
             run.forget(doubt.step)
-            status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}"
+            later = f"; after that {reason}" if status == "failed" else ""
+            status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}{later}"
 
     course, poses = run.course(), np.array(run.poses)
 

@@ -33,8 +33,9 @@ class Simulation:
     """The motion that `simulate` found, at the times asked for or at the integrator's steps.
 
     `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
-    on: then `reason` says why and where, and the motion goes up to there. `notes` say what else has to be
-    known: values of the file that a loop moved at the start, and joints that went beyond the samples they were made of.
+    on, or where what steps led to cannot be trusted: then `reason` says why and where, and the motion goes up to there.
+    `notes` say what else has to be known: values of the file that a loop moved at the start, and joints that went
+    beyond the samples they were made of.
     """
 
     model: Model = field(repr=False)
