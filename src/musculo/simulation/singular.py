@@ -114,8 +114,8 @@ class LoopWatch:
                 raise SingularSystem(
                     end_of_equation([one.loop], q)
                     or f"the {one.loop.title} comes to a singular position within a step of t = {t:.9g} s: its "
-                    f"equations repeat each other there, and {one.consequence}; change the mechanism or the motion, or, "
-                    "where it only passes near, take shorter steps (max_step)"
+                    f"equations repeat each other there, and {one.consequence}; change the mechanism or the motion, "
+                    "or, where it only passes near, take shorter steps (max_step)"
                 )
             one.margin = least
 
