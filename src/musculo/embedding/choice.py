@@ -21,7 +21,7 @@ from musculo.model.model import Model
 
 # Columns of dependents shall stand out by this part of the longest; by less only if nothing else is left.
 _LEAST = 1e-6
-_FIRM = (0.2, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5, _LEAST)
+_FIRM = (0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5, _LEAST)
 # Values that differ by less from the file's have not moved [rad, units of the mechanism's size].
 _MOVED = 1e-6
 
