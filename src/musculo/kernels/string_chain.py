@@ -49,7 +49,7 @@ class Chain(NamedTuple):
 
 @kernel
 def _free_motions(A, n, m, first, second, i):
-    """X of knot i with block A (six numbers) and m contacts of normals n[i, first] and n[i, second]; three leave none."""
+    """X of knot i with block A (six numbers) and m contacts of normals n[i, first], n[i, second]; three leave none."""
     a, b, c, d, e, f = A
     if m == 3:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

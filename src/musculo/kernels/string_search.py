@@ -15,13 +15,13 @@ from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import DIRECTIONS, PIECES, begin_along, begin_apart, right_side, wind
 
 # How often pieces are halved once strings are told apart.
-HALVINGS = 4
+HALVINGS = 3
 KNOTS = PIECES * 2**HALVINGS + 1
 # Strings of PIECES pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
 # So far may a string of PIECES pieces be from a path's length, over it, and be that path.
-_COARSE = 0.01
+_COARSE = 0.004
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
@@ -180,7 +180,9 @@ def _finish(w, solids, s, reach):
         if level > 0:
             refine(c, N, solids)
             N *= 2
-        good = good and _settle(w, solids, N, reach, level > 0, 1e300)
+        # a string that is near moves by less than a piece; a longer step may lead to another one
+        close = min(reach, w.kept_length[s] / N)
+        good = good and _settle(w, solids, N, close, level > 0, 1e300)
         if level >= HALVINGS - 1:
             # errors fall with the square of the pieces' length
             _harvest(w, solids, N, -1.0 / 3.0 if level < HALVINGS else 4.0 / 3.0)

@@ -16,7 +16,7 @@ from musculo.kernels.string_chain import Chain
 from musculo.kernels.string_solid import azimuth, gauge
 
 # Pieces while strings are told apart.
-PIECES = 64
+PIECES = 128
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 8
 STARTS = DIRECTIONS + 1
