@@ -13,7 +13,7 @@ from musculo.kernels.string_frames import solve_strings
 from musculo.kernels.string_search import FIRST, LAST, TOUCHED, WRENCH
 from support.taut_string import Solid, taut
 
-# Central differences of these steps, extrapolated; the best counts, as the set of knots in contact changes now and then.
+# Central differences of these steps; the best counts, as the set of knots in contact changes now and then.
 STEPS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
 SLOPE = 1e-9
 NAMES = {CYLINDER: "cylinder", SPHERE: "sphere", ELLIPSOID: "ellipsoid"}

@@ -73,7 +73,7 @@ def test_two_crossed_rods_are_bridged_where_a_string_would_not_lie_in_the_groove
 
 
 def test_a_held_side_is_kept_to_the_long_way_round():
-    """A cylinder that is to be passed by a turn of -300 degrees about its axis, beside a ball that is out of the way."""
+    """A cylinder to be passed by a turn of -300 degrees about its axis, beside a ball that is out of the way."""
     r, turn = 0.01, math.radians(-300)
     start, end = (0.05, 0.0, 0.0), (0.05 * math.cos(math.radians(60)), 0.05 * math.sin(math.radians(60)), 0.0)
     hold = np.array([[HELD, turn], [1.0, 0.0]])
@@ -106,6 +106,8 @@ def test_a_larger_ball_lengthens_the_string_by_its_press():
     for k in range(2):
         sides = []
         for f in (1 - 1e-4, 1 + 1e-4):
-            grown = [(kind, tuple(f * s for s in size)) if i == k else (kind, size) for i, (kind, size) in enumerate(rows)]
+            grown = [
+                (kind, tuple(f * s for s in size)) if i == k else (kind, size) for i, (kind, size) in enumerate(rows)
+            ]
             sides.append(solve(grown, centers, start, end)[0])
         assert solids[k, PRESS] == pytest.approx((sides[1] - sides[0]) / 2e-4, abs=1e-9)

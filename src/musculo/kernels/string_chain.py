@@ -2,7 +2,7 @@
 
     minimise  F = 1/2 sum |x_i+1 - x_i|^2   such that   s_k(x_i) >= 0 for all knots i = 1 .. N - 1 and solids k
 
-Pieces come out equally long, so that sqrt(2 N F) is the string's length; unlike the sum of the lengths F also says where
+Pieces come out equally long, so that sqrt(2 N F) is the length; unlike the sum of the lengths F also says where
 the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
 
 Two kinds of steps. `relax`: every solid is replaced, for each knot, by a half-space outside it, and the least F found;
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.jit import apart, kernel
-from musculo.kernels.path import TORUS
 from musculo.kernels.string_solid import add_bend, slack
 from musculo.kernels.vector import add_scaled, cross, dot, scale
 
@@ -50,7 +49,7 @@ class Chain(NamedTuple):
 
 @kernel
 def _free_motions(A, n, m, first, second, i):
-    """X of knot i with block A (six numbers) and m contacts of normals n[i, first] and n[i, second]; none with three."""
+    """X of knot i with block A (six numbers) and m contacts of normals n[i, first], n[i, second]; three leave none."""
     a, b, c, d, e, f = A
     if m == 3:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -213,7 +212,11 @@ def solve(c, N, solids):
             vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
             D = dot(u, vw)
             if math.fabs(D) >= _PARALLEL:
-                c.force[i, first], c.force[i, second], c.force[i, third] = dot(f, vw) / D, dot(f, wu) / D, dot(f, uv) / D
+                c.force[i, first], c.force[i, second], c.force[i, third] = (
+                    dot(f, vw) / D,
+                    dot(f, wu) / D,
+                    dot(f, uv) / D,
+                )
                 continue
         x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
         one = f[0] * x + f[1] * y + f[2] * z
@@ -233,19 +236,12 @@ def solve(c, N, solids):
 @kernel
 def _pull(c, i, j):
     """Component j of what pulls knot i after the step, against the neighbours."""
-    return (
-        2.0 * (c.x[i, j] + c.d[i, j])
-        - c.x[i - 1, j]
-        - c.d[i - 1, j]
-        - c.x[i + 1, j]
-        - c.d[i + 1, j]
-    )
+    return 2.0 * (c.x[i, j] + c.d[i, j]) - c.x[i - 1, j] - c.d[i - 1, j] - c.x[i + 1, j] - c.d[i + 1, j]
 
 
 @kernel
 def look(c, form, pose, N, solids, bent):
-    """Slacks and normals of all knots; bending by the present forces: of all solids if `bent`, else of rings only, and
-    only what rings are hollow by."""
+    """Slacks and normals of all knots, and if `bent` the bending of the solids by the present forces."""
     for i in range(1, N):
         for j in range(6):
             c.B[i, j] = 0.0
@@ -270,6 +266,7 @@ def _step_size(c, N):
 
 @kernel
 def _move(c, N, factor):
+    """Take so much of the step."""
     for i in range(1, N):
         for j in range(3):
             c.x[i, j] += factor * c.d[i, j]

@@ -1,35 +1,27 @@
-"""The shortest string over some solids: starts on all sides, few knots at first, then more.
+"""The shortest string over some solids: few knots at first, then more.
 
 A string that starts somewhere ends in a shortest one near by. Which of these is the shortest of all depends on the side
-of the solids that it starts on, so it starts on all: pulled out from the straight line in eight directions.
+of the solids that it starts on, so it starts on all.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from musculo.kernels.geodesic_alone import FREE, HELD
-from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import apart, kernel
-from musculo.kernels.path import CYLINDER, TORUS
-from musculo.kernels.string_chain import Chain, energy, newton, refine, relax
-from musculo.kernels.string_solid import azimuth, gauge, slack
+from musculo.kernels.path import TORUS
+from musculo.kernels.string_chain import energy, newton, refine, relax
+from musculo.kernels.string_solid import slack
+from musculo.kernels.string_starts import DIRECTIONS, PIECES, begin_along, begin_apart, right_side, wind
 
-# Pieces while strings are told apart, and how often they are halved after that.
-PIECES, HALVINGS = 64, 4
+# How often pieces are halved once strings are told apart.
+HALVINGS = 3
 KNOTS = PIECES * 2**HALVINGS + 1
-# Starts: along a path that is given, and pulled out in so many directions round the straight line.
-DIRECTIONS = 8
-STARTS = DIRECTIONS + 1
 # Strings of PIECES pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
 # So far may a string of PIECES pieces be from a path's length, over it, and be that path.
-_COARSE = 0.01
+_COARSE = 0.004
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
@@ -40,229 +32,6 @@ LENGTH, AT_START, AT_END = 0, 1, 4
 SOLIDS = 7
 WRENCH, PRESS, TOUCHED, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC, SHRINK = 0, 6, 7, 8, 11, 14, 17, 20, 21
 SOLID_ROWS = 22
-
-
-class Strings(NamedTuple):
-    """Workspace of `shortest_string`: a chain, strings to choose from, and the solids of a stretch."""
-
-    chain: Chain
-    kept: NDArray[np.float64]  # (STARTS, PIECES + 1, 3)
-    kept_length: NDArray[np.float64]  # (STARTS,)
-    form: NDArray[np.float64]  # (solids, 6)
-    pose: NDArray[np.float64]  # (solids, 12)
-    hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
-    way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along it each is
-    result: NDArray[np.float64]  # (2, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest
-
-
-@kernel
-def _directions(P, Q):
-    """Unit vector along P Q, two across, and the distance."""
-    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    l = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    d = (d[0] / l, d[1] / l, d[2] / l) if l > 0.0 else (1.0, 0.0, 0.0)
-    # the least component across: one continuous rule is not possible, and none is needed
-    if math.fabs(d[0]) <= math.fabs(d[1]) and math.fabs(d[0]) <= math.fabs(d[2]):
-        u = (0.0, d[2], -d[1])
-    elif math.fabs(d[1]) <= math.fabs(d[2]):
-        u = (-d[2], 0.0, d[0])
-    else:
-        u = (d[1], -d[0], 0.0)
-    f = 1.0 / math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-    u = (f * u[0], f * u[1], f * u[2])
-    v = (d[1] * u[2] - d[2] * u[1], d[2] * u[0] - d[0] * u[2], d[0] * u[1] - d[1] * u[0])
-    return d, u, v, l
-
-
-@kernel
-def _height(w, k, x):
-    """z of a point in the frame of solid k."""
-    p = w.pose
-    return p[k, 2] * (x[0] - p[k, 9]) + p[k, 5] * (x[1] - p[k, 10]) + p[k, 8] * (x[2] - p[k, 11])
-
-
-@kernel
-def _ring_between(w, solids, P, Q):
-    """The first ring whose side is held and whose plane lies between P and Q, or -1."""
-    for k in range(solids):
-        if int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
-            if (_height(w, k, P) > 0.0) != (_height(w, k, Q) > 0.0):
-                return k
-    return -1
-
-
-@kernel
-def _begin(w, solids, P, Q, start):
-    """Lay the string from P to Q pulled out in direction `start`: out to the far side of what is in the way."""
-    c = w.chain
-    d, u, v, l = _directions(P, Q)
-    angle = 2.0 * math.pi * start / DIRECTIONS
-    a, b = math.cos(angle), math.sin(angle)
-    out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
-    far = 0.0
-    for k in range(solids):
-        kind = int(w.form[k, 0])
-        size = w.form[k, 4]
-        if kind == TORUS:
-            continue
-        if kind != CYLINDER:
-            size = 1.0 / math.sqrt(min(w.form[k, 1], min(w.form[k, 2], w.form[k, 3])))
-        off = (w.pose[k, 9] - P[0]) * out[0] + (w.pose[k, 10] - P[1]) * out[1] + (w.pose[k, 11] - P[2]) * out[2]
-        if kind == CYLINDER:
-            off = size
-        far = max(far, min(max(off, 0.0) + 1.2 * size, 2.5 * size + 0.5 * l))
-    ring = _ring_between(w, solids, P, Q)
-    for i in range(PIECES + 1):
-        t = i / PIECES
-        bow = far * math.sqrt(math.fabs(math.sin((math.pi if ring < 0 else 2.0 * math.pi) * t)))
-        for j in range(3):
-            straight = P[j] + t * (Q[j] - P[j])
-            if ring >= 0:
-                # through the middle of a ring
-                m = w.pose[ring, 9 + j]
-                straight = P[j] + 2.0 * t * (m - P[j]) if t < 0.5 else m + (2.0 * t - 1.0) * (Q[j] - m)
-            c.x[i, j] = straight + (bow * out[j] if 0 < i < PIECES else 0.0)
-        c.on[i] = 0
-        for k in range(solids):
-            c.force[i, k] = 0.0
-    for j in range(3):
-        c.x[PIECES, j] = Q[j]
-
-
-@kernel
-def _begin_along(w, points):
-    """Lay the string along the first `points` points of w.way, in pieces of equal length."""
-    c = w.chain
-    for i in range(1, points):
-        d = 0.0
-        for j in range(3):
-            d += (w.way[i, j] - w.way[i - 1, j]) ** 2
-        w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
-    at = 1
-    for i in range(PIECES + 1):
-        s = w.way[points - 1, 3] * i / PIECES
-        while at < points - 1 and w.way[at, 3] < s:
-            at += 1
-        l = w.way[at, 3] - w.way[at - 1, 3]
-        t = (s - w.way[at - 1, 3]) / l if l > 0.0 else 0.0
-        for j in range(3):
-            c.x[i, j] = w.way[at - 1, j] + t * (w.way[at, j] - w.way[at - 1, j])
-        c.on[i] = 0
-        for k in range(w.form.shape[0]):
-            c.force[i, k] = 0.0
-    for j in range(3):
-        c.x[PIECES, j] = w.way[points - 1, j]
-
-
-@kernel
-def _turn(w, k, N):
-    """The string's turn about the axis of solid k [rad]."""
-    x = w.chain.x
-    total, before = 0.0, azimuth(w.pose, k, (x[0, 0], x[0, 1], x[0, 2]))
-    for i in range(1, N + 1):
-        now = azimuth(w.pose, k, (x[i, 0], x[i, 1], x[i, 2]))
-        total += principal(now - before)
-        before = now
-    return total
-
-
-@kernel
-def _passes(w, k, N):
-    """How often the string passes through the hole of ring k, one way less the other."""
-    x = w.chain.x
-    total = 0
-    z = _height(w, k, (x[0, 0], x[0, 1], x[0, 2]))
-    for i in range(N):
-        ahead = _height(w, k, (x[i + 1, 0], x[i + 1, 1], x[i + 1, 2]))
-        if (z > 0.0) != (ahead > 0.0):
-            t = z / (z - ahead)
-            away = 0.0
-            for j in range(3):
-                away += (x[i, j] + t * (x[i + 1, j] - x[i, j]) - w.pose[k, 9 + j]) ** 2
-            if away < w.form[k, 5] * w.form[k, 5]:
-                total += 1 if ahead > 0.0 else -1
-        z = ahead
-    return total
-
-
-@kernel
-def _right_side(w, solids, N):
-    """Whether the string passes all cylinders whose side is held on that side, and rings through their holes where
-    its ends are on either side."""
-    x = w.chain.x
-    for k in range(solids):
-        if w.hold[k, 0] == HELD and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:
-            return False
-        if int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
-            before = _height(w, k, (x[0, 0], x[0, 1], x[0, 2])) > 0.0
-            after = _height(w, k, (x[N, 0], x[N, 1], x[N, 2])) > 0.0
-            if _passes(w, k, N) != int(after) - int(before):
-                return False
-    return True
-
-
-@kernel
-def _wind(w, solids, N):
-    """Wind the start as often round cylinders whose side is held as it should be, where it comes nearest to them."""
-    x, y = w.chain.x, w.chain.y
-    for k in range(solids):
-        if w.hold[k, 0] != HELD:
-            continue
-        more = w.hold[k, 1] - _turn(w, k, N)
-        if math.fabs(more) < math.pi:
-            continue
-        least, at = 1e300, 1
-        for i in range(1, N):
-            g = gauge(w.form, w.pose, k, (x[i, 0], x[i, 1], x[i, 2]))
-            if g < least:
-                least, at = g, i
-        # a third of the knots goes round, the others lie closer together
-        loop = N // 3
-        before = (at * (N - loop)) // N
-        after = N - loop - before
-        for i in range(N + 1):
-            t = 0.0
-            s = 0.0
-            if i <= before:
-                s = at * i / before if before > 0 else 0.0
-            elif i >= N - after:
-                s = N - (N - at) * (N - i) / after if after > 0 else 1.0 * N
-            else:
-                s, t = 1.0 * at, (i - before) / loop
-            a = min(int(s), N - 1)
-            f = s - a
-            z = (
-                x[a, 0] + f * (x[a + 1, 0] - x[a, 0]),
-                x[a, 1] + f * (x[a + 1, 1] - x[a, 1]),
-                x[a, 2] + f * (x[a + 1, 2] - x[a, 2]),
-            )
-            if 0.0 < t < 1.0:
-                z = _round(w, k, z, t * more)
-            y[i, 0], y[i, 1], y[i, 2] = z
-        for i in range(1, N):
-            for j in range(3):
-                x[i, j] = y[i, j]
-
-
-@kernel
-def _round(w, k, z, angle):
-    """A point turned about the axis of solid k, and taken out of it."""
-    p = w.pose
-    a, b, c = z[0] - p[k, 9], z[1] - p[k, 10], z[2] - p[k, 11]
-    u = p[k, 0] * a + p[k, 3] * b + p[k, 6] * c
-    v = p[k, 1] * a + p[k, 4] * b + p[k, 7] * c
-    h = p[k, 2] * a + p[k, 5] * b + p[k, 8] * c
-    r = math.sqrt(u * u + v * v)
-    if r == 0.0:
-        u, r = 1e-9, 1e-9
-    f = max(1.0, 1.3 * w.form[k, 4] / r)
-    g, s = f * math.cos(angle), f * math.sin(angle)
-    u, v = g * u - s * v, s * u + g * v
-    return (
-        p[k, 9] + p[k, 0] * u + p[k, 1] * v + p[k, 2] * h,
-        p[k, 10] + p[k, 3] * u + p[k, 4] * v + p[k, 5] * h,
-        p[k, 11] + p[k, 6] * u + p[k, 7] * v + p[k, 8] * h,
-    )
 
 
 @kernel
@@ -339,7 +108,6 @@ def _mark_contacts(w, solids, N):
         done = last
         for end in range(2):
             i = first if end == 0 else last
-            j = i if end == 0 else i - 1
             l = whole / N
             for q in range(3):
                 r[0, o + (FIRST if end == 0 else LAST) + q] = c.x[i, q]
@@ -381,13 +149,13 @@ def _candidates(w, solids, P, Q, points, every, reach):
     number, least = 0, 1e300
     for start in range(-every if points > 1 else 0, DIRECTIONS, every):
         if start < 0:
-            _begin_along(w, points)
+            begin_along(w, points)
         else:
-            _begin(w, solids, P, Q, start)
-        _wind(w, solids, PIECES)
+            begin_apart(w, solids, P, Q, start)
+        wind(w, solids, PIECES)
         if not _settle(w, solids, PIECES, reach, False, least * (1.0 + _HOPELESS)):
             continue
-        if _known(w, number) or not _right_side(w, solids, PIECES):
+        if _known(w, number) or not right_side(w, solids, PIECES):
             continue
         _keep(w, number, False)
         w.kept_length[number] = math.sqrt(2.0 * PIECES * energy(w.chain, PIECES))
@@ -398,7 +166,7 @@ def _candidates(w, solids, P, Q, points, every, reach):
 
 @kernel
 def _finish(w, solids, s, reach):
-    """Bring string s of those kept to rest with more and more knots; its length in row 0 of w.result. Whether it did."""
+    """Bring string s of those kept to rest with more and more knots; result in row 0. Whether it did."""
     c, r = w.chain, w.result
     _keep(w, s, True)
     for i in range(PIECES + 1):
@@ -412,11 +180,13 @@ def _finish(w, solids, s, reach):
         if level > 0:
             refine(c, N, solids)
             N *= 2
-        good = good and _settle(w, solids, N, reach, level > 0, 1e300)
+        # a string that is near moves by less than a piece; a longer step may lead to another one
+        close = min(reach, w.kept_length[s] / N)
+        good = good and _settle(w, solids, N, close, level > 0, 1e300)
         if level >= HALVINGS - 1:
             # errors fall with the square of the pieces' length
             _harvest(w, solids, N, -1.0 / 3.0 if level < HALVINGS else 4.0 / 3.0)
-    return good and _right_side(w, solids, N)
+    return good and right_side(w, solids, N)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """How far a point of a taut string lies outside the solids that it is pulled over, and which way out is.
 
-Solids are rows of two arrays: `form` (kind, k_x, k_y, k_z, r, R) as `geodesic_surface` has them, and `pose`, R row by row
-and p in ground. A cylinder has no ends.
+Solids are rows of two arrays: `form` (kind, k_x, k_y, k_z, r, R) as `geodesic_surface` has them, and `pose`, R row by
+row and p in ground. A cylinder has no ends.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def azimuth(pose, k, x):
 
 @kernel
 def gauge(form, pose, k, x):
-    """1 on the surface of solid k, less inside; of a ring the distance from its middle circle over the tube's radius."""
+    """1 on the surface of solid k, less inside; of a ring the distance from its middle circle over the tube's."""
     y = _own(pose, k, x)
     if int(form[k, 0]) == TORUS:
         away = math.sqrt(y[0] * y[0] + y[1] * y[1]) - form[k, 5]

@@ -41,25 +41,35 @@ from musculo.kernels.string_search import (
     LAST,
     LAST_TANGENT,
     LENGTH,
-    PIECES,
     PRESS,
     SHRINK,
     SOLID_ROWS,
     SOLIDS,
-    STARTS,
     TOUCHED,
     WRENCH,
-    Strings,
     shortest_string,
 )
+from musculo.kernels.string_starts import PIECES, STARTS, Strings
 from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import accumulate3, add, add_scaled, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
+from musculo.kernels.vector import (
+    accumulate3,
+    add,
+    add_scaled,
+    cross,
+    dot,
+    load3,
+    rotate,
+    rotate_back,
+    scale,
+    store3,
+    subtract,
+)
 from musculo.kernels.wrap_obstacles import POSE_ROWS, WRAP
 
 # Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
 _BEST = 2
-# An arc's middle lies off its chord's by about this part of it times the difference of the tangents at its ends: 1/8 for
-# a short one, 1/6 for half a circle.
+# An arc's middle lies off its chord's by about this part of it times the difference of the tangents at its ends: 1/8
+# for a short one, 1/6 for half a circle.
 _BULGE = 1.0 / 7.0
 
 
@@ -172,11 +182,13 @@ def show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane):
 
 @kernel
 def _row3(r, at):
+    """Three numbers of the string that the path follows."""
     return r[_BEST, at], r[_BEST, at + 1], r[_BEST, at + 2]
 
 
 @kernel
 def _add_wrench(S, row, sign, x, f, lane):
+    """Add a force's wrench about ground's origin."""
     accumulate3(S, row, lane, scale(sign, cross(x, f)))
     accumulate3(S, row + 3, lane, scale(sign, f))
 

@@ -104,7 +104,7 @@ def _winds(paths, n, C, I, G, tags, lane):
         if C[g + CONTACT, lane] > 0.0:
             kind = paths.surface_kind[I[tags + j, lane]]
             long = long or (C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi)
-            choice = choice or kind == SPHERE or kind == ELLIPSOID
+            choice = choice or kind in (SPHERE, ELLIPSOID)
     return long and choice
 
 

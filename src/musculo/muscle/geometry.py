@@ -133,8 +133,8 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
         threads: at most so many; all cores by default.
-        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on. Poses
-            in which a path runs over surfaces that overlap are finished on the CPU.
+        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
+            Poses in which a path runs over surfaces that overlap are finished on the CPU.
     """
     return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device)
 
