@@ -30,6 +30,8 @@ MODELS = {
 STEPS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 # A step is bisected (by ten) so often where its length changes most; what is left of the change then is a jump.
 _CUTS = 9
+# What moment arms at both ends of a step leave of a change of length [m] where it is smooth; more is looked into.
+SMOOTH = 1e-5
 # Change of length [m] that is left to jumps; slopes of up to 10 m/rad over 5e-12 rad leave less.
 JUMP = 1e-7
 
@@ -96,19 +98,21 @@ def jumps(
     q_1 = q_1 if e.loops else e.coordinates(e.independent(q_1))
     g_0, g_1 = path_geometry(model, q_0, wrapping=wrapping), path_geometry(model, q_1, wrapping=wrapping)
     u = speeds_from_rates(model, 0.5 * (q_0 + q_1), q_1 - q_0)
-    expected = [np.abs(np.einsum("fpu,fu->fp", g.moment_arm, u)) for g in (g_0, g_1)]
-    change = np.abs(g_1.length - g_0.length)
+    mean = 0.5 * np.einsum("fpu,fu->fp", g_0.moment_arm + g_1.moment_arm, u)
+    rest = np.abs(g_1.length - g_0.length + mean)
     found = []
-    for f, k in np.argwhere(change > 1.2 * np.maximum(*expected) + 1e-5):
+    for f, k in np.argwhere(~(rest < SMOOTH)):
         a, b = q_0[f], q_1[f]
         for _ in range(_CUTS):
             cuts = a + np.linspace(0.0, 1.0, 11)[:, None] * (b - a)
             L = path_geometry(model, cuts, wrapping=wrapping).length[:, k]
             i = int(np.argmax(np.abs(np.diff(L))))
             a, b = cuts[i], cuts[i + 1]
+            if abs(L[i + 1] - L[i]) <= JUMP:
+                break
         size = abs(L[i + 1] - L[i])
         if size > JUMP:
             name = g_0.names[k]
             sides = path_geometry(model, np.array([a, b]), wrapping=wrapping)
             found.append(Jump(name, size, a, b, reason_of(sides, name)))
-    return found, change.size
+    return found, rest.size
