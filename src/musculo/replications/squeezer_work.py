@@ -73,7 +73,7 @@ WAYS = (
     Way("constrained", "adams", (1e-7, 1e-8, 1e-9)),
     Way("constrained", "rkf45", (1e-6, 1e-7, 1e-8)),
     Way("stabilised", "rkf45", (3e-6, 1e-7, 1e-8)),
-    Way("constrained", "ida", (1e-7, 1e-8, 1e-9)),
+    Way("constrained", "ida", (1e-8, 1e-9, 1e-10)),
     Way("constrained", "tr-bdf2", (1e-3, 1e-4), LOOSE_ERROR),
 )
 

@@ -34,6 +34,8 @@ _LONG, _STRIDE, _MOST, _STEEP = 0.1, 0.05, 200, 3.0
 # ... where the smallest singular value is below the first part of the largest again and closer, each time by the
 # second, and below the third it counts as zero.
 _SMALL, _CLOSER, _GONE, _TIMES = 0.2, 20, 1e-3, 4
+# Above this part, and what open loops add to its error, nothing is singular between two poses that are looked at.
+_CLEAR = 0.02
 
 
 class Doubt(NamedTuple):
@@ -122,6 +124,8 @@ def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -
         low = np.flatnonzero((part[1:-1] <= part[:-2]) & (part[1:-1] <= part[2:]) & (part[1:-1] < _SMALL)) + 1
         spans += [(one, float(times[k - 1]), float(times[k + 1])) for k in low]
     for one, a, b in sorted(spans, key=lambda span: span[1]):
+        if _is_clear(system, course, np.linspace(a, b, 2 * _CLOSER + 1), one):
+            continue
         for _ in range(_TIMES):
             near = np.linspace(a, b, 2 * _CLOSER + 1)
             values = _margins(system, course, near, one)
@@ -136,14 +140,25 @@ def _stepped_over(system: ConstrainedSystem, course: Course, control: Control) -
     return None
 
 
+def _is_clear(system: ConstrainedSystem, course: Course, times: FloatArray, one: Followed) -> bool:
+    """Whether poses between steps are so far from a singular one that closing their loops first changes nothing."""
+    q, _ = system.parts(course(times))
+    off = np.abs(system.equations.by_speeds(q, None, times, 1).residual) * scales_of(system.equations).unit
+    margins = _margins(system, course, times, one, closed=False)
+    return bool((margins > _CLEAR + _STEEP * off.max(axis=1)).all())
+
+
 def _margins(
     system: ConstrainedSystem, course: Course, times: FloatArray, one: Followed, closed: bool = True
 ) -> FloatArray:
     """The smallest singular value of a loop at poses of the course, as a part of the largest at the start."""
     q, _ = system.parts(course(times))
-    for k, t in enumerate(times if closed else ()):
-        # no pose is near: the one between steps has to serve
-        with suppress(MusculoError):
-            q[k] = project_position(system.model, q[k], t, threads=1)
+    if closed:
+        try:
+            q = project_position(system.model, q, times, threads=1)
+        except MusculoError:  # one of them has no closed pose near: it has to serve as it is
+            for k, t in enumerate(times):
+                with suppress(MusculoError):
+                    q[k] = project_position(system.model, q[k], t, threads=1)
     _, largest = one.values(system.parts(course.y[:1])[0][0])
     return np.asarray(one.all_values(q)[0] / max(largest, 1e-300))
