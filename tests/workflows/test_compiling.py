@@ -5,10 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from musculo.cli.compiling import TEXT
+
+
+def run_without_cache(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A script in a process that finds nothing compiled."""
+    path = folder / "script.py"
+    path.write_text(text)
+    env = {**os.environ, "MUSCULO_CACHE_DIR": str(folder / "cache")}
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, env=env)
+
 
 # A driver that no cache holds, called within the options of a command.
 _SCRIPT = """
@@ -37,15 +47,7 @@ print(first(1.0) + second(1.0))
 )
 def test_a_pipe_hears_once_of_it_unless_quiet(tmp_path, shell, quiet, times):
     """Python code that calls a command has no shell: only a terminal or a notebook hears of it."""
-    path = tmp_path / "script.py"
-    path.write_text(_SCRIPT.format(shell=shell, quiet=quiet))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "MUSCULO_CACHE_DIR": str(tmp_path / "cache")},
-    )
+    done = run_without_cache(tmp_path, _SCRIPT.format(shell=shell, quiet=quiet))
     assert done.stdout == "5.0\n"
     assert done.stderr.count(TEXT) == times
     assert quiet <= (done.stderr == "")
@@ -76,14 +78,6 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(("quiet", "times"), [(False, 1), (True, 0)])
 def test_processes_of_a_command_say_it_once(tmp_path, quiet, times):
-    path = tmp_path / "script.py"
-    path.write_text(_PROCESSES.format(quiet=quiet))
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "MUSCULO_CACHE_DIR": str(tmp_path / "cache")},
-    )
+    done = run_without_cache(tmp_path, _PROCESSES.format(quiet=quiet))
     assert done.stdout == "9.0\n"
     assert done.stderr.count(TEXT) == times
