@@ -6,8 +6,9 @@ Pieces come out equally long, so that sqrt(2 N F) is the length; unlike the sum 
 the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
 
 Two kinds of steps. `relax`: every solid is replaced, for each knot, by a half-space outside it, and the least F found;
-F falls from step to step and no knot is ever inside after the first. `newton`: the conditions themselves, with the
-bending of the solids; it converges in a few steps where the set of contacts is known.
+F falls from step to step and no knot is ever inside after the first (but for rings, where steps are short). `newton`:
+the conditions themselves, with the bending of the solids; it converges in a few steps where the set of contacts is
+known.
 
 Both solve chains of 3 x 3 blocks: with the motions that the contacts leave open, Z, knot i follows its successor by
 X d_i+1 + p, X = Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from knot 1 on).
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.jit import apart, kernel
+from musculo.kernels.path import TORUS
 from musculo.kernels.string_solid import add_bend, slack
 from musculo.kernels.vector import add_scaled, cross, dot, scale
 
@@ -241,7 +243,8 @@ def _pull(c, i, j):
 
 @kernel
 def look(c, form, pose, N, solids, bent):
-    """Slacks and normals of all knots, and if `bent` the bending of the solids by the present forces."""
+    """Slacks and normals of all knots, and the bending of the solids by the present forces: all of it if `bent`, else
+    that which holds knots in place (see `add_bend`), without which steps in the hole of a ring are too long."""
     for i in range(1, N):
         for j in range(6):
             c.B[i, j] = 0.0
@@ -250,8 +253,8 @@ def look(c, form, pose, N, solids, bent):
             s, n, _, y = slack(form, pose, k, at)
             c.s[i, k] = s
             c.n[i, k, 0], c.n[i, k, 1], c.n[i, k, 2] = n
-            if bent and c.force[i, k] > 0.0:
-                add_bend(form, pose, k, y, -c.force[i, k], c.B, i)
+            if (bent or int(form[k, 0]) == TORUS) and c.force[i, k] > 0.0:
+                add_bend(form, pose, k, y, -c.force[i, k], not bent, c.B, i)
 
 
 @kernel

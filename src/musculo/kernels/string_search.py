@@ -12,19 +12,27 @@ from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
 from musculo.kernels.string_chain import energy, newton, refine, relax
 from musculo.kernels.string_solid import slack
-from musculo.kernels.string_starts import DIRECTIONS, PIECES, begin_along, begin_apart, right_side, wind
+from musculo.kernels.string_starts import (
+    DIRECTIONS,
+    begin_along,
+    begin_apart,
+    first_pieces,
+    right_side,
+    wind,
+)
 
-# How often pieces are halved once strings are told apart.
-HALVINGS = 3
-KNOTS = PIECES * 2**HALVINGS + 1
-# Strings of PIECES pieces that are longer than the shortest by more than this part are no candidates; those that are
+# Knots in the end.
+KNOTS = 1025
+# Strings of few pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
-# So far may a string of PIECES pieces be from a path's length, over it, and be that path.
+# So far may a string of few pieces be from a path's length, over it, and be that path.
 _COARSE = 0.004
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
+# A string must be shorter than a path that is known by more than what strings are off [m].
+_AS_LONG = 3e-8
 # Rows of a result: length, force on start and end of the string ...
 LENGTH, AT_START, AT_END = 0, 1, 4
 # ... and of every solid: moment and force, d(length)/d(ln size), whether it is touched, first and last contact with
@@ -117,10 +125,10 @@ def _mark_contacts(w, solids, N):
 
 
 @kernel
-def _keep(w, s, take):
-    """Copy the string of PIECES pieces to place s of those kept, or back if `take`."""
+def _keep(w, s, N, take):
+    """Copy the string of N pieces to place s of those kept, or back if `take`."""
     x = w.chain.x
-    for i in range(PIECES + 1):
+    for i in range(N + 1):
         for j in range(3):
             if take:
                 x[i, j] = w.kept[s, i, j]
@@ -129,13 +137,13 @@ def _keep(w, s, take):
 
 
 @kernel
-def _known(w, number):
+def _known(w, number, N):
     """Whether the string at hand is one of those kept."""
     x = w.chain.x
     for s in range(number):
         far = 0.0
         for q in range(1, 4):
-            i = q * PIECES // 4
+            i = q * N // 4
             for j in range(3):
                 far = max(far, math.fabs(x[i, j] - w.kept[s, i, j]))
         if far < _SAME:
@@ -144,49 +152,48 @@ def _known(w, number):
 
 
 @kernel
-def _candidates(w, solids, P, Q, points, every, reach):
-    """Find strings of PIECES pieces from `every` so many-th start, into w.kept; (how many, the shortest's length)."""
+def _candidates(w, solids, P, Q, points, N, reach):
+    """Find strings of N pieces from all starts, into w.kept; (how many, the shortest's length)."""
     number, least = 0, 1e300
-    for start in range(-every if points > 1 else 0, DIRECTIONS, every):
+    for start in range(-1 if points > 1 else 0, DIRECTIONS):
         if start < 0:
-            begin_along(w, points)
+            begin_along(w, points, N)
         else:
-            begin_apart(w, solids, P, Q, start)
-        wind(w, solids, PIECES)
-        if not _settle(w, solids, PIECES, reach, False, least * (1.0 + _HOPELESS)):
+            begin_apart(w, solids, P, Q, start, N)
+        wind(w, solids, N)
+        if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS)):
             continue
-        if _known(w, number) or not right_side(w, solids, PIECES):
+        if _known(w, number, N) or not right_side(w, solids, N):
             continue
-        _keep(w, number, False)
-        w.kept_length[number] = math.sqrt(2.0 * PIECES * energy(w.chain, PIECES))
+        _keep(w, number, N, False)
+        w.kept_length[number] = math.sqrt(2.0 * N * energy(w.chain, N))
         least = min(least, w.kept_length[number])
         number += 1
     return number, least
 
 
 @kernel
-def _finish(w, solids, s, reach):
-    """Bring string s of those kept to rest with more and more knots; result in row 0. Whether it did."""
+def _finish(w, solids, s, N, reach):
+    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Whether it did."""
     c, r = w.chain, w.result
-    _keep(w, s, True)
-    for i in range(PIECES + 1):
+    _keep(w, s, N, True)
+    for i in range(N + 1):
         c.on[i] = 0
         for k in range(solids):
             c.force[i, k] = 0.0
     for i in range(SOLIDS + SOLID_ROWS * solids):
         r[0, i] = 0.0
-    N, good = PIECES, True
-    for level in range(HALVINGS + 1):
-        if level > 0:
-            refine(c, N, solids)
-            N *= 2
+    good, near = True, False
+    while good and N < KNOTS:
         # a string that is near moves by less than a piece; a longer step may lead to another one
-        close = min(reach, w.kept_length[s] / N)
-        good = good and _settle(w, solids, N, close, level > 0, 1e300)
-        if level >= HALVINGS - 1:
+        good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300)
+        if 2 * N >= KNOTS - 1:
             # errors fall with the square of the pieces' length
-            _harvest(w, solids, N, -1.0 / 3.0 if level < HALVINGS else 4.0 / 3.0)
-    return good and right_side(w, solids, N)
+            _harvest(w, solids, N, -1.0 / 3.0 if N < KNOTS - 1 else 4.0 / 3.0)
+        if N < KNOTS - 1:
+            refine(c, N, solids)
+        N, near = 2 * N, True
+    return good and right_side(w, solids, KNOTS - 1)
 
 
 @kernel
@@ -196,8 +203,8 @@ def shortest_string(w, solids, P, Q, points, known):
     Its length and forces are those of two strings of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
     stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
     first `points` points of w.way.
-    Returns the length, or a negative number where none comes to rest; zero where a path of length `known` (zero: none)
-    is the only one near the shortest.
+    Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
+    `known` (zero: there is none).
     """
     apart()
     r = w.result
@@ -205,16 +212,19 @@ def shortest_string(w, solids, P, Q, points, known):
     for k in range(solids):
         if int(w.form[k, 0]) == TORUS:
             reach = min(reach, 0.4 * min(w.form[k, 4], w.form[k, 5] - w.form[k, 4]))
-    number, least = _candidates(w, solids, P, Q, points, 2 if known > 0.0 else 1, reach)
+    N = first_pieces(w, solids, P, Q)
+    number, least = _candidates(w, solids, P, Q, points, N, reach)
     near, best = 0, 1e300
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)
     if near == 1 and math.fabs(least - known) < _COARSE * known:
         return 0.0
     for s in range(number):
-        if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, reach) and r[0, LENGTH] < best:
+        if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, N, reach) and r[0, LENGTH] < best:
             best = r[0, LENGTH]
             _mark_contacts(w, solids, KNOTS - 1)
             for i in range(SOLIDS + SOLID_ROWS * solids):
                 r[1, i] = r[0, i]
+    if known > 0.0 and best > known - _AS_LONG:
+        return 0.0
     return best if best < 1e300 else -1.0

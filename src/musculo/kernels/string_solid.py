@@ -81,8 +81,11 @@ def slack(form, pose, k, x):
 
 
 @kernel
-def add_bend(form, pose, k, y, factor, B, i):
-    """Add `factor` times the Hessian of the slack (the normal's own slope, s = 0) to row i of B: xx xy xz yy yz zz."""
+def add_bend(form, pose, k, y, factor, hollow, B, i):
+    """Add `factor` times the Hessian of the slack (the normal's own slope, s = 0) to row i of B: xx xy xz yy yz zz.
+
+    If `hollow`, only what bends towards a point outside: a ring, round its hole.
+    """
     h = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if int(form[k, 0]) == TORUS:
         rho = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), _MIDDLE * form[k, 5])
@@ -92,6 +95,8 @@ def add_bend(form, pose, k, y, factor, B, i):
         u, v = y[0] / rho, y[1] / rho
         # across the tube: t = (-s u, -s v, c); round the ring: (-v, u, 0)
         a, b = 1.0 / far, c / rho
+        if hollow:
+            a, b = 0.0, min(b, 0.0)
         h = (
             a * s * s * u * u + b * v * v,
             a * s * s * u * v - b * u * v,
@@ -100,7 +105,7 @@ def add_bend(form, pose, k, y, factor, B, i):
             -a * s * c * v,
             a * c * c,
         )
-    else:
+    elif not hollow:
         kx, ky, kz = form[k, 1], form[k, 2], form[k, 3]
         g = max(math.sqrt(kx * y[0] * y[0] + ky * y[1] * y[1] + kz * y[2] * y[2]), _MIDDLE)
         d = (kx * y[0] / g, ky * y[1] / g, kz * y[2] / g)

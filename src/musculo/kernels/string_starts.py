@@ -14,11 +14,16 @@ from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.string_chain import Chain
 from musculo.kernels.string_solid import azimuth, gauge
+from musculo.kernels.vector import add_scaled, subtract
 
-# Pieces while strings are told apart.
-PIECES = 128
+# Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
+FEWEST, PIECES, _LONGEST = 32, 128, 0.5
+# How much longer than the straight line strings may be expected to be.
+_WINDING = 1.3
+# Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all.
+_ALONG_AXIS, _TO_HOLE = 1.5, 0.4
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
-DIRECTIONS = 8
+DIRECTIONS = 12
 STARTS = DIRECTIONS + 1
 
 
@@ -74,8 +79,26 @@ def _ring_between(w, solids, P, Q):
 
 
 @kernel
-def begin_apart(w, solids, P, Q, start):
-    """Lay the string from P to Q pulled out in direction `start`: out to the far side of what is in the way."""
+def first_pieces(w, solids, P, Q):
+    """How many pieces tell strings from P to Q apart: a longer piece might pass through a thin solid."""
+    smallest = 1e300
+    for k in range(solids):
+        kind = int(w.form[k, 0])
+        size = w.form[k, 4]
+        if kind not in (CYLINDER, TORUS):
+            size = 1.0 / math.sqrt(max(w.form[k, 1], max(w.form[k, 2], w.form[k, 3])))
+        smallest = min(smallest, size)
+    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
+    whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    N = FEWEST
+    while N < PIECES and whole > N * _LONGEST * smallest:
+        N *= 2
+    return N
+
+
+@kernel
+def begin_apart(w, solids, P, Q, start, N):
+    """Lay the string of N pieces from P to Q, pulled out in direction `start` to the far side of what is in the way."""
     c = w.chain
     _, u, v, l = _directions(P, Q)
     angle = 2.0 * math.pi * start / DIRECTIONS
@@ -94,26 +117,43 @@ def begin_apart(w, solids, P, Q, start):
             off = size
         far = max(far, min(max(off, 0.0) + 1.2 * size, 2.5 * size + 0.5 * l))
     ring = _ring_between(w, solids, P, Q)
-    for i in range(PIECES + 1):
-        t = i / PIECES
-        bow = far * math.sqrt(math.fabs(math.sin((math.pi if ring < 0 else 2.0 * math.pi) * t)))
+    for i in range(N + 1):
+        t = i / N
+        x = (P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1]), P[2] + t * (Q[2] - P[2]))
+        bow = math.sin(math.pi * t)
+        if ring >= 0:
+            x, bow = _through(w, ring, P, Q, t)
+        bow = far * math.sqrt(max(bow, 0.0))
         for j in range(3):
-            straight = P[j] + t * (Q[j] - P[j])
-            if ring >= 0:
-                # through the middle of a ring
-                m = w.pose[ring, 9 + j]
-                straight = P[j] + 2.0 * t * (m - P[j]) if t < 0.5 else m + (2.0 * t - 1.0) * (Q[j] - m)
-            c.x[i, j] = straight + (bow * out[j] if 0 < i < PIECES else 0.0)
+            c.x[i, j] = x[j] + (bow * out[j] if 0 < i < N else 0.0)
         c.on[i] = 0
         for k in range(solids):
             c.force[i, k] = 0.0
     for j in range(3):
-        c.x[PIECES, j] = Q[j]
+        c.x[N, j] = Q[j]
 
 
 @kernel
-def begin_along(w, points):
-    """Lay the string along the first `points` points of w.way, in pieces of equal length."""
+def _through(w, k, P, Q, t):
+    """(point, bow): part t of the way from P to Q along the axis of ring k's hole, and how much of a bow may be there:
+    none in the hole, where it would lead through the ring."""
+    p = w.pose
+    h = _ALONG_AXIS * w.form[k, 4] * (1.0 if _height(w, k, P) > 0.0 else -1.0)
+    axis = (p[k, 2], p[k, 5], p[k, 8])
+    middle = (p[k, 9], p[k, 10], p[k, 11])
+    A, B = add_scaled(middle, h, axis), add_scaled(middle, -h, axis)
+    if t < _TO_HOLE:
+        s = t / _TO_HOLE
+        return add_scaled(P, s, subtract(A, P)), math.sin(math.pi * s)
+    if t > 1.0 - _TO_HOLE:
+        s = (1.0 - t) / _TO_HOLE
+        return add_scaled(Q, s, subtract(B, Q)), math.sin(math.pi * s)
+    return add_scaled(A, (t - _TO_HOLE) / (1.0 - 2.0 * _TO_HOLE), subtract(B, A)), 0.0
+
+
+@kernel
+def begin_along(w, points, N):
+    """Lay the string of N pieces along the first `points` points of w.way, in pieces of equal length."""
     c = w.chain
     for i in range(1, points):
         d = 0.0
@@ -121,8 +161,8 @@ def begin_along(w, points):
             d += (w.way[i, j] - w.way[i - 1, j]) ** 2
         w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
     at = 1
-    for i in range(PIECES + 1):
-        s = w.way[points - 1, 3] * i / PIECES
+    for i in range(N + 1):
+        s = w.way[points - 1, 3] * i / N
         while at < points - 1 and w.way[at, 3] < s:
             at += 1
         l = w.way[at, 3] - w.way[at - 1, 3]
@@ -133,7 +173,7 @@ def begin_along(w, points):
         for k in range(w.form.shape[0]):
             c.force[i, k] = 0.0
     for j in range(3):
-        c.x[PIECES, j] = w.way[points - 1, j]
+        c.x[N, j] = w.way[points - 1, j]
 
 
 @kernel

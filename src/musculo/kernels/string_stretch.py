@@ -233,8 +233,8 @@ def string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane):
             v, at_v = load3(C, g + CONTACT_FIRST, lane), slot
             if not touches:
                 tangent = load3(C, g + CONTACT_FIRST_TANGENT, lane)
-        d, l = _piece(u, v, tangent if touches or j < n else subtract(v, u))
-        if l < COINCIDENT:
+        d, l = _piece(u, v, tangent)
+        if l < COINCIDENT and not touches and j == n:
             d = scale(0.0, d)
         shown += l
         if at_u != at_v:
