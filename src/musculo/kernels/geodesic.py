@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.geodesic_alone import ABSENT, AS_QUADRANT, FREE, HELD
-from musculo.kernels.geodesic_newton import bridge_length
-from musculo.kernels.geodesic_seek import APART, BACK, SWEEPS, seek_path
+from musculo.kernels.geodesic_seek import seek_path
 from musculo.kernels.geodesic_surface import (
     CYLINDER,
     ELLIPSOID,
@@ -34,7 +33,6 @@ from musculo.kernels.geodesic_work import (
     ACTIVE,
     AXIS,
     AZIMUTHS,
-    BACKWARD,
     DIRECTION,
     ENDS,
     HOLD,
@@ -58,9 +56,7 @@ from musculo.kernels.vector import dot, load3, rotate, rotate_back, scale, store
 
 __all__ = [
     "ABSENT",
-    "APART",
     "AS_QUADRANT",
-    "BACK",
     "CONVERGED",
     "CYLINDER",
     "ELLIPSOID",
@@ -72,7 +68,6 @@ __all__ = [
     "OVERLAPPED",
     "ROUGH",
     "SPHERE",
-    "SWEEPS",
     "TORUS",
     "Surfaces",
     "geodesic_stretch",
@@ -127,7 +122,6 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         W[o + AZIMUTHS, lane], W[o + AZIMUTHS + 1, lane] = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
         guessed = G[g + CONTACT, lane] > 0.0
         W[o + ACTIVE, lane] = 0.0
-        W[o + BACKWARD, lane] = 0.0
         W[o + WAY, lane] = G[g + WAY_ROUND, lane] if guessed else 0.0
         if guessed:
             store3(W, o + START, lane, load3(G, g + OWN_START, lane))
@@ -137,7 +131,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
 
 
 @kernel
-def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_row, G, g_row, W, w_row, lane):
+def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
     """The taut path from p_start to p_end over n obstacles in order.
 
         length = sum of straight pieces + sum of geodesics;   d(length) = sum over straight pieces of e . (dv - du)
@@ -149,7 +143,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
         surfaces: `Surfaces`, the model's wrap surfaces.
         obstacles: (rows, lanes) int64; rows first .. first + n - 1 are indices into `surfaces`, in the path's order.
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
-        begin: how the path is sought, SWEEPS, BACK or APART (`seek_path`).
         X: (rows, lanes) poses; from x_row on, 12 rows an obstacle of the stretch: R (row-major, 9) and p (3), the
             surface's frame in the common frame.
         G: (rows, lanes) in and out; from g_row on, RESULT_ROWS an obstacle. On entry the row CONTACT must be -1 (no
@@ -185,10 +178,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
                     and ellipsoids are passed on the side that makes the whole shorter.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.
-        Overlap     a straight piece between two obstacles may run backwards (not with SWEEPS): on the line that touches
-                    both, the contact on the second lies behind that on the first. Its length counts negative. So the
-                    length is continuous where a piece shrinks to nothing, and it is stationary as before. LAST of the
-                    first obstacle is then FIRST of the second, and ARC is shorter by the piece.
         Cylinders   are infinite, as in [Scholz2015]: a path that slides off an end would jump.
         Inside      where an end of the stretch lies inside, the surface shrinks about its centre (a torus: its tube)
                     until the end is on it; length stays continuous down to the centre, where the obstacle vanishes.
@@ -202,8 +191,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
     guessed = False
     for k in range(n):
         guessed = guessed or W[w_row + OBSTACLE_ROWS * k + WAY, lane] != 0.0
-    status = seek_path(W, w_row, n, guessed, begin, p_start, p_end, lane)
-    length, u, before = 0.0, p_start, -1
+    status = seek_path(W, w_row, n, guessed, p_start, p_end, lane)
+    length, u = 0.0, p_start
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k
         touches = W[o + ACTIVE, lane] != 0.0
@@ -217,15 +206,8 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
             continue
         v = load3(W, o + ENDS, lane)
         piece = subtract(v, u)
-        straight = math.sqrt(dot(piece, piece))
-        if before >= 0:
-            straight = bridge_length(W, w_row + OBSTACLE_ROWS * before, o, lane)
-        if straight < 0.0:
-            # where the piece runs backwards, the path changes over at its end: the same line, so the same forces
-            store3(G, g_row + RESULT_ROWS * before + LAST, lane, v)
-            G[g_row + RESULT_ROWS * before + ARC, lane] += straight
-        length += straight + W[o + LENGTH, lane]
-        u, before = load3(W, o + ENDS + 12, lane), k
+        length += math.sqrt(dot(piece, piece)) + W[o + LENGTH, lane]
+        u = load3(W, o + ENDS + 12, lane)
         store3(G, g + FIRST, lane, v)
         store3(G, g + LAST, lane, u)
         store3(G, g + FIRST_TANGENT, lane, load3(W, o + ENDS + 3, lane))
@@ -234,8 +216,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, begin, X, x_
         store3(G, g + OWN_DIRECTION, lane, load3(W, o + DIRECTION, lane))
         if W[o + SHRINK, lane] < 1.0:
             _gain(W, o, p_start, p_end, G, g, lane)
-    for k in range(n):
-        W[w_row + OBSTACLE_ROWS * k + BACKWARD, lane] = 0.0
     piece = subtract(p_end, u)
     length += math.sqrt(dot(piece, piece))
     return length, (INSIDE if status == CONVERGED and shrunk else status)

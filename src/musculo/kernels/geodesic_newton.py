@@ -11,7 +11,6 @@ import math
 from musculo.kernels.geodesic_march import COARSE, FINE, GEODESIC_STATE
 from musculo.kernels.geodesic_surface import along_surface, frame_at, onto, slope, unit
 from musculo.kernels.geodesic_work import (
-    BACKWARD,
     BENDING,
     DIRECTION,
     ENDS,
@@ -38,7 +37,7 @@ _NEARLY = 1e-8
 # No variation may turn a normal by more than this in one step, for the linearisation to mean something.
 _LARGEST_TURN = 0.6
 _MOST_HALVINGS = 8
-# Added to the squared misfit of an end whose straight piece runs against the geodesic.
+# Lengths and pivots that are not above this count as none.
 _TINY = 1e-300
 
 
@@ -62,25 +61,7 @@ def _misfit_at(W, o, end, e, fixed, lane):
 
 
 @kernel
-def bridge_length(W, a, b, lane):
-    """Length of the straight piece from obstacle a (its rows) to b along the path; negative where it runs backwards."""
-    d = subtract(load3(W, b + ENDS, lane), load3(W, a + ENDS + 12, lane))
-    l = math.sqrt(dot(d, d))
-    return -l if W[b + BACKWARD, lane] != 0.0 and dot(d, load3(W, a + ENDS + 15, lane)) < 0.0 else l
-
-
-@kernel
-def _bridge_misfit(W, a, b, lane):
-    """Squared misfit of a piece that may run backwards: its end off the tangent at its start, tangents that differ."""
-    t = load3(W, a + ENDS + 15, lane)
-    d = subtract(load3(W, b + ENDS, lane), load3(W, a + ENDS + 12, lane))
-    off = scale(1.0 / W[a + SHAPE + 4, lane], add_scaled(d, -dot(d, t), t))
-    turn = subtract(t, load3(W, b + ENDS + 3, lane))
-    return dot(off, off) + dot(turn, turn)
-
-
-@kernel
-def misfit(W, w, lo, hi, P, Q, lane):
+def _misfit(W, w, lo, hi, P, Q, lane):
     """Sum over all ends of the squared kink [rad^2] of the path P, obstacles lo..hi - 1 in contact, Q."""
     total = 0.0
     before, u = -1, P
@@ -91,15 +72,11 @@ def misfit(W, w, lo, hi, P, Q, lane):
             v = load3(W, w + OBSTACLE_ROWS * k + ENDS, lane)
         e, _ = _piece(u, v)
         o = w + OBSTACLE_ROWS * k if k < hi else -1
-        if before >= 0 and o >= 0 and W[o + BACKWARD, lane] != 0.0:
-            total += _bridge_misfit(W, before, o, lane)
-        else:
-            if before >= 0:
-                total += _misfit_at(W, before, 1, e, v, lane)
-            if o >= 0:
-                total += _misfit_at(W, o, 0, e, u, lane)
+        if before >= 0:
+            total += _misfit_at(W, before, 1, e, v, lane)
         if o < 0:
             return total
+        total += _misfit_at(W, o, 0, e, u, lane)
         before, u = o, load3(W, o + ENDS + 12, lane)
         k = next_active(W, w, k + 1, hi, lane)
 
@@ -157,47 +134,6 @@ def _end_rows(W, M, row, col, width, o, end, e, l, own, other, other_end, fixed,
 
 
 @kernel
-def _frame_slopes(W, o, end, j, lane):
-    """What variation j does at an end: s, y along t and b; the slope of n along t and b, the turn of t towards b."""
-    g = o + BENDING + 3 * end
-    s, y, turn = _variation(W, o, end, j, lane)
-    return s, y, -(W[g, lane] * s + W[g + 1, lane] * y), -(W[g + 1, lane] * s + W[g + 2, lane] * y), turn
-
-
-@kernel
-def _bridge_rows(W, M, row, col, width, a, b, lane):
-    """Four rows for a piece that may run backwards, from obstacle a (columns col ...) to b (col + 4 ...).
-
-    With d from the end of a's geodesic to the start of b's: d . n_a, d . b_a (over the size), t_a . n_b, t_a . b_b.
-    Unlike kinks these are smooth where the piece has no length.
-    """
-    x, y = a + ENDS + 12, b + ENDS
-    t, n, c = load3(W, x + 3, lane), load3(W, x + 6, lane), load3(W, x + 9, lane)
-    t_b, n_b, c_b = load3(W, y + 3, lane), load3(W, y + 6, lane), load3(W, y + 9, lane)
-    f = 1.0 / W[a + SHAPE + 4, lane]
-    d = scale(f, subtract(load3(W, y, lane), load3(W, x, lane)))
-    d_t, d_n, d_c = dot(d, t), dot(d, n), dot(d, c)
-    tt, tn, tc = dot(t, t_b), dot(t, n_b), dot(t, c_b)
-    first = M + row * width
-    last = first + width - 1
-    W[last, lane], W[last + width, lane] = -d_n, -d_c
-    W[last + 2 * width, lane], W[last + 3 * width, lane] = -tn, -tc
-    for j in range(4):
-        along, across, n_t, n_c, turn = _frame_slopes(W, a, 1, j, lane)
-        at = first + col + j
-        W[at, lane] = n_t * d_t + n_c * d_c
-        W[at + width, lane] = -f * across - turn * d_t - n_c * d_n
-        dt = add_scaled(scale(turn, c), -n_t, n)
-        W[at + 2 * width, lane], W[at + 3 * width, lane] = dot(dt, n_b), dot(dt, c_b)
-        along, across, n_t, n_c, turn = _frame_slopes(W, b, 0, j, lane)
-        dx = scale(f, add_scaled(scale(along, t_b), across, c_b))
-        at += 4
-        W[at, lane], W[at + width, lane] = dot(dx, n), dot(dx, c)
-        W[at + 2 * width, lane] = n_t * tt + n_c * tc
-        W[at + 3 * width, lane] = -turn * tt - n_c * tn
-
-
-@kernel
 def assemble(W, w, M, lo, hi, size, P, Q, lane):
     """Fill the linear system of all obstacles in contact: rows of kinks, columns of variations, minus the kinks."""
     width = size + 1
@@ -212,15 +148,11 @@ def assemble(W, w, M, lo, hi, size, P, Q, lane):
             v = load3(W, o + ENDS, lane)
         e, l = _piece(u, v)
         l = max(l, _TINY)
-        if before >= 0 and o >= 0 and W[o + BACKWARD, lane] != 0.0:
-            _bridge_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, o, lane)
-        else:
-            if before >= 0:
-                _end_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, 1, e, l, -1.0, o, 0, v, lane)
-            if o >= 0:
-                _end_rows(W, M, 4 * a, 4 * a, width, o, 0, e, l, 1.0, before, 1, u, lane)
+        if before >= 0:
+            _end_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, 1, e, l, -1.0, o, 0, v, lane)
         if o < 0:
             return
+        _end_rows(W, M, 4 * a, 4 * a, width, o, 0, e, l, 1.0, before, 1, u, lane)
         before, u, a = o, load3(W, o + ENDS + 12, lane), a + 1
         k = next_active(W, w, k + 1, hi, lane)
 
@@ -329,7 +261,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         return 1
     size = 4 * m
     M = w + OBSTACLE_ROWS * n + GEODESIC_STATE
-    error = misfit(W, w, lo, hi, P, Q, lane)
+    error = _misfit(W, w, lo, hi, P, Q, lane)
     fine = tight > TIGHT
     for _ in range(most):
         if error < tight * tight or (error < _NEARLY and not fine):
@@ -337,7 +269,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
                 return 1
             fine = True
             _lay_all(W, w, n, lo, hi, lane)
-            error = misfit(W, w, lo, hi, P, Q, lane)
+            error = _misfit(W, w, lo, hi, P, Q, lane)
             if error < tight * tight:
                 return 1
         assemble(W, w, M, lo, hi, size, P, Q, lane)
@@ -355,7 +287,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         better = False
         for _ in range(_MOST_HALVINGS):
             _apply(W, w, n, M, lo, hi, size, factor, error_a_step, lane)
-            trial = misfit(W, w, lo, hi, P, Q, lane)
+            trial = _misfit(W, w, lo, hi, P, Q, lane)
             if trial < error:
                 better = True
                 error = trial
@@ -366,5 +298,5 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
             if fine:
                 break
             fine = True
-            error = misfit(W, w, lo, hi, P, Q, lane)
+            error = _misfit(W, w, lo, hi, P, Q, lane)
     return 1 if error < _LOOSE * _LOOSE and (fine or error < tight * tight) else 0

@@ -299,9 +299,6 @@ def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride
         else:
             e = scale(1.0 / l, e)
             de = _direction_slope(e, l, subtract(dy, du))
-            if before >= 0 and o >= 0 and dot(e, t) < 0.0:
-                # a piece that runs backwards counts negative, and pulls along the path
-                e, de = scale(-1.0, e), scale(-1.0, de)
         if before < 0:
             add_end_force(V, n, c, 0, e, de, lane)
         else:

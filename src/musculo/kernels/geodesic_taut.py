@@ -10,7 +10,6 @@ from musculo.kernels.geodesic_newton import TIGHT, straighten
 from musculo.kernels.geodesic_surface import depth
 from musculo.kernels.geodesic_work import (
     ACTIVE,
-    BACKWARD,
     BEFORE,
     ENDS,
     LENGTH,
@@ -26,7 +25,7 @@ from musculo.kernels.geodesic_work import (
 )
 from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, subtract
+from musculo.kernels.vector import dot, load3, rotate_back, subtract
 
 # What a search for a path may end in.
 CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
@@ -64,19 +63,12 @@ def _around(W, w, n, k, p_start, p_end, lane):
     for j in range(k - 1, -1, -1):
         if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
             x = load3(W, w + OBSTACLE_ROWS * j + ENDS + 12, lane)
-            if W[o + BACKWARD, lane] != 0.0:
-                # a point further back on the same line
-                t = load3(W, w + OBSTACLE_ROWS * j + ENDS + 15, lane)
-                x = add_scaled(x, -W[w + OBSTACLE_ROWS * j + LENGTH, lane], t)
             if not is_inside(W, o, x, lane):
                 P, first = x, False
                 break
     for j in range(k + 1, n):
         if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
             x = load3(W, w + OBSTACLE_ROWS * j + ENDS, lane)
-            if W[o + BACKWARD, lane] != 0.0:
-                t = load3(W, w + OBSTACLE_ROWS * j + ENDS + 3, lane)
-                x = add_scaled(x, W[w + OBSTACLE_ROWS * j + LENGTH, lane], t)
             if not is_inside(W, o, x, lane):
                 Q, last = x, False
                 break
@@ -189,23 +181,21 @@ def _outcome(good):
 
 
 @kernel
-def solve_path(W, w, n, p_start, p_end, near, reverse, lane):
-    """Bring the path over all obstacles taut, from geodesics laid already where these are `near`. Returns a status.
+def solve_path(W, w, n, p_start, p_end, reverse, lane):
+    """Bring the path over all obstacles taut. Returns a status.
 
     One sweep, then rounds of sweeps, more from round to round, with Newton's method on all obstacles after each; where
     contacts still come and go after the first, it may know.
     """
     # one loop with one call of the sweep: every call is compiled where it stands
     sweeps, left, i = 1, 2, 0
-    shift, good = 0.0, 1
     while True:
-        if not near:
-            shift, good = _sweep(W, w, n, p_start, p_end, reverse, lane)
-            if n == 1 or (left <= sweeps and shift <= _SETTLED):
-                return _outcome(good)
-            left -= 1
-            if left > 0:
-                continue
+        shift, good = _sweep(W, w, n, p_start, p_end, reverse, lane)
+        if n == 1 or (left <= sweeps and shift <= _SETTLED):
+            return _outcome(good)
+        left -= 1
+        if left > 0:
+            continue
         if good and (shift < _COMES_OR_GOES or i > 0):
             copy_rows(W, w, n, START, BEFORE, lane)
             if _all_at_once(W, w, n, p_start, p_end, lane):
@@ -214,7 +204,7 @@ def solve_path(W, w, n, p_start, p_end, near, reverse, lane):
             copy_rows(W, w, n, BEFORE, START, lane)
             lay_all(W, w, n, lane)
         i += 1
-        if i == _ROUNDS or near:
+        if i == _ROUNDS:
             return ROUGH if good else LEFT_OUT
         sweeps = min(2 * sweeps, _MOST_SWEEPS)
         left = sweeps

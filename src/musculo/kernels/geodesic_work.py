@@ -26,9 +26,7 @@ KEPT, BEFORE = 74, 85
 ON_END = 83
 # How the side is held, and for a cylinder the turn from one end of the stretch to the other, and their azimuths.
 HOLD, TURN, AZIMUTHS = 94, 95, 96
-# 1 where the straight piece from the obstacle before may run backwards.
-BACKWARD = 98
-OBSTACLE_ROWS = 99
+OBSTACLE_ROWS = 98
 
 
 @kernel

@@ -126,8 +126,7 @@ def _slide_slopes(paths, table, point, row, q, motion, w, f, df, out, first, n_q
 def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane):
     """Fill V: slopes of both ends by all coordinates, and how ends inside shrink surfaces.
 
-    Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk, no shrunk
-    surface beside a straight piece that runs backwards.
+    Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk.
     """
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     ends = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
@@ -143,19 +142,14 @@ def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, 
             if paths.point_kind[point] == MOVING:
                 dx = add(dx, _own_slope(paths, table, point, row, q, motion, lane))
             store3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane, dx)
-    touching, exact, before, backward, shrunk = 0, True, -1, False, False
+    touching, exact = 0, True
     for j in range(n):
         s, o = surface_row(j), w + OBSTACLE_ROWS * j
         V[s + OWN_SLOT, lane] = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
         shrinker, g = 0.0, (0.0, 0.0, 0.0)
         if C[o + ACTIVE, lane] != 0.0:
             touching += 1
-            if before >= 0:
-                d = subtract(load3(C, o + ENDS, lane), load3(C, before + ENDS + 12, lane))
-                backward = backward or dot(d, load3(C, before + ENDS + 15, lane)) < 0.0
-            before = o
             if C[o + SHRINK, lane] < 1.0:
-                shrunk = True
                 shape = load_shape(C, o, lane)
                 exact = exact and shape[0] != TORUS
                 R, p = load_rotation(C, o + POSE, lane), load3(C, o + POSE + 9, lane)
@@ -163,8 +157,7 @@ def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, 
                 shrinker = 1.0 if depth(shape, P) <= depth(shape, Q) else 2.0
                 g = rotate(R, depth_gradient(shape, P if shrinker == 1.0 else Q))
         store_gradient(V, s, shrinker, g, lane)
-    # an end that a surface holds is met anew by `_pin`, which knows no pieces that run backwards
-    return touching, exact and not (backward and shrunk)
+    return touching, exact
 
 
 @kernel

@@ -49,7 +49,7 @@ def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     for j in range(n):
         C[G + RESULT_ROWS * j + CONTACT, lane] = -1.0
-    return geodesic_stretch(surfaces, I, tags, n, P, Q, 0, C, base, C, G, C, W, lane)
+    return geodesic_stretch(surfaces, I, tags, n, P, Q, C, base, C, G, C, W, lane)
 
 
 @kernel
