@@ -194,13 +194,14 @@ def _add_wrench(S, row, sign, x, f, lane):
 
 
 @kernel
-def _piece(u, v, tangent):
-    """(direction, length) of a straight piece as `path.moment_arms` reads it."""
+def _piece(u, v, touches, tangent):
+    """(direction, length) of a straight piece as `path.moment_arms` reads it; `touches`: it begins or ends in a contact
+    with that tangent."""
     d = subtract(v, u)
     l = math.sqrt(dot(d, d))
-    if l < SHORT:
+    if touches and l < SHORT:
         return tangent, l
-    return scale(1.0 / l, d), l
+    return scale(1.0 / l if l >= COINCIDENT else 0.0, d), l
 
 
 @kernel
@@ -233,9 +234,7 @@ def string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane):
             v, at_v = load3(C, g + CONTACT_FIRST, lane), slot
             if not touches:
                 tangent = load3(C, g + CONTACT_FIRST_TANGENT, lane)
-        d, l = _piece(u, v, tangent)
-        if l < COINCIDENT and not touches and j == n:
-            d = scale(0.0, d)
+        d, l = _piece(u, v, touches or j < n, tangent)
         shown += l
         if at_u != at_v:
             _add_wrench(S, at_u, -1.0, u, d, lane)
