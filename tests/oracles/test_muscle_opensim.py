@@ -99,7 +99,11 @@ class Rig:
         }
 
 
-@pytest.fixture(params=[(name, pennation) for name in CASES for pennation in (0.0, 0.3)], ids=str)
+def cases_but(kind: str = "") -> list[tuple[str, float]]:
+    return [(name, pennation) for name, case in CASES.items() if case.kind != kind for pennation in (0.0, 0.3)]
+
+
+@pytest.fixture(params=cases_but(), ids=str)
 def rig(request, tmp_path):
     name, pennation = request.param
     return Rig(tmp_path, CASES[name], pennation)
@@ -141,10 +145,10 @@ def test_equilibrium(rig):
     assert not wrong
 
 
+# OpenSim's Delp muscle has a mass, and its fibre velocity is a state.
+@pytest.mark.parametrize("rig", cases_but(DELP), indirect=True, ids=str)
 def test_state(rig):
     """Forces and fibre velocity at a fibre length, with an activation and a speed of their own."""
-    if rig.case.kind == DELP:
-        pytest.skip("OpenSim's Delp muscle has a mass, and its fibre velocity is a state")
     for (length, _, start), (_, speed, activation) in zip(sweep(2), sweep(3), strict=True):
         if not rig.equilibrate(length, 0.0, start):
             continue
@@ -179,10 +183,10 @@ def test_capacity(rig):
         assert abs(found - expected) <= 1.8 * rig.case.tolerance
 
 
+# The activation of a RigidTendonMuscle is its excitation.
+@pytest.mark.parametrize("rig", cases_but(RIGID), indirect=True, ids=str)
 def test_activation_rate(rig):
     """The state derivative of activation."""
-    if rig.case.kind == RIGID:
-        pytest.skip("the activation of a RigidTendonMuscle is its excitation")
     rng = np.random.default_rng(6)
     controls = opensim.Vector(1, 0.0)
     for _ in range(10):

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from musculo.analyses.closed_poses import ClosedSearch, Poses
 from musculo.compile.frames import FloatArray
-from musculo.embedding.collect import collect_rules
+from musculo.embedding.collect import collect_rules, refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.equations import EquationSet
-from musculo.errors import Unsupported
 from musculo.kernels.inverse_kinematics import SLOW, UNSEEN
 from musculo.kernels.pose_fit import Targets
 from musculo.model.constraint import CoordinateCoupler
@@ -35,11 +34,7 @@ def open_loops(model: Model) -> Model:
     Raises:
         Unsupported: a constraint of a kind that is carried only.
     """
-    unsolved = embedding_of(model).unsolved
-    if unsolved:
-        raise Unsupported(
-            f"constraint {unsolved[0]!r} is of a kind that is carried and not computed; switch it off (enforced=False)"
-        )
+    refuse_carried(embedding_of(model).unsolved)
     closing = [c for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]
     if not closing:
         return model

@@ -21,8 +21,9 @@ from musculo.analyses.static_optimum import StaticOptimum
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
@@ -103,11 +104,7 @@ def static_optimisation(
     p = check_power(power)
     _check(tendon, method)
     e = embedding_of(model)
-    if e.unsolved:
-        raise Unsupported(
-            f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed; "
-            "switch it off (enforced=False)"
-        )
+    refuse_carried(e.unsolved)
     Q, single = frames_of("q", q, model.coordinate_names)
     U, _ = frames_of("u", u, model.speed_names)
     same_frames(q=Q, u=U)

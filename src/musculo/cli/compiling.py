@@ -1,7 +1,7 @@
 """What commands say where kernels have to be compiled first: on stderr, once, and nothing with `--quiet`.
 
-Functions say so to a terminal or a notebook only (`musculo.kernels.jit`). A command also says so where stderr is a pipe
-or a file, since whoever reads it later wants to know what two minutes went into.
+Functions wait for two seconds before they say so, and only in the process that somebody started
+(`musculo.compile.waiting`). A command says so at once, and once for all its processes.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) 
         shell: whether a shell started it; what `started_by_shell` said if left out.
         told: a `multiprocessing` value that processes share, 1 once one of them has said it.
     """
-    from musculo.kernels import jit  # slow, and not before a command runs
+    if not quiet and not (_shell if shell is None else shell):
+        return
+    from musculo.compile.waiting import listen  # slow, and not before a command runs
 
     if quiet:
-        jit.announce_compiling("")
+        listen(None)
         return
-    if not (_shell if shell is None else shell):
-        return
-    said = [False]
+    said = False
 
-    def announce(text: str = TEXT) -> None:
+    def announce() -> None:
+        nonlocal said
         if told is not None:
             with told.get_lock():
-                said[0], told.value = bool(told.value), 1
-        if text and not said[0]:
-            print(text, file=sys.stderr, flush=True)
-        said[0] = True
+                said, told.value = bool(told.value), 1
+        if not said:
+            print(TEXT, file=sys.stderr, flush=True)
+        said = True
 
-    # jit.py is part of what every kernel is made of: a line there would compile all of them anew
-    setattr(jit, "announce_compiling", announce)  # noqa: B010 (a function to mypy)
+    listen(announce)

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+import musculo.compile.waiting  # noqa: F401 (functions say that they wait)
 from musculo.compile.nodes import Node, NodeChain, placed, unit
-from musculo.compile.waiting import tell_of_compiling
 from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
@@ -18,8 +18,6 @@ from musculo.model.model import Model
 from musculo.model.tree import tree_order
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
-
-tell_of_compiling()
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,9 @@ from musculo.dynamics.elementary import (
     elementary_tree,
     moves_by_itself,
 )
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 
@@ -145,11 +146,7 @@ def checked(
     e = embedding_of(model) if embedding is None else embedding
     if e.model is not model:
         raise InvalidInput("embedding belongs to another model; make it with embedding_of(model, ...)")
-    if e.unsolved:
-        raise Unsupported(
-            f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed; switch it off "
-            "(enforced=False)"
-        )
+    refuse_carried(e.unsolved)
     times = times_of(time, len(Q))
     e.check(Q, times)
     return Q, times, single, e

@@ -33,12 +33,12 @@ from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.body_equations import BodyEquation
-from musculo.embedding.collect import collect_rules
+from musculo.embedding.collect import collect_rules, refuse_carried
 from musculo.embedding.coordinate_equations import RuleEquation
 from musculo.embedding.embedding import times_of
 from musculo.embedding.equations import Equation, EquationSet, Residuals
 from musculo.embedding.rules import Coupled
-from musculo.errors import InvalidInput, SingularSystem, UnknownName, Unsupported
+from musculo.errors import InvalidInput, SingularSystem, UnknownName
 from musculo.kernels.constrained import SOLVED, constrained_frames
 from musculo.kernels.frames import over_frames
 from musculo.kernels.repeated import DISAGREE
@@ -64,11 +64,7 @@ def constraint_equations(model: Model) -> EquationSet:
 
     def make() -> EquationSet:
         rules, closing, unsolved = collect_rules(model)
-        if unsolved:
-            raise Unsupported(
-                f"constraint {unsolved[0]!r} is of a kind that is carried and not computed; switch it off "
-                "(enforced=False)"
-            )
+        refuse_carried(unsolved)
         driven: list[Equation] = [RuleEquation(model, r, r.dependent) for r in rules if not isinstance(r, Coupled)]
         followers = {rule.dependent: rule for rule in rules if isinstance(rule, Coupled)}
         others = iter(closing)

@@ -13,8 +13,9 @@ from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
 from musculo.dynamics.inverse import Device, inverse_dynamics, mass_matrix, on_gpu
 from musculo.dynamics.poses import kinematics
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
-from musculo.errors import InvalidInput, SingularSystem, Unsupported
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
 
@@ -55,11 +56,7 @@ def forward_dynamics(
         Unsupported: a constraint of a kind that is carried only.
     """
     c, e = compiled(model), embedding_of(model)
-    if e.unsolved:
-        raise Unsupported(
-            f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed; switch it off "
-            "(enforced=False) to compute without it"
-        )
+    refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")
     Q, single = frames_of("q", q, model.coordinate_names)
     U, _ = frames_of("u", u, model.speed_names)
     T, _ = frames_of("tau", tau, model.speed_names)

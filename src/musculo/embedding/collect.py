@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from musculo.embedding.equations import Equation, equation_of
 from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
-from musculo.errors import InvalidModel, UnknownName
+from musculo.errors import InvalidModel, UnknownName, Unsupported
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 
@@ -53,6 +55,16 @@ def collect_rules(model: Model) -> tuple[list[Rule], list[Equation], list[str]]:
             Coupled(constraint.dependent, constraint.independents, reason, constraint.function, constraint.scale)
         )
     return rules, equations, unsolved
+
+
+def refuse_carried(unsolved: Sequence[str], more: str = "; switch it off (enforced=False)") -> None:
+    """Refuse a model with constraints that are carried only; `more` is what the message says after that.
+
+    Raises:
+        Unsupported: naming the first of them.
+    """
+    if unsolved:
+        raise Unsupported(f"constraint {unsolved[0]!r} is of a kind that is carried and not computed{more}")
 
 
 def sort_rules(rules: list[Rule]) -> tuple[Rule, ...]:

@@ -28,15 +28,9 @@ from musculo.embedding.motion import Closure, EmbeddedMotion, IntArray
 from musculo.embedding.motion import times_of as times_of
 from musculo.embedding.outcome import refuse_unsolved
 from musculo.embedding.projection import Projection
-from musculo.embedding.rates import (
-    TurningJoint,
-    angle_rates_inverse,
-    angle_rates_inverse_dot,
-    joint_rates,
-    quaternion_rates,
-    turning_joints,
-)
+from musculo.embedding.rates import TurningJoint, joint_rates, turning_joints
 from musculo.embedding.rules import Rule
+from musculo.embedding.speeds import speed_map
 from musculo.embedding.variables import LoopMethod
 from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
 from musculo.model.model import Model
@@ -74,14 +68,15 @@ class Embedding:
         return tuple(steps)
 
     @cached_property
-    def _whole(self) -> tuple[TurningJoint, ...]:
+    def freely_turning(self) -> tuple[TurningJoint, ...]:
         """Freely turning joints none of whose coordinates depend on others: their own speeds are independent."""
         free = {self.model.coordinate_index(name) for name in self.coordinate_names}
         return tuple(j for j in turning_joints(self.model) if free.issuperset(j.q))
 
     @cached_property
-    def _partial(self) -> tuple[TurningJoint, ...]:
-        partial = tuple(j for j in turning_joints(self.model) if j not in self._whole)
+    def partly_turning(self) -> tuple[TurningJoint, ...]:
+        """The other joints that could turn freely: some or all of their angles depend on others, or are held."""
+        partial = tuple(j for j in turning_joints(self.model) if j not in self.freely_turning)
         for joint in partial:
             if len(joint.q) == 4:
                 raise InvalidModel(
@@ -96,7 +91,7 @@ class Embedding:
 
         Where only some angles of such a joint are independent, their derivatives are the independent speeds.
         """
-        turning = {column: j for j in self._whole for column in j.q}
+        turning = {column: j for j in self.freely_turning for column in j.q}
         names: list[str] = []
         for name in self.coordinate_names:
             joint = turning.get(self.model.coordinate_index(name))
@@ -109,7 +104,7 @@ class Embedding:
     @property
     def selects(self) -> bool:
         """Whether J merely selects: no coordinate follows another one."""
-        return not self._partial and not any(rule.inputs for rule in self.rules)
+        return not self.partly_turning and not any(rule.inputs for rule in self.rules)
 
     @property
     def loop_names(self) -> tuple[str, ...]:
@@ -142,7 +137,7 @@ class Embedding:
         U, _ = frames_of("u", u, self.model.speed_names)
         same_frames(q=Q, u=U)
         rates = U.copy()
-        for joint in self._partial:
+        for joint in self.partly_turning:
             at = list(joint.u)
             rates[:, at] = np.einsum("fij,fj->fi", joint_rates(joint, Q), U[:, at])
         zu = rates[:, [self.model.speed_index(name) for name in self.speed_names]]
@@ -260,67 +255,11 @@ class Embedding:
         frames = same_frames(z=Z, zu=U, zudot=D)
         times = times_of(time, frames)
         q = self._fill(Z, times, self._guess(guess, frames))
-        E, e, qdot, s = self._rates(q, U, times)
-        n_u = len(self.model.speed_names)
-        J, c, b = np.zeros((frames, n_u, U.shape[1])), np.zeros((frames, n_u)), np.zeros((frames, n_u))
-        columns = {name: k for k, name in enumerate(self.model.coordinate_names)}
-        for k, name in enumerate(self.model.speed_names):
-            if name in columns:
-                J[:, k], c[:, k], b[:, k] = E[:, columns[name]], e[:, columns[name]], s[:, columns[name]]
-        for joint in self._whole:
-            at = list(joint.u)
-            J[:, at], c[:, at], b[:, at] = 0.0, 0.0, 0.0
-            for k in at:
-                J[:, k, self.speed_names.index(self.model.speed_names[k])] = 1.0
-        for joint in self._partial:
-            at, rows = list(joint.q), list(joint.u)
-            inverse = angle_rates_inverse(q[:, at])
-            J[:, rows] = inverse @ E[:, at]
-            c[:, rows] = np.einsum("fij,fj->fi", inverse, e[:, at])
-            turn = angle_rates_inverse_dot(q[:, at], qdot[:, at])
-            b[:, rows] = np.einsum("fij,fj->fi", inverse, s[:, at]) + np.einsum("fij,fj->fi", turn, qdot[:, at])
+        J, c, b = speed_map(self, q, U, times)
         u = np.einsum("fij,fj->fi", J, U) + c
         udot = np.einsum("fij,fj->fi", J, D) + b
         result = EmbeddedMotion(q, u, udot, J, c, b)
         return EmbeddedMotion(*(part[0] for part in result)) if single else result
-
-    def _rates(
-        self, q: FloatArray, zu: FloatArray, time: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """E, e, qdot, s with qdot = E zu + e and qddot = E zudot + s."""
-        frames, n = q.shape
-        E, e, s = np.zeros((frames, n, zu.shape[1])), np.zeros((frames, n)), np.zeros((frames, n))
-        turning = {column for joint in self._whole for column in joint.q}
-        for name in self.coordinate_names:
-            column = self.model.coordinate_index(name)
-            if column not in turning:
-                E[:, column, self.speed_names.index(name)] = 1.0
-        for joint in self._whole:
-            at = list(joint.q)
-            speeds = [self.speed_names.index(self.model.speed_names[k]) for k in joint.u]
-            w = zu[:, speeds]
-            N = joint_rates(joint, q)
-            E[np.ix_(range(frames), at, speeds)] = N
-            rate = np.einsum("fij,fj->fi", N, w)
-            if len(at) == 4:
-                s[:, at] = np.einsum("fij,fj->fi", quaternion_rates(rate), w)
-            else:
-                turn = np.einsum("fij,fj->fi", angle_rates_inverse_dot(q[:, at], rate), rate)
-                s[:, at] = -np.einsum("fij,fj->fi", N, turn)
-        qdot = np.einsum("fij,fj->fi", E, zu) + e
-        for rule, _ in self.steps:
-            at = [self.model.coordinate_index(name) for name in rule.inputs]
-            k = self.model.coordinate_index(rule.dependent)
-            if isinstance(rule, Looped):
-                rule.fill_rates(q, zu, E, e, qdot, s)
-                continue
-            d = rule.evaluate(q[:, at], time)
-            E[:, k] = np.einsum("fj,fjz->fz", d.gradient, E[:, at])
-            e[:, k] = np.einsum("fj,fj->f", d.gradient, e[:, at]) + d.rate
-            qdot[:, k] = np.einsum("fz,fz->f", E[:, k], zu) + e[:, k]
-            bend = np.einsum("fjk,fj,fk->f", d.hessian, qdot[:, at], qdot[:, at])
-            s[:, k] = np.einsum("fj,fj->f", d.gradient, s[:, at]) + bend + d.acceleration
-        return E, e, qdot, s
 
     # --- forces -----------------------------------------------------------------------------------------------------
     def jacobian(self, q: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:

@@ -29,13 +29,13 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
     frames, n = Q.shape
     n_z, n_zu, n_u = len(e.coordinate_names), len(e.speed_names), len(e.model.speed_names)
     G, E, dE = np.zeros((frames, n, n_z)), np.zeros((frames, n, n_zu)), np.zeros((frames, n, n_zu, n_z))
-    turning = {column for joint in e._whole for column in joint.q}
+    turning = {column for joint in e.freely_turning for column in joint.q}
     for i, name in enumerate(e.coordinate_names):
         column = e.model.coordinate_index(name)
         G[:, column, i] = 1.0
         if column not in turning:
             E[:, column, e.speed_names.index(name)] = 1.0
-    for joint in e._whole:
+    for joint in e.freely_turning:
         own = np.array(joint.q)
         speeds = np.array([e.speed_names.index(e.model.speed_names[k]) for k in joint.u])
         E[:, own[:, None], speeds] = joint_rates(joint, Q)
@@ -55,9 +55,9 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
     for k, name in enumerate(e.model.speed_names):
         if name in columns:
             dJ[:, k] = dE[:, columns[name]]
-    for joint in e._whole:
+    for joint in e.freely_turning:
         dJ[:, list(joint.u)] = 0.0
-    for joint in e._partial:
+    for joint in e.partly_turning:
         at, angles = list(joint.q), Q[:, list(joint.q)]
         turn = np.einsum("fijc,fcz->fijz", _inverse_slopes(angles), G[:, at])
         dJ[:, list(joint.u)] = np.einsum("fijz,fjs->fisz", turn, E[:, at])

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from musculo.errors import InvalidFile, InvalidInput
+from musculo.errors import InvalidInput
 from musculo.io.osim.context import Context
 from musculo.io.osim.forces import read_forces
+from musculo.io.osim.lone_set import add_bodies, read_lone_set
 from musculo.io.osim.upgrade import upgrade
-from musculo.io.osim.xml import Element, document_version, ensure, parse_xml, place, restore_colons
-from musculo.io.text import PathLike, checked_path, read_bytes
+from musculo.io.osim.xml import Element, ensure
+from musculo.io.text import PathLike
 from musculo.model.body import Frame
 from musculo.model.force import Force
 from musculo.model.model import Model, Note
@@ -56,19 +57,7 @@ def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace:
 
 
 def _read(path: PathLike, model: Model) -> tuple[tuple[Force, ...], tuple[Frame, ...], list[Note]]:
-    if not isinstance(model, Model):
-        raise InvalidInput(f"a Model is needed, not {type(model).__name__}; read one with read_osim(path)")
-    where = checked_path(path, _KIND)
-    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
-    if root.tag != "OpenSimDocument":
-        raise InvalidFile(f"{place(root)}: the root element is <{restore_colons(root.tag)}>; it should be {_KIND}")
-    version = document_version(root)
-    found = next((child for child in root if child.tag in _TAGS), None)
-    if found is None:
-        held = ", ".join(f"<{restore_colons(child.tag)}>" for child in root[:4]) or "nothing"
-        raise InvalidFile(f"{place(root)}: the document holds {held:.200}, and no <ForceSet>")
-    element = etree.SubElement(root, "Model", name=model.name)
-    element.append(found)
+    element, version = read_lone_set(path, model, _KIND, *_TAGS)
     notes = upgrade(element, version)
     _add_names(element, model)
     context = Context(element)
@@ -78,9 +67,7 @@ def _read(path: PathLike, model: Model) -> tuple[tuple[Force, ...], tuple[Frame,
 
 def _add_names(element: Element, model: Model) -> None:
     """What forces may refer to: the bodies and coordinates of the model, by name."""
-    bodies = ensure(ensure(element, "BodySet"), "objects")
-    for name in model.body_names:
-        etree.SubElement(bodies, "Body", name=name)
+    add_bodies(element, model)
     joints = ensure(ensure(element, "JointSet"), "objects")
     for joint in model.joints:
         coordinates = etree.SubElement(etree.SubElement(joints, joint.kind, name=joint.name), "coordinates")

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.osim.bodies import read_markers
 from musculo.io.osim.context import Context
+from musculo.io.osim.lone_set import add_bodies, read_lone_set
 from musculo.io.osim.upgrade import upgrade
-from musculo.io.osim.xml import document_version, ensure, exact_all, parse_xml, place, restore_colons
-from musculo.io.text import PathLike, checked_path, read_bytes, write_text
+from musculo.io.osim.xml import exact_all
+from musculo.io.text import PathLike, write_text
 from musculo.model.body import Marker, Vec3
 from musculo.model.model import Model
 
@@ -26,22 +26,8 @@ def read_marker_set(path: PathLike, model: Model) -> tuple[Marker, ...]:
         InvalidFile: no file, no XML, or no set of markers.
         InvalidModel: a marker that does not fit the model; the message names file, line and marker.
     """
-    if not isinstance(model, Model):
-        raise InvalidInput(f"a Model is needed, not {type(model).__name__}; read one with read_osim(path)")
-    where = checked_path(path, _KIND)
-    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
-    if root.tag != "OpenSimDocument":
-        raise InvalidFile(f"{place(root)}: the root element is <{restore_colons(root.tag)}>; it should be {_KIND}")
-    version = document_version(root)
-    found = root.find("MarkerSet")
-    if found is None:
-        held = ", ".join(f"<{restore_colons(child.tag)}>" for child in root[:4]) or "nothing"
-        raise InvalidFile(f"{place(root)}: the document holds {held:.200}, and no <MarkerSet>")
-    element = etree.SubElement(root, "Model", name=model.name)
-    element.append(found)
-    bodies = ensure(ensure(element, "BodySet"), "objects")
-    for name in model.body_names:
-        etree.SubElement(bodies, "Body", name=name)
+    element, version = read_lone_set(path, model, _KIND, "MarkerSet")
+    add_bodies(element, model)
     upgrade(element, version)
     return read_markers(Context(element))
 

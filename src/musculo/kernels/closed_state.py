@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.closed import ClosedSpace, close_lanes, closed_lanes, closed_space
-from musculo.kernels.driven import call_force
+from musculo.kernels.driven import drive
 from musculo.kernels.embedded import Followers
 from musculo.kernels.held import taken
 from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.loop_solve import anchor
 from musculo.kernels.loop_space import LoopTable, Search
 from musculo.kernels.pack import WIDTH
-from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of
-from musculo.kernels.turned import turn
+from musculo.kernels.stepping import ONWARD, keep_pose, land_as_found, onward, rates_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -107,10 +106,8 @@ def closed_rates(h, force, tau, t, real):
             for i in range(n):
                 r.q[i] = r.Q[i, lane]
             for i in range(n_u):
-                r.u[i], r.tau[i] = r.U[i, lane], tau[i]
-            if force != 0 and fine:
-                call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
+                r.u[i] = r.U[i, lane]
+            fine = drive(p, r, force if fine else 0, tau, t) and fine
         for i in range(n_z):
             r.F[i, lane] = r.qdot[p.z[i]]
         for i in range(n_u):
@@ -129,14 +126,9 @@ def closed_rates(h, force, tau, t, real):
 
 @spliced
 def _land(h, Y, F, s, force, tau, t, c, out, k):
-    x = out.y[k]
-    for i in range(x.size):
-        x[i] = s.x[i]
-    fine = rates_of(closed_rates, h, Y, F, force, tau, t, x, out.f[k])
-    r = taken(h)[1]
-    keep_pose(r.q, r.u, out, k)
+    fine = land_as_found(closed_rates, h, Y, F, s, force, tau, t, out, k)
     if fine:
-        hold(h, r.q)
+        hold(h, taken(h)[1].q)
     return fine
 
 

@@ -21,7 +21,7 @@ from musculo.kernels.constrained import (
     solve_constrained_lanes,
 )
 from musculo.kernels.crba import crba
-from musculo.kernels.driven import call_force
+from musculo.kernels.driven import drive
 from musculo.kernels.function_table import evaluate, evaluate_many
 from musculo.kernels.held import taken
 from musculo.kernels.jit import apart, driver, inline, kernel, spliced
@@ -188,10 +188,7 @@ def _rates(h, force, tau, t, real):
                 r.q[i] = r.Q[i, lane]
             for i in range(n_u):
                 r.u[i] = r.U[i, lane]
-                r.tau[i] = tau[i]
-            if force != 0:
-                call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
+            fine = drive(p, r, force, tau, t) and fine
         for i in range(n):
             r.F[i, lane] = r.qdot[i]
         for i in range(n_u):

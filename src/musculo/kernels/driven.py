@@ -1,4 +1,4 @@
-"""Forces of a user's compiled function, called from kernels.
+"""Forces of a user's compiled function, called from kernels; and what they leave to be known of a state.
 
 The function comes as the address of a C function `void (double t, double *q, double *u, double *tau)`, a number: so
 kernels that call it are compiled once a machine, as all others, and not once a force.
@@ -10,6 +10,9 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+from musculo.kernels.jit import spliced
+from musculo.kernels.turned import turn
 
 
 @intrinsic
@@ -27,3 +30,18 @@ def call_force(typingctx, address, t, q, u, tau):
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@spliced
+def drive(p, r, force, tau, t):
+    """Forces r.tau on the state r.q, r.u, and derivatives r.qdot of its coordinates; whether these are there.
+
+    Args:
+        p: a tree, with rows as in `musculo.kernels.turned`. r: the room it works in.
+        force: address of a function as above, or 0. tau: (n_u,) constant forces. t: time [s].
+    """
+    for i in range(tau.size):
+        r.tau[i] = tau[i]
+    if force != 0:
+        call_force(force, t, r.q, r.u, r.tau)
+    return turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot)

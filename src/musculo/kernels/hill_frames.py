@@ -9,7 +9,7 @@ from musculo.kernels.hill_capacity import capacity
 from musculo.kernels.hill_curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
 from musculo.kernels.hill_state import equilibrium, opensim_equilibrium, rigid_forces, state_forces
 from musculo.kernels.hill_table import ACTIVE_CURVE, OUTPUTS, PASSIVE_CURVE, RIGID, STATUS, TENDON_CURVE
-from musculo.kernels.jit import driver, inline, kernel
+from musculo.kernels.jit import driver, inline, kernel, spliced
 from musculo.kernels.mask import turn_block
 from musculo.kernels.pack import WIDTH, lanes
 
@@ -22,30 +22,36 @@ def _keep(rows, found, out, frame, i):
     out[STATUS, frame, i] = found
 
 
-@kernel
-def equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
-    """Equilibria of frames start .. stop - 1; arrays (frames, muscles), out (OUTPUTS, frames, muscles)."""
+@spliced
+def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
+    """What there is of muscle i at a path's length and speed: by `solve`, or by its rigid tendon."""
+    if rigid or m.integer[i, RIGID] == 1:
+        rows, found = rigid_forces(m, c, i, L, v, a, opensim)
+    else:
+        rows, found = solve(m, c, i, L, v, a)
+    return rows, found
+
+
+# Where OpenSim puts fibres and where they are have kernels of their own: whoever needs one does not wait for both.
+@spliced
+def _frames(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
     for frame in range(start, stop):
         for i in range(m.integer.shape[0]):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
-            if rigid or m.integer[i, RIGID] == 1:
-                rows, found = rigid_forces(m, c, i, L, v, a, False)
-            else:
-                rows, found = equilibrium(m, c, i, L, v, a)
+            rows, found = _balanced(solve, opensim, m, c, i, L, v, a, rigid)
             _keep(rows, found, out, frame, i)
+
+
+@kernel
+def equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
+    """Equilibria of frames start .. stop - 1; arrays (frames, muscles), out (OUTPUTS, frames, muscles)."""
+    _frames(equilibrium, False, m, c, length, speed, activation, rigid, out, start, stop)
 
 
 @kernel
 def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
     """As `equilibrium_frames`, where OpenSim puts the fibres."""
-    for frame in range(start, stop):
-        for i in range(m.integer.shape[0]):
-            L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
-            if rigid or m.integer[i, RIGID] == 1:
-                rows, found = rigid_forces(m, c, i, L, v, a, True)
-            else:
-                rows, found = opensim_equilibrium(m, c, i, L, v, a)
-            _keep(rows, found, out, frame, i)
+    _frames(opensim_equilibrium, True, m, c, length, speed, activation, rigid, out, start, stop)
 
 
 @kernel
@@ -93,9 +99,8 @@ def _keep_pack(rows, found, O, n, i):
     O[STATUS * n + i, 0] = found
 
 
-@driver
-def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
-    """As `equilibrium_frames`, eight frames at once."""
+@spliced
+def _packs(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
     n = m.integer.shape[0]
     I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
     for frame in range(start, stop, WIDTH):
@@ -104,33 +109,22 @@ def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
         _take(activation, frame, stop, I, 2 * n)
         for i in range(n):
             L, v, a = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
-            if rigid or m.integer[i, RIGID] == 1:
-                rows, found = rigid_forces(m, c, i, L, v, a, False)
-            else:
-                rows, found = equilibrium(m, c, i, L, v, a)
+            rows, found = _balanced(solve, opensim, m, c, i, L, v, a, rigid)
             _keep_pack(rows, found, lanes(O), n, i)
         for k in range(OUTPUTS):
             _give(O, k * n, out[k], frame, stop)
+
+
+@driver
+def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
+    """As `equilibrium_frames`, eight frames at once."""
+    _packs(equilibrium, False, m, c, length, speed, activation, rigid, out, start, stop)
 
 
 @driver
 def opensim_equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
     """As `opensim_equilibrium_frames`, eight frames at once."""
-    n = m.integer.shape[0]
-    I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
-    for frame in range(start, stop, WIDTH):
-        _take(length, frame, stop, I, 0)
-        _take(speed, frame, stop, I, n)
-        _take(activation, frame, stop, I, 2 * n)
-        for i in range(n):
-            L, v, a = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
-            if rigid or m.integer[i, RIGID] == 1:
-                rows, found = rigid_forces(m, c, i, L, v, a, True)
-            else:
-                rows, found = opensim_equilibrium(m, c, i, L, v, a)
-            _keep_pack(rows, found, lanes(O), n, i)
-        for k in range(OUTPUTS):
-            _give(O, k * n, out[k], frame, stop)
+    _packs(opensim_equilibrium, True, m, c, length, speed, activation, rigid, out, start, stop)
 
 
 @kernel

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
-from musculo.kernels.driven import call_force
+from musculo.kernels.driven import drive
 from musculo.kernels.embedded import Followers, solve_embedded
 from musculo.kernels.frames import work_rows
 from musculo.kernels.function_table import evaluate, evaluate_many
@@ -21,8 +21,8 @@ from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.rule_rows import RuleRows
-from musculo.kernels.stepping import ONWARD, keep_pose, onward, rates_of
-from musculo.kernels.turned import turn, unit_quaternions
+from musculo.kernels.stepping import ONWARD, keep_pose, land_as_found, onward, rates_of
+from musculo.kernels.turned import unit_quaternions
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -192,11 +192,7 @@ def open_rates(h, force, tau, t, real):
     for lane in range(WIDTH):
         if lane < real:
             _place(h, t, lane)
-            for i in range(n_u):
-                r.tau[i] = tau[i]
-            if force != 0:
-                call_force(force, t, r.q, r.u, r.tau)
-            fine = turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot) and fine
+            fine = drive(p, r, force, tau, t) and fine
         else:
             for i in range(n):
                 r.Q[i, lane] = r.q[i]
@@ -223,13 +219,7 @@ def open_rates(h, force, tau, t, real):
 
 @spliced
 def _land(h, Y, F, s, force, tau, t, c, out, k):
-    x = out.y[k]
-    for i in range(x.size):
-        x[i] = s.x[i]
-    fine = rates_of(open_rates, h, Y, F, force, tau, t, x, out.f[k])
-    r = taken(h)[1]
-    keep_pose(r.q, r.u, out, k)
-    return fine
+    return land_as_found(open_rates, h, Y, F, s, force, tau, t, out, k)
 
 
 @kernel

@@ -7,7 +7,7 @@ spliced in, so that these parts are compiled once for each kind of system, not f
         `real`; those after it are like the last of them
     land(h, Y, F, s, force, tau, t, c, out, k) -> whether a step may end at s.x: writes row k of `out`, a `Steps`
 
-where h holds the system and the room it works in, with Y and F.
+where h holds the system and the room it works in, with Y and F, and with q and u of the state whose rates came last.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.held import taken
 from musculo.kernels.jit import driver, inline, kernel, spliced
 from musculo.kernels.pack import WIDTH
 from musculo.kernels.step_coefficients import (
@@ -172,6 +173,18 @@ def keep_pose(q, u, out, k):
         out.q[k, i] = q[i]
     for i in range(u.size):
         out.u[k, i] = u[i]
+
+
+@spliced
+def land_as_found(rates, h, Y, F, s, force, tau, t, out, k):
+    """`land` of systems whose steps end where they lead to, if there are rates."""
+    x = out.y[k]
+    for i in range(x.size):
+        x[i] = s.x[i]
+    fine = rates_of(rates, h, Y, F, force, tau, t, x, out.f[k])
+    r = taken(h)[1]
+    keep_pose(r.q, r.u, out, k)
+    return fine
 
 
 @spliced

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.inverse import Device, on_gpu
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
@@ -97,11 +98,11 @@ class PathGeometry(LabelledGeometry):
             Unsupported: a constraint of a kind that is carried only.
         """
         e = embedding_of(self.model)
-        if e.unsolved:
-            raise Unsupported(
-                f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed, so that no speed is "
-                "known to be independent; use moment_arm, per speed of the tree, or switch it off (enforced=False)"
-            )
+        refuse_carried(
+            e.unsolved,
+            ", so that no speed is known to be independent; use moment_arm, per speed of the tree, or switch it off "
+            "(enforced=False)",
+        )
         return self.moment_arm @ e.jacobian(self._q)
 
     def index(self, name: str) -> int:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.frames import FloatArray, frames_of
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.slopes import embedding_slopes
-from musculo.errors import UnknownName, Unsupported
+from musculo.errors import UnknownName
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.moment_arm_slope_frames import moment_arm_slope_frames
@@ -70,11 +71,10 @@ class MomentArmDerivatives:
             Unsupported: a constraint of a kind that is carried only.
         """
         e = embedding_of(self.model)
-        if e.unsolved:
-            raise Unsupported(
-                f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed, so that no coordinate is "
-                "known to be independent; use derivative, or switch it off (enforced=False)"
-            )
+        refuse_carried(
+            e.unsolved,
+            ", so that no coordinate is known to be independent; use derivative, or switch it off (enforced=False)",
+        )
         G, dJ = embedding_slopes(e, self._q)
         J = e.jacobian(self._q)
         own = [self.model.coordinate_index(name) for name in e.coordinate_names]

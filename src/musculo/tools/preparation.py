@@ -46,7 +46,7 @@ class Preparation:
         return loads if self.loads_cutoff is None else loads.lowpass(self.loads_cutoff)
 
 
-NOTHING = Preparation()
+NOTHING: Preparation = Preparation()  # typed: mypy reads it in a circle of imports
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.constraints import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import Embedding, embedding_of
-from musculo.errors import Unsupported
 from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
@@ -113,8 +113,7 @@ def accelerations(
     those of locked ones their lock. Closed loops are equations with multipliers, for the same reason.
     """
     e = embedding_of(model)
-    if e.unsolved:
-        raise Unsupported(f"constraint {e.unsolved[0]!r} is of a kind that is carried and not computed")
+    refuse_carried(e.unsolved)
     if e.loops:
         found = constrained_acceleration(model, motion.q, motion.u, tau, loads, motion.time, threads=threads)
         return found.udot + simbody_loop_accelerations(model, motion.q, motion.u, found.velocity_error)

@@ -1,0 +1,86 @@
+"""The maps of speeds and accelerations at given coordinates: from the independent ones to all of the tree.
+
+qdot = E zu + e,   qddot = E zudot + s,   u = J zu + c,   udot = J zudot + b
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.embedding.looped import Looped
+from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, joint_rates, quaternion_rates
+
+if TYPE_CHECKING:
+    from musculo.embedding.embedding import Embedding
+
+
+def speed_map(
+    embedding: Embedding, q: FloatArray, zu: FloatArray, time: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
+
+    u is qdot, but for joints that turn freely: with all their angles independent their speeds are independent, too;
+    with some, u = N^-1 qdot.
+    """
+    E, e, qdot, s = _rates(embedding, q, zu, time)
+    frames, n_u = len(q), len(embedding.model.speed_names)
+    J, c, b = np.zeros((frames, n_u, zu.shape[1])), np.zeros((frames, n_u)), np.zeros((frames, n_u))
+    columns = {name: k for k, name in enumerate(embedding.model.coordinate_names)}
+    for k, name in enumerate(embedding.model.speed_names):
+        if name in columns:
+            J[:, k], c[:, k], b[:, k] = E[:, columns[name]], e[:, columns[name]], s[:, columns[name]]
+    for joint in embedding.freely_turning:
+        at = list(joint.u)
+        J[:, at], c[:, at], b[:, at] = 0.0, 0.0, 0.0
+        for k in at:
+            J[:, k, embedding.speed_names.index(embedding.model.speed_names[k])] = 1.0
+    for joint in embedding.partly_turning:
+        at, rows = list(joint.q), list(joint.u)
+        inverse = angle_rates_inverse(q[:, at])
+        J[:, rows] = inverse @ E[:, at]
+        c[:, rows] = np.einsum("fij,fj->fi", inverse, e[:, at])
+        turn = angle_rates_inverse_dot(q[:, at], qdot[:, at])
+        b[:, rows] = np.einsum("fij,fj->fi", inverse, s[:, at]) + np.einsum("fij,fj->fi", turn, qdot[:, at])
+    return J, c, b
+
+
+def _rates(
+    embedding: Embedding, q: FloatArray, zu: FloatArray, time: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """E, e, qdot, s with qdot = E zu + e and qddot = E zudot + s."""
+    frames, n = q.shape
+    E, e, s = np.zeros((frames, n, zu.shape[1])), np.zeros((frames, n)), np.zeros((frames, n))
+    turning = {column for joint in embedding.freely_turning for column in joint.q}
+    for name in embedding.coordinate_names:
+        column = embedding.model.coordinate_index(name)
+        if column not in turning:
+            E[:, column, embedding.speed_names.index(name)] = 1.0
+    for joint in embedding.freely_turning:
+        at = list(joint.q)
+        speeds = [embedding.speed_names.index(embedding.model.speed_names[k]) for k in joint.u]
+        w = zu[:, speeds]
+        N = joint_rates(joint, q)
+        E[np.ix_(range(frames), at, speeds)] = N
+        rate = np.einsum("fij,fj->fi", N, w)
+        if len(at) == 4:
+            s[:, at] = np.einsum("fij,fj->fi", quaternion_rates(rate), w)
+        else:
+            turn = np.einsum("fij,fj->fi", angle_rates_inverse_dot(q[:, at], rate), rate)
+            s[:, at] = -np.einsum("fij,fj->fi", N, turn)
+    qdot = np.einsum("fij,fj->fi", E, zu) + e
+    for rule, _ in embedding.steps:
+        at = [embedding.model.coordinate_index(name) for name in rule.inputs]
+        k = embedding.model.coordinate_index(rule.dependent)
+        if isinstance(rule, Looped):
+            rule.fill_rates(q, zu, E, e, qdot, s)
+            continue
+        d = rule.evaluate(q[:, at], time)
+        E[:, k] = np.einsum("fj,fjz->fz", d.gradient, E[:, at])
+        e[:, k] = np.einsum("fj,fj->f", d.gradient, e[:, at]) + d.rate
+        qdot[:, k] = np.einsum("fz,fz->f", E[:, k], zu) + e[:, k]
+        bend = np.einsum("fjk,fj,fk->f", d.hessian, qdot[:, at], qdot[:, at])
+        s[:, k] = np.einsum("fj,fj->f", d.gradient, s[:, at]) + bend + d.acceleration
+    return E, e, qdot, s
