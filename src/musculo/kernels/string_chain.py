@@ -354,3 +354,14 @@ def refine(c, N, solids):
         c.on[i] = c.on[i - 1] & c.on[i + 1]
         for k in range(solids):
             c.force[i, k] = 0.5 * (c.force[i - 1, k] + c.force[i + 1, k]) if (c.on[i] >> k) & 1 else 0.0
+
+
+@kernel
+def coarsen(c, N, solids):
+    """Leave every second knot out: N pieces become N / 2."""
+    for i in range(N // 2 + 1):
+        for j in range(3):
+            c.x[i, j] = c.x[2 * i, j]
+        c.on[i] = c.on[2 * i]
+        for k in range(solids):
+            c.force[i, k] = 4.0 * c.force[2 * i, k]

@@ -10,7 +10,7 @@ import math
 
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
-from musculo.kernels.string_chain import energy, newton, refine, relax
+from musculo.kernels.string_chain import coarsen, energy, newton, refine, relax
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
     DIRECTIONS,
@@ -31,6 +31,8 @@ _COARSE = 0.004
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
+# Lengths that differ by less than this part are one.
+_ROUNDING = 1e-7
 # A string must be shorter than a path that is known by more than what strings are off [m].
 _AS_LONG = 3e-8
 # Rows of a result: length, force on start and end of the string ...
@@ -181,18 +183,29 @@ def _finish(w, solids, s, N, reach):
         c.on[i] = 0
         for k in range(solids):
             c.force[i, k] = 0.0
-    for i in range(SOLIDS + SOLID_ROWS * solids):
-        r[0, i] = 0.0
     good, near = True, False
-    while good and N < KNOTS:
+    before, change = 0.0, 0.0
+    while good:
         # a string that is near moves by less than a piece; a longer step may lead to another one
         good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300)
-        if 2 * N >= KNOTS - 1:
+        near = True
+        now = math.sqrt(2.0 * N * energy(c, N))
+        if N == KNOTS - 1:
             # errors fall with the square of the pieces' length
-            _harvest(w, solids, N, -1.0 / 3.0 if N < KNOTS - 1 else 4.0 / 3.0)
-        if N < KNOTS - 1:
-            refine(c, N, solids)
-        N, near = 2 * N, True
+            if math.fabs(now - before) < 0.5 * change + _ROUNDING * now:
+                _harvest(w, solids, N, 4.0 / 3.0)
+                break
+            # what was only just at rest with fewer knots slipped to another string; with fewer knots once more
+            coarsen(c, N, solids)
+            N, before = N // 2, 0.0
+            continue
+        before, change = now, math.fabs(now - before)
+        if 2 * N == KNOTS - 1:
+            for i in range(SOLIDS + SOLID_ROWS * solids):
+                r[0, i] = 0.0
+            _harvest(w, solids, N, -1.0 / 3.0)
+        refine(c, N, solids)
+        N *= 2
     return good and right_side(w, solids, KNOTS - 1)
 
 
