@@ -2,6 +2,9 @@
 
 A path is right where it keeps out of every surface that acts on it and is no longer than the string that is pulled
 tight from it. `judge` tells for one path in one pose, by `support.taut_string`, which shares nothing with the kernels.
+
+A string of ours may touch surfaces in turns, and the path shows one contact a surface: what is pulled tight from these
+contacts is not the string. There the judge asks `support.rule_lengths` for the shortest path of all.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from musculo.dynamics.poses import kinematics
 from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
 from musculo.muscle.geometry import STATUSES, PathGeometry
 from musculo.muscle.paths import compiled_paths
+from support.rule_lengths import PRICE, end_price, rule_length, side_toll, turn_price
 from support.taut_string import Solid, TautString, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
@@ -24,8 +28,6 @@ KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
 TOUCHES = 1e-4
 # Two lengths are the same where they differ by less than this [m]: the string is better than that.
 SAME = 1e-6
-# What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
-PRICE, TOLL = 8.0, 2.0
 # Where along a path depths are looked at.
 _FINE = np.linspace(0.0, 1.0, 2001)
 # A reason is named after the part of the difference that is largest.
@@ -77,7 +79,7 @@ class Verdict:
     frame: int
     ours: float
     opensim: float
-    ours_taut: float  # the string pulled tight from our path, shrunk surfaces shrunk
+    ours_taut: float  # the string pulled tight from our path, shrunk surfaces shrunk; where ours is one, the shortest
     opensim_taut: float  # the same from OpenSim's
     opensim_path: float  # OpenSim's own path, between its contact points the shortest way on the surface
     error: float  # of the two strings
@@ -254,6 +256,11 @@ class Court:
         excused = [w for w, _ in paid]
         through_ours, pierced_by_ours = self._deepest({w: d for w, d in depths["ours"].items() if w not in excused})
         through, pierced = self._deepest(depths["opensim"])
+        status = STATUSES[self.ours.status[frame, k]]
+        shortest = rule_length(self, name, frame) if status == "overlapped" else None
+        if shortest is not None:
+            taut_ours, price = shortest.length - shortest.price, shortest.price
+            through_ours, pierced_by_ours = 0.0, ""
         clear = taut_ours
         if through_ours > TOUCHES:
             clear = sum(self._cleared(s, excused) for s in stretches)
@@ -276,7 +283,7 @@ class Court:
             pierced_by_ours=pierced_by_ours,
             settled=settled,
             inside=inside,
-            status=STATUSES[self.ours.status[frame, k]],
+            status=status,
             touched=tuple(sorted({KINDS[paths.surface_kind[paths.wrap_surface[w]]] for w in touched})),
             wraps=int(paths.first_wrap[k + 1] - paths.first_wrap[k]),
         )
@@ -308,7 +315,7 @@ class Court:
             surface = paths.wrap_surface[w]
             axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
             if solid.kind in ("sphere", "ellipsoid"):
-                toll += side_toll(solid, axis, sign, s.P, s.Q) if sign else 0.0
+                toll += side_toll(solid, axis, sign, s.P, s.Q)
             elif solid.kind == "torus":
                 if not through_hole(solid, fine):
                     broken[w] = PRICE * min(abs(solid.own(s.P)[2]), abs(solid.own(s.Q)[2]))
@@ -317,13 +324,14 @@ class Court:
                 if w not in touched and solid.scaled(max(s.shrink(w), 1e-6)).deepest(fine) > SAME:
                     broken[w] = end
                 elif sign and axis < 2:
-                    turn, reference = self._turn(k, w, s), self._reference(k, w, s)
+                    turn, reference = self.turn(k, w, s), self.reference(k, w, s)
                     if abs(turn) > math.pi and abs(solid.turn(line) - turn) > math.pi:
-                        broken[w] = PRICE * solid.size[0] * (math.pi - abs(turn - reference))
+                        broken[w] = turn_price(solid, turn, reference)
                         broken[w] = broken[w] if w in touched else min(end, broken[w])
         return toll, broken
 
-    def _reference(self, k: int, w: int, s: Stretch) -> float:
+    def reference(self, k: int, w: int, s: Stretch) -> float:
+        """The turn about a cylinder's axis from one end of a stretch to the other in the default pose [rad]."""
         paths = self.compiled.paths
         row = paths.first_seen[w] - paths.first_point[k]
         turn = math.remainder(paths.seen_azimuth[row + s.b] - paths.seen_azimuth[row + s.a], 2 * math.pi)
@@ -331,8 +339,9 @@ class Court:
             turn += 2 * math.pi * paths.wrap_turns[w]
         return turn
 
-    def _turn(self, k: int, w: int, s: Stretch) -> float:
-        reference = self._reference(k, w, s)
+    def turn(self, k: int, w: int, s: Stretch) -> float:
+        """The same in this pose, within half a turn of that: how the side is held."""
+        reference = self.reference(k, w, s)
         P, Q = s.acting[w].own(s.P), s.acting[w].own(s.Q)
         straight = math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0])
         return reference + math.remainder(straight - reference, 2 * math.pi)
@@ -395,24 +404,6 @@ def pulled(contacts: list[Contact], solids: dict[int, Solid], line: np.ndarray) 
             break
         used += new
     return string
-
-
-def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
-    """What leaving a cylinder out costs; zero beyond its end [m]."""
-    p, q = solid.own(P), solid.own(Q)
-    d_p, d_q = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
-    return PRICE * max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
-
-
-def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
-    """What passing an ellipsoid or sphere on the wrong side of its quadrant costs [m]."""
-    a = np.broadcast_to(np.array(solid.size), 3)
-    p, d = solid.own(P) / a, (solid.own(Q) - solid.own(P)) / a
-    t = -(p @ d) / (d @ d)
-    if not 0.0 < t < 1.0:
-        return 0.0
-    m = p + t * d
-    return float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], 1.0 - float(np.linalg.norm(m)))))
 
 
 def through_hole(solid: Solid, fine: np.ndarray) -> bool:

@@ -1,0 +1,145 @@
+"""The length that the rules of docs/wrapping.md give a path, by `support.global_path`: the shortest of all paths that
+keep the rules or pay for breaking some.
+
+The poses of points and surfaces, which surface acts where and the sides held in the default pose are the package's;
+shrinking, prices and every length are worked out here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from support.global_path import GlobalPath, Obstacle, shortest_path
+from support.taut_string import Solid
+
+if TYPE_CHECKING:
+    from support.who_is_right import Court, Stretch
+
+# What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
+PRICE, TOLL = 8.0, 2.0
+# Nothing is left of a surface that is shrunk below this.
+_GONE = 1e-6
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a surface may do on a stretch: what is in the way (None: nothing), what that costs [m], in words."""
+
+    obstacle: Obstacle | None
+    price: float = 0.0
+    rule: str = "kept"
+
+
+@dataclass(frozen=True)
+class RuleLength:
+    """A path's length by the rules [m], what of it is price, the paths of its stretches, which rules are broken."""
+
+    length: float
+    price: float
+    paths: tuple[GlobalPath, ...]
+    broken: tuple[str, ...]
+    error: float
+
+
+def rule_length(court: Court, name: str, frame: int = 0) -> RuleLength | None:
+    """The length of a path by the rules; None where no path is found, or where the side of a single surface depends on
+    its quadrant, which is no matter of shortest paths."""
+    k = court.ours.names.index(name)
+    parts = []
+    for s in court.stretches(frame, k):
+        part = stretch_length(court, k, s)
+        if part is None:
+            return None
+        parts.append(part)
+    return RuleLength(
+        sum(p.length for p in parts),
+        sum(p.price for p in parts),
+        tuple(x for p in parts for x in p.paths),
+        tuple(x for p in parts for x in p.broken),
+        sum(p.error for p in parts),
+    )
+
+
+def stretch_length(court: Court, k: int, s: Stretch) -> RuleLength | None:
+    """The same for one stretch of path k."""
+    paths = court.compiled.paths
+    toll = 0.0
+    for w, solid in s.acting.items():
+        surface = paths.wrap_surface[w]
+        toll += side_toll(solid, int(paths.surface_axis[surface]), float(paths.surface_sign[surface]), s.P, s.Q)
+    if len(s.acting) == 1 and toll > 0.0:
+        return None
+    choices = [_options(court, k, w, s) for w in s.acting]
+    names = [court.compiled.wrap_names[w] for w in s.acting]
+    straight = float(np.linalg.norm(s.Q - s.P))
+    best: RuleLength | None = None
+    for options in sorted(product(*choices), key=lambda c: sum(o.price for o in c)):
+        price = sum(o.price for o in options)
+        if best is not None and price + straight >= best.length - toll:
+            break
+        path = shortest_path(s.P, s.Q, [o.obstacle for o in options if o.obstacle is not None])
+        if path is not None and (best is None or path.length + price + toll < best.length):
+            broken = tuple(f"{n}: {o.rule}" for n, o in zip(names, options, strict=True) if o.price > 0.0)
+            best = RuleLength(path.length + price + toll, price + toll, (path,), broken, path.error)
+    return best
+
+
+def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
+    """What surface w may do: keep its rules, break the one about its side, be left out."""
+    paths, solid = court.compiled.paths, s.acting[w]
+    surface = paths.wrap_surface[w]
+    factor = s.shrink(w)
+    if factor < _GONE or court.left_out(w, s):
+        return [Option(None)]
+    small = solid.scaled(factor)
+    free = Obstacle(small.kind, small.size, small.R, small.p)
+    if solid.kind == "torus":
+        kept = Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))
+        price = hole_price(solid, s.P, s.Q)
+        return [kept] if price is None else [kept, Option(free, price, "passed outside")]
+    if solid.kind != "cylinder":
+        return [Option(free)]
+    options = [Option(free)]
+    if paths.surface_sign[surface] and paths.surface_axis[surface] < 2:
+        turn, reference = court.turn(k, w, s), court.reference(k, w, s)
+        options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=turn))]
+        if abs(turn) > math.pi:
+            options.append(Option(free, turn_price(solid, turn, reference), "the other way"))
+    return [*options, Option(None, end_price(solid, s.P, s.Q), "left out")]
+
+
+def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
+    """What leaving a cylinder out costs; zero beyond its end [m]."""
+    p, q = solid.own(P), solid.own(Q)
+    d_p, d_q = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
+    return PRICE * max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
+
+
+def turn_price(solid: Solid, turn: float, reference: float) -> float:
+    """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
+    return PRICE * solid.size[0] * (math.pi - abs(turn - reference))
+
+
+def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
+    """What passing a ring outside costs; None where the straight line does not cross its plane there [m]."""
+    p, q = solid.own(P), solid.own(Q)
+    if (p[2] > 0) == (q[2] > 0):
+        return None
+    x = p + p[2] / (p[2] - q[2]) * (q - p)
+    return PRICE * min(abs(p[2]), abs(q[2])) if math.hypot(x[0], x[1]) > solid.size[1] else None
+
+
+def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
+    """What passing an ellipsoid or sphere on the wrong side of its quadrant costs, by the straight line's point nearest
+    to the centre [m]; others cost nothing."""
+    if solid.kind not in ("sphere", "ellipsoid") or sign == 0.0:
+        return 0.0
+    a = np.broadcast_to(np.array(solid.size), 3)
+    p, d = solid.own(P) / a, (solid.own(Q) - solid.own(P)) / a
+    m = p + min(1.0, max(0.0, -(p @ d) / (d @ d))) * d
+    return float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], 1.0 - float(np.linalg.norm(m)))))
