@@ -268,6 +268,24 @@ def _step_size(c, N):
 
 
 @kernel
+def _allowed(c, form, N, solids, reach):
+    """How much of the step may be taken, at most 1: no knot moves further than `reach`, and none near a ring further
+    than what keeps it on its side of the tube: its distance, or part of the tube's radius and of the hole's."""
+    factor = 1.0
+    for k in range(solids):
+        ring = int(form[k, 0]) == TORUS
+        if k > 0 and not ring:
+            continue
+        least = 0.4 * min(form[k, 4], form[k, 5] - form[k, 4]) if ring else reach
+        for i in range(1, N):
+            size = max(math.fabs(c.d[i, 0]), max(math.fabs(c.d[i, 1]), math.fabs(c.d[i, 2])))
+            most = min(reach, max(least, 0.5 * c.s[i, k])) if ring else reach
+            if factor * size > most:
+                factor = most / size
+    return factor
+
+
+@kernel
 def _move(c, N, factor):
     """Take so much of the step."""
     for i in range(1, N):
@@ -276,22 +294,33 @@ def _move(c, N, factor):
 
 
 @kernel
-def _contacts_change(c, N, solids):
-    """Let contacts come where the step leads inside, and go where a force pulls; how many do."""
-    changed = 0
+def _contacts_change(c, N, solids, one):
+    """Let contacts come where the step leads inside, and go where a force pulls; how many do.
+
+    If `one`, only the one that is furthest off does: where all change at once, two sets may follow each other for ever.
+    """
+    changed, worst, knot, solid = 0, 0.0, 0, 0
     for i in range(1, N):
         on = 0
         for k in range(solids):
             gap = c.n[i, k, 0] * c.d[i, 0] + c.n[i, k, 1] * c.d[i, 1] + c.n[i, k, 2] * c.d[i, 2] + c.s[i, k]
-            if (c.on[i] >> k) & 1:
+            was = (c.on[i] >> k) & 1
+            if was:
                 touches = c.force[i, k] > 0.0 or gap < -1e-12
             else:
                 touches = gap < -1e-15
             if touches:
                 on |= 1 << k
-        if on != c.on[i]:
+            # force and gap are both lengths
+            off = -c.force[i, k] if was else -gap
+            if touches != (was == 1) and (changed == 0 or off > worst):
+                worst, knot, solid = off, i, k
+                changed = max(changed, 1)
+        if on != c.on[i] and not one:
             changed += 1
             c.on[i] = on
+    if one and changed > 0:
+        c.on[knot] ^= 1 << solid
     return changed
 
 
@@ -300,27 +329,30 @@ def relax(c, form, pose, N, solids, rounds, reach):
     """One step to the least F with all solids replaced by half-spaces; the largest shift [m]."""
     apart()
     look(c, form, pose, N, solids, False)
-    for _ in range(rounds):
+    for i in range(rounds):
         solve(c, N, solids)
-        if _contacts_change(c, N, solids) == 0:
+        if _contacts_change(c, N, solids, 2 * i > rounds) == 0:
             break
     size = _step_size(c, N)
-    _move(c, N, min(1.0, reach / max(size, _TINY)))
+    _move(c, N, _allowed(c, form, N, solids, reach))
     return size
 
 
 @kernel
 def newton(c, form, pose, N, solids, most, reach):
-    """Newton's method from here: 1 where it comes to rest with contacts that press and nothing inside, else 0."""
+    """Newton's method from here: 1 where it comes to rest with contacts that press and nothing inside, else 0.
+
+    In so many steps, and as many more in which contacts change one at a time.
+    """
     apart()
     rests = 0
-    for _ in range(most):
+    for i in range(2 * most):
         look(c, form, pose, N, solids, True)
         solve(c, N, solids)
         size = _step_size(c, N)
-        if not size < reach:
+        if not size < reach or _allowed(c, form, N, solids, reach) < 1.0:
             return 0
-        changed = _contacts_change(c, N, solids)
+        changed = _contacts_change(c, N, solids, i >= most)
         _move(c, N, 1.0)
         # once more, as normals are those before the step
         rests = rests + 1 if size < REST and changed == 0 else 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.jit import apart, kernel
-from musculo.kernels.path import TORUS
 from musculo.kernels.string_chain import coarsen, energy, newton, refine, relax
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
@@ -59,7 +58,8 @@ def _settle(w, solids, N, reach, near, longest):
                 c.y[i, j] = c.x[i, j]
         before = energy(c, N)
         good = newton(c, w.form, w.pose, N, solids, 12, reach)
-        if good and energy(c, N) <= before * (1.0 + 1e-4):
+        # new knots begin inside
+        if good and energy(c, N) <= before * (1.0 + (2e-3 if near and steps == 0 else 1e-4)):
             return True
         if 2.0 * N * before > longest * longest:
             return False
@@ -222,9 +222,6 @@ def shortest_string(w, solids, P, Q, points, known):
     apart()
     r = w.result
     reach = 0.3
-    for k in range(solids):
-        if int(w.form[k, 0]) == TORUS:
-            reach = min(reach, 0.4 * min(w.form[k, 4], w.form[k, 5] - w.form[k, 4]))
     N = first_pieces(w, solids, P, Q)
     number, least = _candidates(w, solids, P, Q, points, N, reach)
     near, best = 0, 1e300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.geodesic import ABSENT, CONTACT, FIRST, FREE, HELD, LAST, RESULT_ROWS, SHRUNK, SIDE, SIDE_TURN
+from musculo.kernels.geodesic_guess import ring_approach
 from musculo.kernels.geodesic_march import COARSE, geodesic_end
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.geodesic_surface import depth
@@ -19,6 +20,8 @@ _GRAZING = 1e-9
 # Arcs closer than this to another surface [m], or followed for longer than so many steps, count as through it: what
 # takes their place is as long.
 _NEAR, _STEPS = 3e-6, 200
+# A straight piece this far (over the radius) inside a ring's tube only touches it.
+_SKIN = 1e-6
 
 
 @kernel
@@ -69,10 +72,11 @@ def _along_arc(W, w, n, j, k, lane):
 
 
 @kernel
-def _through_hole(n, P, Q, C, base, G, k, R_ring, pose_rows, lane):
-    """Whether a path whose ends are on either side of ring k's plane passes through its hole, and one whose ends are on
-    one side does not, one way less the other; arcs count as the lines between their ends."""
+def _through_hole(n, P, Q, C, base, G, W, k, held, pose_rows, lane):
+    """Whether a path keeps out of the tube of ring k, but for arcs over it, and passes through its hole where its ends
+    are on either side of its plane (one way less the other); arcs count as the lines between their ends there."""
     R, p = load_rotation(C, base + pose_rows * k, lane), load3(C, base + pose_rows * k + 9, lane)
+    shape = load_shape(C, W + OBSTACLE_ROWS * k, lane)
     u, passes = rotate_back(R, subtract(P, p)), 0
     above = 1 if u[2] > 0.0 else 0
     for j in range(2 * n + 1):
@@ -82,27 +86,33 @@ def _through_hole(n, P, Q, C, base, G, k, R_ring, pose_rows, lane):
             if C[g + CONTACT, lane] <= 0.0:
                 continue
             v = rotate_back(R, subtract(load3(C, g + (FIRST if j % 2 == 0 else LAST), lane), p))
+        if j % 2 == 0:
+            # a piece that begins on the ring may still meet it further on
+            if ring_approach(shape, u, v, True)[1] < 1.0 - _SKIN:
+                return False
+        elif j // 2 != k:
+            clear, _ = _along_arc(C, W, n, j // 2, k, lane)
+            if not clear:
+                return False
         if (u[2] > 0.0) != (v[2] > 0.0):
             t = u[2] / (u[2] - v[2])
             x, y = u[0] + t * (v[0] - u[0]), u[1] + t * (v[1] - u[1])
-            if x * x + y * y < R_ring * R_ring:
+            if x * x + y * y < shape[5] * shape[5]:
                 passes += 1 if v[2] > 0.0 else -1
         u = v
-    return passes == (1 if u[2] > 0.0 else 0) - above
+    return not held or passes == (1 if u[2] > 0.0 else 0) - above
 
 
 @kernel
 def keeps_out(n, P, Q, C, base, most, G, W, pose_rows, lane):
     """Whether the path that `geodesic_stretch` left in G and W keeps out of all obstacles that are there, and passes
-    cylinders whose side is held on that side and rings through their holes. Whether it passes through a ring's tube
-    is not looked at."""
+    cylinders whose side is held on that side and rings through their holes."""
     for k in range(n):
         g, o = G + RESULT_ROWS * k, W + OBSTACLE_ROWS * k
         if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] <= 0.0:
             continue
         if C[o + SHAPE, lane] == TORUS:
-            ring = load_shape(C, o, lane)[5]
-            if C[g + SIDE, lane] != FREE and not _through_hole(n, P, Q, C, base, G, k, ring, pose_rows, lane):
+            if not _through_hole(n, P, Q, C, base, G, W, k, C[g + SIDE, lane] != FREE, pose_rows, lane):
                 return False
             continue
         R, p = load_rotation(C, base + pose_rows * k, lane), load3(C, base + pose_rows * k + 9, lane)
