@@ -14,14 +14,15 @@ from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.string_chain import Chain
 from musculo.kernels.string_solid import azimuth, gauge
-from musculo.kernels.vector import add_scaled, subtract
+from musculo.kernels.vector import add_scaled, dot, subtract
 
 # Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 0.5
 # How much longer than the straight line strings may be expected to be.
 _WINDING = 1.3
-# Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all.
-_ALONG_AXIS, _TO_HOLE = 1.5, 0.4
+# Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all;
+# and so far from the axis, over the hole's radius.
+_ALONG_AXIS, _TO_HOLE, _ASIDE = 1.5, 0.4, 0.7
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
 STARTS = DIRECTIONS + 1
@@ -122,7 +123,7 @@ def begin_apart(w, solids, P, Q, start, N):
         x = (P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1]), P[2] + t * (Q[2] - P[2]))
         bow = math.sin(math.pi * t)
         if ring >= 0:
-            x, bow = _through(w, ring, P, Q, t)
+            x, bow = _through(w, ring, P, Q, out, t)
         bow = far * math.sqrt(max(bow, 0.0))
         for j in range(3):
             c.x[i, j] = x[j] + (bow * out[j] if 0 < i < N else 0.0)
@@ -134,13 +135,14 @@ def begin_apart(w, solids, P, Q, start, N):
 
 
 @kernel
-def _through(w, k, P, Q, t):
-    """(point, bow): part t of the way from P to Q along the axis of ring k's hole, and how much of a bow may be there:
-    none in the hole, where it would lead through the ring."""
+def _through(w, k, P, Q, out, t):
+    """(point, bow): part t of the way from P to Q through the hole of ring k, along its axis on the side `out` of it,
+    and how much of a bow may be there: none in the hole, where it would lead through the ring."""
     p = w.pose
     h = _ALONG_AXIS * w.form[k, 4] * (1.0 if _height(w, k, P) > 0.0 else -1.0)
     axis = (p[k, 2], p[k, 5], p[k, 8])
-    middle = (p[k, 9], p[k, 10], p[k, 11])
+    aside = _ASIDE * (w.form[k, 5] - w.form[k, 4])
+    middle = add_scaled((p[k, 9], p[k, 10], p[k, 11]), aside, add_scaled(out, -dot(out, axis), axis))
     A, B = add_scaled(middle, h, axis), add_scaled(middle, -h, axis)
     if t < _TO_HOLE:
         s = t / _TO_HOLE

@@ -10,6 +10,7 @@ from musculo.kernels.geodesic import (
     CONTACT,
     FIRST_TANGENT,
     FREE,
+    HELD,
     LAST_TANGENT,
     OTHER_SIDE,
     OVERLAPPED,
@@ -17,6 +18,7 @@ from musculo.kernels.geodesic import (
     ROUGH,
     SHRUNK,
     SIDE,
+    SIDE_TURN,
     Surfaces,
     geodesic_stretch,
 )
@@ -137,7 +139,9 @@ def _doubtful(paths, n, C, I, base, G, tags, lane):
         if C[g + CONTACT, lane] > 0.0:
             touching, alone = touching + 1, j
             kind = paths.surface_kind[I[tags + j, lane]]
-            choice = choice or kind in (SPHERE, ELLIPSOID) or (kind == CYLINDER and C[g + SIDE, lane] == FREE)
+            # the long way round a cylinder may lead over others in other ways
+            long = C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi
+            choice = choice or kind in (SPHERE, ELLIPSOID) or (kind == CYLINDER and (long or C[g + SIDE, lane] == FREE))
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
     if touching > 1 or not choice or turn < _TURN:
