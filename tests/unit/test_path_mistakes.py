@@ -63,6 +63,11 @@ def test_speeds_that_were_not_computed_are_named():
         muscle_equilibrium(arm(), g.length, g.speed, 0.5)
 
 
+def test_what_to_give_in_place_of_none_fits_the_argument():
+    with pytest.raises(InvalidInput, match="activation is None; give a number from 0 to 1, or one for each muscle"):
+        muscle_equilibrium(arm(), 0.6, 0.0, None)
+
+
 @pytest.mark.parametrize("key", ["max_isometric_force", "tendon_slack_length", "max_contraction_velocity"])
 def test_text_for_a_number_of_a_muscle_is_an_error_at_once(key):
     with pytest.raises(InvalidModel, match=rf"muscle 'm': its {key} is '1000'; give a number"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.compile.frames import columns_by_name
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName, Unsupported
 from musculo.functions.base import Function
 from musculo.functions.expression import compile_expressions
@@ -217,7 +218,11 @@ def _columns(c: CompiledPathForces, name: str, value: ArrayLike) -> FloatArray:
     """The columns of these forces."""
     if value is None:
         raise InvalidInput(f"{name} is missing; give path_geometry the speeds u and pass on what it returns")
-    array = _numbers(name, value)
+    try:
+        ordered = columns_by_name(name, value, (*c.muscles, *c.names))
+    except InvalidInput:  # named, and some are missing: the muscles may be
+        ordered = columns_by_name(name, value, c.names)
+    array = _numbers(name, ordered)
     n, muscles = len(c.names), len(c.muscles)
     if array.ndim == 0 or array.shape[-1] not in (n, n + muscles):
         known = f"{n + muscles} columns ({muscles} muscles, then {', '.join(c.names[:4])}{', ...' * (n > 4)})"
@@ -229,7 +234,7 @@ def _some(
     c: CompiledPathForces, name: str, value: ArrayLike, which: Sequence[int], base: FloatArray | None
 ) -> FloatArray:
     """One column a force, of which only some are given."""
-    array = _numbers(name, value)
+    array = _numbers(name, columns_by_name(name, value, [c.names[i] for i in which]))
     if array.ndim and array.shape[-1] != len(which):
         names = ", ".join(c.names[i] for i in which[:6]) or "no force"
         raise InvalidInput(f"{name} has shape {array.shape}; it has {len(which)} columns: {names}")
@@ -257,7 +262,7 @@ def path_generalized_forces(
     Returns: (frames, n_u) or (n_u,) [N m, N].
     """
     listed = geometry.names if names is None else tuple(names)
-    T = _numbers("tension", tension)
+    T = _numbers("tension", columns_by_name("tension", tension, listed))
     if T.ndim == 0 or T.shape[-1] != len(listed):
         raise InvalidInput(f"tension has shape {T.shape}; it needs a column for each of {len(listed)} paths")
     place = {name: k for k, name in enumerate(geometry.names)}
