@@ -129,3 +129,26 @@ def test_powers_bind_before_signs_and_from_the_right():
 def _value(text):
     model = hinge(ExpressionBasedPathForce("e", expression=text))
     return float(path_tensions(model, [5.0], [0.0]).tension[0])
+
+
+@pytest.mark.parametrize(
+    ("force", "key"),
+    [
+        (PathSpring, "resting_length"),
+        (PathSpring, "stiffness"),
+        (PathSpring, "dissipation"),
+        (ClutchedPathSpring, "stiffness"),
+        (ClutchedPathSpring, "dissipation"),
+        (ClutchedPathSpring, "initial_stretch"),
+        (Blankevoort1991Ligament, "linear_stiffness"),
+        (Blankevoort1991Ligament, "damping_coefficient"),
+        (Ligament, "pcsa_force"),
+    ],
+)
+def test_what_would_make_a_cord_push_is_an_error(force, key):
+    """As in OpenSim 4.6, but for pcsa_force: a ligament of -1 N pushes there."""
+    sizes = {"slack_length": 0.2} if force is Blankevoort1991Ligament else {}
+    sizes |= {"resting_length": 0.2} if force is Ligament else {}
+    model = hinge(force("cord", **sizes, **{key: -0.1}))
+    with pytest.raises(InvalidModel, match=rf"{force.__name__} 'cord': its {key} is -0.1; give zero or more"):
+        path_tensions(model, [0.5], [0.0], 0.0)

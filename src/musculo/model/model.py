@@ -82,6 +82,7 @@ class Model:
             ("coordinate", self.coordinate_names),
             ("marker", self.marker_names),
             ("constraint", [constraint.name for constraint in self.constraints]),
+            ("force", [force.name for force in self.forces]),
         ):
             _refuse_duplicates(kind, names, self._where)
         known = {GROUND, *self.body_names}

@@ -23,8 +23,10 @@ from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 WRAPPINGS = ("geodesic", "opensim")
 # How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
-# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`).
-STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out")
+# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and "cut short": an end of the path is a
+# conditional point that is out of its range, so that the path runs between the other points only, as in OpenSim, and
+# has no length where one is left.
+STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
 
@@ -71,7 +73,8 @@ class PathGeometry(LabelledGeometry):
     length: FloatArray = field(repr=False)  # (frames, paths) [m]
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
-    # (frames, paths) which of STATUSES the worst stretch of a path has; zero with wrapping="opensim"
+    # (frames, paths) which of STATUSES the worst stretch of a path has; "converged" or "cut short" with
+    # wrapping="opensim"
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
     _paths: CompiledPaths = field(repr=False)
@@ -185,6 +188,8 @@ def _geometry(
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
+    if p.conditional_ends:
+        status[p.cut_short(Q)] = STATUSES.index("cut short")
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]

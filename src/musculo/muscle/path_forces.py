@@ -102,11 +102,23 @@ def _row(force: Force, curves: list[Function], formulas: list[str]) -> tuple[flo
     )
 
 
+# As OpenSim, which does not open models with less; it does open ligaments that push.
+_NOT_NEGATIVE: dict[type[Force], tuple[str, ...]] = {
+    PathSpring: ("resting_length", "stiffness", "dissipation"),
+    ClutchedPathSpring: ("stiffness", "dissipation", "relaxation_time_constant", "initial_stretch"),
+    Blankevoort1991Ligament: ("linear_stiffness", "damping_coefficient"),
+    Ligament: ("pcsa_force",),
+}
+
+
 def _check(force: Force, row: tuple[float, ...]) -> None:
     kind, rest, *numbers = row[:5]
     what = f"{force.kind} {force.name!r}"
     if not all(math.isfinite(x) for x in (rest, *numbers)):
         raise InvalidModel(f"{what} holds numbers that are not finite; give its lengths, stiffness and damping")
+    for key in _NOT_NEGATIVE.get(type(force), ()):
+        if (value := getattr(force, key)) < 0.0:
+            raise InvalidModel(f"{what}: its {key} is {value:g}; give zero or more")
     if kind in (kinds.LIGAMENT, kinds.BLANKEVOORT) and rest <= 0.0:
         raise InvalidModel(
             f"{what}: its {'slack' if kind == kinds.BLANKEVOORT else 'resting'} length is {rest:g} m; "
@@ -122,7 +134,8 @@ def compile_path_forces(model: Model) -> CompiledPathForces:
     """As arrays; made once for a model.
 
     Raises:
-        InvalidModel: a ligament without length, a number that is not finite, an expression that cannot be read.
+        InvalidModel: a ligament without length, a number that is not finite or makes a cord push, an expression that
+            cannot be read.
         Unsupported: a force of a kind whose tension is not known.
     """
     return model.derived("path forces", lambda: _compile(model))
