@@ -243,6 +243,27 @@ def test_a_property_that_no_muscle_has_is_carried_and_noted(read, rewrite):
     assert_same(model.replace(notes=()), rewrite(model)[0].replace(notes=()))
 
 
+@pytest.mark.parametrize(
+    ("tag", "on", "why"),
+    [
+        ("appliesForce", False, "it is switched off (<appliesForce> is false), and does nothing on the coordinates"),
+        (
+            "applies_force",
+            True,
+            "is no property of this kind of muscle and changes nothing; did you mean <appliesForce>",
+        ),
+    ],
+)
+def test_a_muscle_that_is_switched_off_is_noted(read, tag, on, why):
+    forces = (
+        f'<ForceSet><objects><Thelen2003Muscle name="m1"><{tag}>false</{tag}>{PATH}</Thelen2003Muscle>'
+        "</objects></ForceSet>"
+    )
+    model = read(document(rest=forces))
+    assert model.muscles[0].applies_force is on
+    assert any(why in note.why for note in model.notes)
+
+
 def test_everything_unknown_is_carried_and_noted(read, rewrite):
     rest = (
         "<credits>somebody</credits>"

@@ -263,6 +263,8 @@ def path_generalized_forces(
 ) -> FloatArray:
     """Generalised forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
 
+    Forces that are switched off (`applies_force`) do nothing, whatever their tension.
+
     For muscles: `path_generalized_forces(geometry, forces.tendon_force, forces.muscles)`.
 
     Guarantees: tau . u = -sum_k T_k ldot_k, the power of the tensions, where r is the slope of the length.
@@ -285,4 +287,7 @@ def path_generalized_forces(
     arms = geometry.moment_arm[..., [place[name] for name in listed], :]
     if T.ndim == 2 and arms.ndim == 3 and len(T) != len(arms):
         raise InvalidInput(f"tension has {len(T)} frames and the geometry {len(arms)}; give both the same")
+    off = {force.name for force in geometry.model.forces if not force.applies_force}
+    if off:
+        T = T * np.array([name not in off for name in listed])
     return np.einsum("...p,...pu->...u", T, arms)

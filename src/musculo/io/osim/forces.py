@@ -180,6 +180,8 @@ def _read_path_force(element: Element, leaves: dict[str, str], common: dict[str,
 
 
 def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], context: Context) -> Muscle:
+    if not common["applies_force"]:
+        context.note(element, "it is switched off (<appliesForce> is false), and does nothing on the coordinates")
     if common["path"] is None:
         raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
     numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}
