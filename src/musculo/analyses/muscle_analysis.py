@@ -202,7 +202,7 @@ def muscle_analysis(
             f = muscle_force(model, length, speed, a, f.fiber_length, tendon=tendon, method="opensim", threads=threads)
     else:
         f = muscle_force(model, length, speed, a, fiber_length, tendon=tendon, method=method, threads=threads)
-    arms = _moment_arms(model, g, Q, wanted)
+    arms = moment_arms(model, g, Q, wanted)
     series = _series(model, f, length, speed, method == "opensim")
     series |= {"activation": a, "length": length, "speed": speed, "status": f.status}
     series |= {"moment_arm": arms, "moment": arms * f.tendon_force[:, :, None]}
@@ -253,7 +253,7 @@ def _series(model: Model, f: MuscleForces, length: FloatArray, speed: FloatArray
     }
 
 
-def _moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
+def moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
     """(frames, muscles, wanted): what unit tension does on each coordinate, with all that follows it."""
     e = embedding_of(model)
     # Under closed loops OpenSim moves what it must as little as it can, whichever coordinates are called independent.
