@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.inverse import Device, on_gpu
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
@@ -89,6 +90,12 @@ class PathGeometry(LabelledGeometry):
         return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
 
     @property
+    def has_independent_arms(self) -> bool:
+        """Whether `moment_arm_independent` is there or takes no time: no loops are closed for it."""
+        e = embedding_of(self.model)
+        return "moment_arm_independent" in vars(self) or not (e.loops or e.unsolved)
+
+    @property
     def independent_names(self) -> tuple[str, ...]:
         """Last axis of `moment_arm_independent`."""
         return embedding_of(self.model).speed_names
@@ -97,8 +104,11 @@ class PathGeometry(LabelledGeometry):
     def moment_arm_independent(self) -> FloatArray:
         """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
 
+        Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
+
         Raises:
             Unsupported: a constraint of a kind that is carried only.
+            InvalidInput, SingularSystem: no frame's loops can be closed.
         """
         e = embedding_of(self.model)
         refuse_carried(
@@ -106,7 +116,22 @@ class PathGeometry(LabelledGeometry):
             ", so that no speed is known to be independent; use moment_arm, per speed of the tree, or switch it off "
             "(enforced=False)",
         )
-        return self.moment_arm @ e.jacobian(self._q)
+        try:
+            return self.moment_arm @ e.jacobian(self._q)
+        except (InvalidInput, SingularSystem):
+            closed = np.atleast_1d(e.closure(e.independent(self._q), guess=self._q).status == 0)
+            if closed.all() or not closed.any():
+                raise
+        arms = np.full((*self.length.shape, len(e.speed_names)), np.nan)
+        arms[closed] = self.moment_arm[closed] @ e.jacobian(self._q[closed])
+        lost = np.flatnonzero(~closed)
+        warnings.warn(
+            f"loops cannot be closed at {len(lost)} of {len(closed)} frames, frame {lost[0]} the first of them: there "
+            "moment_arm_independent is NaN (moment_arm, per speed of the tree, is not)",
+            MusculoWarning,
+            stacklevel=3,  # through the cached property
+        )
+        return arms
 
     def index(self, name: str) -> int:
         """Which path has this name."""
