@@ -97,7 +97,7 @@ def test_forces_are_added_replaced_and_changed(leg):
     assert leg.with_force(strong.muscle(name)).muscle(name) == strong.muscle(name)
     with pytest.raises(UnknownName, match="no force 'sol'"):
         leg.with_force("sol", max_isometric_force=1.5)
-    with pytest.raises(UnknownName, match="'max_isometric_forc'.*did you mean 'max_isometric_force'"):
+    with pytest.raises(UnknownName, match=r"'max_isometric_forc'.*did you mean 'max_isometric_force'"):
         leg.with_force(name, max_isometric_forc=1.5)
 
 
