@@ -124,6 +124,15 @@ def test_muscles_of_a_pose_need_no_rates(frames, tmp_path):
     assert "rates need 6 or more" in shell("id", MODEL, tmp_path / "pose.mot", "-o", tmp_path / "id", code=1)
 
 
+def test_muscles_that_would_be_torn_are_told_of(tmp_path):
+    model = arm()
+    name = model.muscle_names[0]
+    musculo.write_osim(model.with_force(name, tendon_slack_length=0.01, optimal_fiber_length=0.02), tmp_path / "a.osim")
+    printed = " ".join(shell("muscles", tmp_path / "a.osim", MOTION, "-o", tmp_path).split())
+    assert f"a fibre or tendon is longer than any that is whole ({name})" in printed
+    assert "any that is whole" not in shell("muscles", MODEL, MOTION, "-o", tmp_path)
+
+
 def test_a_muscle_of_an_unknown_kind_has_a_length_and_moment_arms(motion, tmp_path):
     """And the others have all they have without it."""
     model = arm()

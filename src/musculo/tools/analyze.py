@@ -27,6 +27,7 @@ from musculo.io.setup import (
 )
 from musculo.model.force import Muscle
 from musculo.muscle.compile_muscles import not_computed
+from musculo.muscle.equilibrium import Status
 from musculo.muscle.geometry import muscle_geometry
 from musculo.results.angles import angle_columns
 from musculo.results.table import Table
@@ -143,6 +144,14 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         wrapping=wrapping,
         threads=work.threads,
     )
+    over = (found.status == Status.OVERSTRETCHED).any(axis=0)
+    names = [name for name, one in zip(found.muscles, over, strict=True) if one and name in muscles]
+    if names:
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        work.note(
+            f"{analysis.name}: at some frames a fibre or tendon is longer than any that is whole ({shown}): do tendon "
+            "slack lengths fit the model?"
+        )
     for what, table in found.tables(study.time, muscles).items():
         if not (lost and what.startswith(("Length", "MomentArm_"))):
             work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
