@@ -14,6 +14,8 @@ from musculo.model.joints import BallJoint, PinJoint, SliderJoint
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import STATUSES, muscle_geometry, path_geometry
+from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
+from musculo.muscle.path_wrenches import path_wrenches
 
 ROUNDING = 1e-14
 BODIES = (Body("arm", 1.0), Body("block", 1.0))
@@ -96,6 +98,9 @@ def test_a_path_whose_end_is_out_of_its_range_says_so(wrapping):
         g = muscle_geometry(hinge(*points), q, wrapping=wrapping)
         assert [STATUSES[k] == "cut short" for k in g.status[:, 0]] == cut
         assert g.length[1, 0] == pytest.approx(rest, abs=ROUNDING)
+        assert np.array_equal(path_wrenches(hinge(*points), q, wrapping=wrapping).status, g.status)
+        if wrapping == "geodesic":
+            assert np.array_equal(moment_arm_derivatives(hinge(*points), q).status, g.status)
     nothing = muscle_geometry(hinge(end, end), (-0.5, 0.0), wrapping=wrapping)
     assert (STATUSES[nothing.status[0]], nothing.length[0]) == ("cut short", 0.0)
 

@@ -210,15 +210,20 @@ def _geometry(
         rest = np.flatnonzero((status == STATUSES.index("overlapped")).any(axis=1))
         if len(rest):
             length[rest], _, arms[rest], _, status[rest] = run_paths(c, p, Q[rest], None, literal, threads)
+        mark_cut_short(p, Q, status)
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
-    if p.conditional_ends:
-        status[p.cut_short(Q)] = STATUSES.index("cut short")
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
     return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
+
+
+def mark_cut_short(p: CompiledPaths, Q: FloatArray, status: NDArray[np.int8]) -> None:
+    """Paths whose end is out of its range, in their statuses (frames, paths); kernels run between what is left."""
+    if p.conditional_ends:
+        status[p.cut_short(Q)] = STATUSES.index("cut short")
 
 
 def refuse_mixed_rates(p: CompiledPaths) -> None:
@@ -272,6 +277,7 @@ def run_paths(
         else:
             given = (X, motion, twists, length[now], *kept, status[now])
             over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
+    mark_cut_short(p, Q, status)
     r = arms.reshape(frames, n, n_u)
     points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names)
     if U is None:
