@@ -16,7 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from musculo import embedding_of, path_geometry, read_osim
+from musculo import STATUSES, ConditionalPathPoint, PathPoint, embedding_of, path_geometry, read_osim, write_osim
+from musculo.demo import MODEL_FILE
+from musculo.model import path as model_path
 
 # The issue's bound [m, m/s]; measured: 6e-13.
 WANTED = 1e-7
@@ -114,6 +116,14 @@ def arms_of(model, geometry, theirs):
     return geometry.moment_arm[::EVERY] @ projector[:, :, columns] / scale[:, None], arms
 
 
+def ask_opensim(file, folder):
+    """What OpenSim says of a model in the poses of `states.npz`."""
+    command = [sys.executable, __file__, str(file), *(str(folder / name) for name in ("states.npz", "out.npz"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(np.load(folder / "out.npz"))
+
+
 @pytest.mark.parametrize("file", MODELS, ids=lambda file: Path(file).stem)
 def test_paths_in_random_poses(file, data_folder, tmp_path):
     pytest.importorskip("opensim")
@@ -124,15 +134,7 @@ def test_paths_in_random_poses(file, data_folder, tmp_path):
         model = with_six_digits(model)
     q, u = random_poses(model)
     np.savez(tmp_path / "states.npz", q=q, u=u, coordinates=model.coordinate_names)
-    command = [
-        sys.executable,
-        __file__,
-        str(data_folder / file),
-        *(str(tmp_path / n) for n in ("states.npz", "out.npz")),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    theirs = dict(np.load(tmp_path / "out.npz"))
+    theirs = ask_opensim(data_folder / file, tmp_path)
     ours = path_geometry(model, q, u, wrapping="opensim")
     columns = [list(theirs["names"]).index(name) for name in ours.names]
     for name in ("length", "speed", "moment_arm"):
@@ -146,6 +148,31 @@ def test_paths_in_random_poses(file, data_folder, tmp_path):
         worst = np.unravel_index(np.argmax(difference), difference.shape)
         where = f"{name} of {ours.names[worst[1]]}, pose {worst[0]}"
         assert difference.max() < WANTED, f"{where}: {difference.max()}"
+
+
+def test_paths_whose_ends_come_and_go(tmp_path):
+    """OpenSim's path runs between the points that are there, without a word; ours has a status for it."""
+    pytest.importorskip("opensim")
+    model = read_osim(MODEL_FILE)
+    whole = model.muscles[0].path.points
+    knee = model.coordinate_names[1]
+    end = ConditionalPathPoint("end", whole[-1].frame, whole[-1].location, coordinate=knee, range=(-0.3, 0.3))
+    begin = ConditionalPathPoint("begin", whole[0].frame, whole[0].location, coordinate=knee, range=(-0.3, 0.3))
+    middle = PathPoint("middle", whole[-1].frame, (0.01, 0.02, 0.0))
+    for name, points in (("last", (whole[0], end)), ("first", (begin, middle, whole[-1]))):
+        model = model.with_force(model.muscles[0], name=name, path=model_path.Path(points))
+    model = model.replace(forces=model.forces[-2:])
+    q = np.zeros((3, len(model.coordinate_names)))
+    q[:, 1] = 0.1, 0.5, -0.5
+    np.savez(tmp_path / "states.npz", q=q, u=np.zeros_like(q), coordinates=model.coordinate_names)
+    write_osim(model, tmp_path / "model.osim")
+    theirs = ask_opensim(tmp_path / "model.osim", tmp_path)
+    for wrapping in ("geodesic", "opensim"):
+        ours = path_geometry(model, q, wrapping=wrapping)
+        assert list(theirs["names"]) == list(ours.names)
+        np.testing.assert_allclose(ours.length, theirs["length"], rtol=0.0, atol=WANTED)
+        assert [STATUSES[k] for k in ours.status.ravel()] == ["converged"] * 2 + ["cut short"] * 4
+    assert not theirs["length"][1:, 0].any()
 
 
 if __name__ == "__main__":

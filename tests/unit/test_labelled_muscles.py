@@ -25,10 +25,15 @@ def test_geometry_has_names_units_and_provenance(leg, motion):
     q, u, time = motion
     g = muscle_geometry(leg, q, u, wrapping="opensim")
     d = geometry_dataset(g, time)
-    assert dict(d.sizes) == {"time": 5, "muscle": len(leg.muscles), "coordinate": len(leg.speed_names)}
+    own = g.independent_names
+    sizes = {"time": 5, "muscle": len(leg.muscles), "coordinate": len(leg.speed_names), "independent": len(own)}
+    assert dict(d.sizes) == sizes
     name, coordinate = leg.muscle_names[1], leg.speed_names[-1]
     picked = d["moment_arm"].sel(muscle=name, coordinate=coordinate).isel(time=3)
     assert float(picked) == g.moment_arm[3, 1, -1]
+    followed = d["moment_arm_independent"].sel(muscle=name, independent=own[-1]).isel(time=3)
+    assert float(followed) == g.moment_arm_independent[3, 1, -1]
+    assert len(own) < len(leg.speed_names)  # the leg has a coupled coordinate
     assert d["length"].attrs["units"] == "m"
     assert d["speed"].attrs["units"] == "m/s"
     assert d["time"].attrs["units"] == "s"
@@ -42,7 +47,7 @@ def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
     q, u, _ = motion
     assert list(geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"))["frame"].values) == [0, 1, 2, 3, 4]
     one = geometry_dataset(muscle_geometry(leg, q[0], wrapping="opensim"))
-    assert dict(one.sizes) == {"muscle": len(leg.muscles), "coordinate": len(leg.speed_names)}
+    assert "frame" not in one.sizes
     assert "speed" not in one
 
 

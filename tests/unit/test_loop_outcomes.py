@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import musculo
-from musculo import EquationConstraint, InvalidInput, InvalidModel, Model, SingularSystem
+from musculo import EquationConstraint, InvalidInput, InvalidModel, Model, MusculoError, SingularSystem
 from musculo.functions import Linear
+from musculo.model.force import Muscle
+from musculo.model.path import Path, PathPoint
 from support.mechanisms import andrews_squeezer, chain, four_bar, pinned, squeezer_forces
 
 FORMULATIONS = ("embedded", "constrained")
@@ -201,3 +205,42 @@ def test_poses_out_of_reach_are_statuses_or_errors_and_never_numbers():
     assert e.closure(z).status.tolist() == [0, 1]
     with pytest.raises(InvalidInput, match="constraint 'closure'"):
         musculo.project_position(chain("short", (0.1, 0.1, 0.1), 1.0, (0.5, 0.2, -1.0)), [0.5, 0.2, -1.0])
+
+
+# --- poses of which some cannot be closed -----------------------------------------------------------------------------
+def four_bar_with_a_muscle():
+    model = four_bar(0.4, 0.3, 0.3, 0.5)
+    path = Path((PathPoint("a", "ground", (0.0, 0.3, 0.0)), PathPoint("b", "bar1", (0.1, 0.1, 0.0))))
+    return model.replace(forces=(Muscle("pull", "Thelen2003Muscle", path=path),))
+
+
+def poses_of(model, angles):
+    e = musculo.embedding_of(model, independent=["q0"])
+    q = np.tile(e.coordinates([0.9]), (len(angles), 1))
+    q[:, 0] = angles
+    return q
+
+
+def test_frames_that_cannot_be_closed_have_no_independent_moment_arms():
+    model = four_bar_with_a_muscle()
+    q = poses_of(model, [0.9, 1.6, 0.8])
+    g = musculo.muscle_geometry(model, q)
+    assert "moment_arm_independent" not in g.to_xarray()
+    with pytest.warns(musculo.MusculoWarning, match="closed at 1 of 3 frames, frame 1 the first.*is NaN"):
+        arms = g.moment_arm_independent
+    assert np.isnan(arms[1]).all()
+    for k in (0, 2):
+        assert np.array_equal(arms[k], musculo.muscle_geometry(model, q[k]).moment_arm_independent)
+    assert np.array_equal(g.to_xarray()["moment_arm_independent"].values, arms, equal_nan=True)
+    with pytest.raises(InvalidInput, match=r"cannot be closed at frame 0.*leave this frame out"):
+        _ = musculo.muscle_geometry(model, q[1]).moment_arm_independent
+
+
+@pytest.mark.parametrize("beyond", [0.1, 1e-4, 1e-7, 1e-10])
+def test_how_far_a_loop_closes_is_told_from_what_was_wanted(beyond):
+    e = musculo.embedding_of(four_bar_with_a_muscle(), independent=["q0"])
+    with pytest.raises(MusculoError) as caught:
+        e.coordinates([REACH + beyond])
+    wanted, came = re.findall(r"q0 = ([-\d.e]+\d)", str(caught.value))
+    assert wanted != came
+    assert abs(float(came) - float(wanted)) < beyond + 1e-3

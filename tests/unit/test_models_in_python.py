@@ -87,6 +87,20 @@ def test_edits_are_checked_too():
     assert m.with_body("b", mass=3.0).body("b").mass == 3.0
 
 
+def test_forces_are_added_replaced_and_changed(leg):
+    name = leg.muscle_names[0]
+    strong = leg.with_force(name, max_isometric_force=1.5)
+    assert strong.muscle_names == leg.muscle_names
+    assert strong.muscle(name).max_isometric_force == 1.5
+    more = leg.with_force(leg.muscles[0], name="twin")
+    assert more.muscle_names == (*leg.muscle_names, "twin")
+    assert leg.with_force(strong.muscle(name)).muscle(name) == strong.muscle(name)
+    with pytest.raises(UnknownName, match="no force 'sol'"):
+        leg.with_force("sol", max_isometric_force=1.5)
+    with pytest.raises(UnknownName, match=r"'max_isometric_forc'.*did you mean 'max_isometric_force'"):
+        leg.with_force(name, max_isometric_forc=1.5)
+
+
 def test_a_name_stands_for_the_frame_of_a_body():
     assert model().joints[0].parent == Placement("ground")
 

@@ -308,3 +308,22 @@ def test_bad_arrays_are_placed(model):
         muscle_force(model, 0.3, 0.0, 0.5, math.inf)
     with pytest.raises(InvalidInput, match="excitation is -1"):
         activation_rate(model, -1.0, 0.5)
+
+
+@pytest.mark.parametrize("tendon", ["as stated", "rigid"])
+def test_a_muscle_that_would_be_torn_says_so(model, tendon):
+    """Its path is ten times as long as it; lengths of a living muscle are as they were."""
+    long = muscle_equilibrium(model, 3.0, 0.0, 0.5, tendon=tendon)
+    assert (long.status == Status.OVERSTRETCHED).all()
+    usual = muscle_equilibrium(model, np.linspace(0.25, 0.31, 20)[:, None] * np.ones(len(model.muscles)), 0.0, 1.0)
+    assert not (usual.status == Status.OVERSTRETCHED).any()
+    given = muscle_force(model, 3.0, 0.0, 0.5, 2.7, tendon=tendon)
+    assert (given.status == Status.OVERSTRETCHED).all()
+    assert long.converged
+
+
+def test_what_is_printed_of_a_result_is_short(model):
+    length = [[0.3] * len(model.muscles), [3.0] * len(model.muscles)]
+    shown = repr(muscle_equilibrium(model, length, 0.0, 0.5))
+    assert shown == f"MuscleForces(2 frames of {len(model.muscles)} muscles: 8 CONVERGED, 8 OVERSTRETCHED)"
+    assert "one frame of" in repr(muscle_equilibrium(model, 0.3, 0.0, 0.5))

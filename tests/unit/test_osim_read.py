@@ -224,6 +224,46 @@ def test_muscle_with_class_defaults_and_curves(read, rewrite):
     assert_same(model, rewrite(model)[0])
 
 
+def test_a_property_that_no_muscle_has_is_carried_and_noted(read, rewrite):
+    """OpenSim opens such files without a word; what older files hold beside (`optimal_force`) is no mistake."""
+    forces = (
+        f'<ForceSet><objects><Millard2012EquilibriumMuscle name="m1">{PATH}<fibre_damping>5</fibre_damping>'
+        "<optimal_force>1</optimal_force><Flen>1.4</Flen><TendonForceLengthCurve><curvines>0.5</curvines>"
+        "</TendonForceLengthCurve></Millard2012EquilibriumMuscle></objects></ForceSet>"
+    )
+    model = read(document(rest=forces))
+    (muscle,) = model.muscles
+    assert muscle.parameter("fiber_damping", 0.0) == 0.1
+    assert dict(muscle.properties) == {"fibre_damping": "5", "optimal_force": "1", "Flen": "1.4"}
+    told = [n.why for n in model.notes if "no property" in n.why]
+    assert sorted(told) == [
+        "<curvines> is no property of this kind of curve and changes nothing; did you mean <curviness>?",
+        "<fibre_damping> is no property of this kind of muscle and changes nothing; did you mean <fiber_damping>?",
+    ]
+    assert_same(model.replace(notes=()), rewrite(model)[0].replace(notes=()))
+
+
+@pytest.mark.parametrize(
+    ("tag", "on", "why"),
+    [
+        ("appliesForce", False, "it is switched off (<appliesForce> is false), and does nothing on the coordinates"),
+        (
+            "applies_force",
+            True,
+            "is no property of this kind of muscle and changes nothing; did you mean <appliesForce>",
+        ),
+    ],
+)
+def test_a_muscle_that_is_switched_off_is_noted(read, tag, on, why):
+    forces = (
+        f'<ForceSet><objects><Thelen2003Muscle name="m1"><{tag}>false</{tag}>{PATH}</Thelen2003Muscle>'
+        "</objects></ForceSet>"
+    )
+    model = read(document(rest=forces))
+    assert model.muscles[0].applies_force is on
+    assert any(why in note.why for note in model.notes)
+
+
 def test_everything_unknown_is_carried_and_noted(read, rewrite):
     rest = (
         "<credits>somebody</credits>"

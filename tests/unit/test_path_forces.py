@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,12 +17,13 @@ from musculo import (
     Placement,
     UnknownName,
     Unsupported,
+    muscle_equilibrium,
     path_generalized_forces,
     path_geometry,
     path_tensions,
 )
 from musculo.functions.expression import compile_expressions
-from musculo.model.force import Force
+from musculo.model.force import Force, Muscle
 from musculo.model.path import Path, PathPoint
 from musculo.model.path_force import (
     Blankevoort1991Ligament,
@@ -71,6 +74,17 @@ def test_controls_go_to_those_that_have_them_in_order():
 def test_what_is_switched_off_does_not_pull():
     off = PathSpring("s", applies_force=False, resting_length=0.2, stiffness=100.0)
     assert path_tensions(hinge(off), [1.0], [0.0]).tension == [0.0]
+
+
+def test_a_muscle_that_is_switched_off_has_a_state_and_does_nothing():
+    """As OpenSim 4.6: getTendonForce is that of the state, getActuation zero."""
+    on = Muscle("on", "Thelen2003Muscle", optimal_fiber_length=0.3, tendon_slack_length=0.2)
+    model = hinge(on, replace(on, name="off", applies_force=False))
+    g = path_geometry(model, [0.0], [0.0])
+    forces = muscle_equilibrium(model, g.length, g.speed, 0.5)
+    assert forces.tendon_force[0] == forces.tendon_force[1] > 100.0
+    tau = path_generalized_forces(g, forces.tendon_force, forces.muscles)
+    assert tau == pytest.approx(forces.tendon_force[0] * g.moment_arm[0], rel=ROUNDING)
 
 
 def test_power_of_the_tensions_is_that_of_the_generalised_forces():
@@ -129,3 +143,26 @@ def test_powers_bind_before_signs_and_from_the_right():
 def _value(text):
     model = hinge(ExpressionBasedPathForce("e", expression=text))
     return float(path_tensions(model, [5.0], [0.0]).tension[0])
+
+
+@pytest.mark.parametrize(
+    ("force", "key"),
+    [
+        (PathSpring, "resting_length"),
+        (PathSpring, "stiffness"),
+        (PathSpring, "dissipation"),
+        (ClutchedPathSpring, "stiffness"),
+        (ClutchedPathSpring, "dissipation"),
+        (ClutchedPathSpring, "initial_stretch"),
+        (Blankevoort1991Ligament, "linear_stiffness"),
+        (Blankevoort1991Ligament, "damping_coefficient"),
+        (Ligament, "pcsa_force"),
+    ],
+)
+def test_what_would_make_a_cord_push_is_an_error(force, key):
+    """As in OpenSim 4.6, but for pcsa_force: a ligament of -1 N pushes there."""
+    sizes = {"slack_length": 0.2} if force is Blankevoort1991Ligament else {}
+    sizes |= {"resting_length": 0.2} if force is Ligament else {}
+    model = hinge(force("cord", **sizes, **{key: -0.1}))
+    with pytest.raises(InvalidModel, match=rf"{force.__name__} 'cord': its {key} is -0.1; give zero or more"):
+        path_tensions(model, [0.5], [0.0], 0.0)

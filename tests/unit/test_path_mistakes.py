@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, muscle_equilibrium, muscle_geometry
-from musculo.model.force import Muscle
+from musculo import (
+    Body,
+    Coordinate,
+    InvalidInput,
+    InvalidModel,
+    Model,
+    MusculoError,
+    Placement,
+    muscle_equilibrium,
+    muscle_geometry,
+)
+from musculo.model.force import Muscle, MuscleCurve
 from musculo.model.joints import PinJoint
 from musculo.model.path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
@@ -63,7 +73,32 @@ def test_speeds_that_were_not_computed_are_named():
         muscle_equilibrium(arm(), g.length, g.speed, 0.5)
 
 
+def test_what_to_give_in_place_of_none_fits_the_argument():
+    with pytest.raises(InvalidInput, match="activation is None; give a number from 0 to 1, or one for each muscle"):
+        muscle_equilibrium(arm(), 0.6, 0.0, None)
+
+
 @pytest.mark.parametrize("key", ["max_isometric_force", "tendon_slack_length", "max_contraction_velocity"])
 def test_text_for_a_number_of_a_muscle_is_an_error_at_once(key):
     with pytest.raises(InvalidModel, match=rf"muscle 'm': its {key} is '1000'; give a number"):
         Model("m", (), (), forces=(Muscle("m", "Thelen2003Muscle", **{key: "1000"}),))
+
+
+@pytest.mark.parametrize(
+    ("muscle", "message"),
+    [
+        ({"parameters": (("fibre_damping", 5.0),)}, "no parameter 'fibre_damping' in muscle 'm'.*mean 'fiber_damping'"),
+        ({"parameters": (("Vmax", 5.0),)}, "no parameter 'Vmax' in muscle 'm', a Millard2012EquilibriumMuscle"),
+        (
+            {"parameters": {"fiber_damping": 5.0}},
+            r"parameters of muscle 'm'.*give pairs: \(\('fiber_damping', 0.1\),\)",
+        ),
+        (
+            {"curves": (MuscleCurve("TendonForceLengthCurve", "", (("strain_at_one_force", 0.05),)),)},
+            "'strain_at_one_force' in the TendonForceLengthCurve of muscle 'm'.*mean 'strain_at_one_norm_force'",
+        ),
+    ],
+)
+def test_a_parameter_that_nothing_looks_at_is_an_error_at_once(muscle, message):
+    with pytest.raises(MusculoError, match=message):
+        Model("m", (), (), forces=(Muscle("m", "Millard2012EquilibriumMuscle", **muscle),))

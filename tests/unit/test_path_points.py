@@ -13,7 +13,9 @@ from musculo.model.force import Force, Muscle
 from musculo.model.joints import BallJoint, PinJoint, SliderJoint
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
-from musculo.muscle.geometry import muscle_geometry, path_geometry
+from musculo.muscle.geometry import STATUSES, muscle_geometry, path_geometry
+from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
+from musculo.muscle.path_wrenches import path_wrenches
 
 ROUNDING = 1e-14
 BODIES = (Body("arm", 1.0), Body("block", 1.0))
@@ -72,9 +74,49 @@ def test_a_conditional_point_is_there_up_to_the_margin(turn, there):
         assert len(g.path_points.of("cord")[0]) == (3 if there else 2)
 
 
-def test_a_conditional_point_without_a_coordinate_is_never_there():
-    via = ConditionalPathPoint("via", "arm", (1.0, 0.0, 0.5))
-    assert muscle_geometry(hinge(A, via, B), (0.5, 0.0)).path_points.count[0, 0] == 2
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({}, "'via' of the path of 'cord' names no coordinate"),
+        ({"coordinate": "turn", "range": (1.0, -1.0)}, r"'via'.* range \(1.0, -1.0\), in which no .*lowest .*'turn'"),
+        ({"coordinate": "turn", "range": (np.nan, 1.0)}, r"'via'.* range \(nan, 1.0\), in which no"),
+        ({"coordinate": "turn", "range": (0.0,)}, r"'via'.* range \(0.0,\)"),
+    ],
+)
+def test_a_conditional_point_that_never_could_be_there_is_an_error(condition, message):
+    with pytest.raises(InvalidModel, match=message):
+        muscle_geometry(hinge(A, ConditionalPathPoint("via", "arm", (1.0, 0.0, 0.5), **condition), B), (0.5, 0.0))
+
+
+@pytest.mark.parametrize("wrapping", ["geodesic", "opensim"])
+def test_a_path_whose_end_is_out_of_its_range_says_so(wrapping):
+    """It runs between the points that are there, as in OpenSim, which gives length 0 where one is left."""
+    end = ConditionalPathPoint("end", "arm", (1.0, 0.0, 0.5), coordinate="turn", range=(0.0, 1.0))
+    q = [[0.5, 0.0], [-0.5, 0.0], [1.5, 0.0], [1.0 + 0.9e-5, 0.0]]
+    cut = [False, True, True, False]
+    for points, rest in (((A, end), 0.0), ((end, A), 0.0), ((A, B, end), np.sqrt(5.0 + 4.0 * np.sin(0.5)))):
+        g = muscle_geometry(hinge(*points), q, wrapping=wrapping)
+        assert [STATUSES[k] == "cut short" for k in g.status[:, 0]] == cut
+        assert g.length[1, 0] == pytest.approx(rest, abs=ROUNDING)
+        assert np.array_equal(path_wrenches(hinge(*points), q, wrapping=wrapping).status, g.status)
+        if wrapping == "geodesic":
+            assert np.array_equal(moment_arm_derivatives(hinge(*points), q).status, g.status)
+    nothing = muscle_geometry(hinge(end, end), (-0.5, 0.0), wrapping=wrapping)
+    assert (STATUSES[nothing.status[0]], nothing.length[0]) == ("cut short", 0.0)
+
+
+@pytest.mark.parametrize("location", [(0.3, 0.0), (0.3, np.nan, 0.0), (1.0, "2", "x"), 3.0])
+def test_a_location_that_is_no_point_is_an_error(location):
+    with pytest.raises(
+        InvalidModel, match=r"point 'b' of the path of 'cord': its location is .*; give 3 finite numbers"
+    ):
+        muscle_geometry(hinge(A, replace(B, location=location)), (0.5, 0.0))
+
+
+def test_two_forces_of_one_name_are_an_error():
+    model = hinge(A, B)
+    with pytest.raises(InvalidModel, match="two force entries are named 'cord' in model 'hinge'; rename one of them"):
+        model.replace(forces=model.forces * 2)
 
 
 def sliding_point(**changes) -> MovingPathPoint:

@@ -18,6 +18,7 @@ import musculo
 import musculo.demo
 import musculo.report
 from musculo.cli.main import app
+from musculo.model.muscle_parameters import PARAMETERS
 from support.doc_pages import COLUMNS, DOCS, ROOT, Block, blocks_of, differs, make_files, pages, run_block, spans_of
 
 sys.path.append(str(ROOT / "tools"))
@@ -75,8 +76,8 @@ def test_comparison_sees_differences():
 # --- names ------------------------------------------------------------------------------------------------------------
 @cache
 def _known() -> frozenset[str]:
-    """Public names, their arguments and members, and the names of the models that ship."""
-    known = {"musculo", "demo", "report", *musculo.STATUSES}
+    """Public names, their arguments and members, kinds of muscles, and the names of the models that ship."""
+    known = {"musculo", "demo", "report", *musculo.STATUSES, *PARAMETERS}
     for module in (musculo, musculo.demo, musculo.report):
         known |= set(module.__all__)
         for name in module.__all__:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import musculo
 from musculo import InvalidInput
-from musculo.cli.exit_codes import EXIT_CODES, WRONG_USAGE
+from musculo.cli.exit_codes import EXIT_CODES, INCOMPLETE, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 
@@ -106,6 +106,53 @@ def test_muscles_are_those_of_the_functions(motion, tmp_path):
     arms = musculo.read_storage(tmp_path / f"{stem}_MomentArm_{arm().coordinate_names[1]}.sto")
     np.testing.assert_allclose(arms.values, geometry.moment_arm[:, :, 1], atol=1e-7)
     assert len(list(tmp_path.glob(f"{stem}_MomentArm_*"))) == 1
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_muscles_of_a_pose_need_no_rates(frames, tmp_path):
+    table = arm_flexion()
+    poses = replace(table, time=table.time[:frames], values=table.values[:frames])
+    musculo.write_storage(poses, tmp_path / "pose.mot")
+    printed = shell("muscles", MODEL, tmp_path / "pose.mot", "-o", tmp_path / "out")
+    count = "1 frame" if frames == 1 else f"{frames} frames"
+    assert f"has {count}; rates need 6 or more: they are taken as poses at rest" in " ".join(printed.split())
+    q = musculo.read_storage(tmp_path / "pose.mot").coordinates(arm())
+    length = musculo.read_storage(tmp_path / "out" / "pose_MuscleAnalysis_Length.sto")
+    np.testing.assert_allclose(length.values, musculo.muscle_geometry(arm(), q).length, atol=1e-7)
+    speed = musculo.read_storage(tmp_path / "out" / "pose_MuscleAnalysis_FiberVelocity.sto")
+    assert not speed.values.any()
+    assert "rates need 6 or more" in shell("id", MODEL, tmp_path / "pose.mot", "-o", tmp_path / "id", code=1)
+
+
+def test_muscles_that_would_be_torn_are_told_of(tmp_path):
+    model = arm()
+    name = model.muscle_names[0]
+    musculo.write_osim(model.with_force(name, tendon_slack_length=0.01, optimal_fiber_length=0.02), tmp_path / "a.osim")
+    printed = " ".join(shell("muscles", tmp_path / "a.osim", MOTION, "-o", tmp_path).split())
+    assert f"a fibre or tendon is longer than any that is whole ({name})" in printed
+    assert "any that is whole" not in shell("muscles", MODEL, MOTION, "-o", tmp_path)
+
+
+def test_a_muscle_of_an_unknown_kind_has_a_length_and_moment_arms(motion, tmp_path):
+    """And the others have all they have without it."""
+    model = arm()
+    odd, *others = model.muscles
+    kinds = tuple(replace(m, kind="MadeUpMuscle") if m == odd else m for m in model.forces)
+    musculo.write_osim(model.replace(forces=kinds), tmp_path / "odd.osim")
+    printed = shell("muscles", tmp_path / "odd.osim", MOTION, "-o", tmp_path, code=INCOMPLETE)
+    assert f"muscle '{odd.name}' is a MadeUpMuscle, whose forces are not computed" in " ".join(printed.split())
+    shell("muscles", MODEL, MOTION, "-o", tmp_path / "whole")
+    stem = f"{ARM_FLEXION_FILE.stem}_MuscleAnalysis"
+    for what, names in (
+        ("Length", model.muscle_names),
+        (f"MomentArm_{model.coordinate_names[1]}", model.muscle_names),
+        ("TendonForce", tuple(m.name for m in others)),
+        (f"Moment_{model.coordinate_names[1]}", tuple(m.name for m in others)),
+    ):
+        found = musculo.read_storage(tmp_path / f"{stem}_{what}.sto")
+        whole = musculo.read_storage(tmp_path / "whole" / f"{stem}_{what}.sto")
+        assert found.names == names
+        np.testing.assert_allclose(found.values, whole.pick(names).values, atol=1e-7)
 
 
 def test_a_model_is_scaled_by_hand(tmp_path):

@@ -12,7 +12,7 @@ from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinem
 from musculo.analyses.inverse_kinematics_starts import Ranges
 from musculo.analyses.scale_factors import TimeRange, time_window
 from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
-from musculo.compile.frames import FloatArray
+from musculo.compile.frames import FloatArray, columns_by_name
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.kinematics import Task
@@ -152,7 +152,7 @@ def move_markers(
         UnknownName: a fixed marker that the model does not have.
         InvalidInput: a marker of the trial that is never seen in that time.
     """
-    Q = np.asarray(q, dtype=float)
+    Q = np.asarray(columns_by_name("q", q, model.coordinate_names), dtype=float)
     if Q.ndim != 1:
         raise InvalidInput(f"q has shape {Q.shape}; markers are placed in one pose, ({len(model.coordinate_names)},)")
     held = {fixed} if isinstance(fixed, str) else set(fixed)

@@ -76,6 +76,7 @@ def motion_of(
     *,
     like: Like = "exact",
     speeds: Table | None = None,
+    few_at_rest: bool = False,
 ) -> Motion:
     """The motion that a table of coordinates records, low-pass filtered, with speeds and accelerations.
 
@@ -102,6 +103,7 @@ def motion_of(
         cutoff: [Hz]; None or a negative number filters nothing.
         like: which way.
         speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; "opensim analyze" only.
+        few_at_rest: take fewer than six frames, which have no rates, as poses at rest, with a note; "exact" only.
     """
     if like not in LIKE:
         raise InvalidInput(f"like={like!r}; known: {', '.join(LIKE)}")
@@ -111,12 +113,16 @@ def motion_of(
     notes = _notes(model, table, like)
     if cutoff is not None and cutoff >= 0.0:
         table = table.lowpass(cutoff, method="butterworth" if like == "exact" else "opensim")
-    if len(table) < _FEWEST:
-        raise InvalidInput(
-            f"{table.source or 'the table of coordinates'} has {len(table)} frames; rates need {_FEWEST} or more"
-        )
+    few = len(table) < _FEWEST
+    count = f"{len(table)} frame{'s' if len(table) != 1 else ''}"
+    short = f"{table.source or 'the table of coordinates'} has {count}; rates need {_FEWEST} or more"
+    if few and not (few_at_rest and like == "exact" and len(table)):
+        raise InvalidInput(short)
     table.check_finite(k for c in model.coordinates if (k := table.find(c.name)) is not None)
     values = table.coordinates(model, missing="zero" if like == "opensim analyze" else "default")
+    if few:
+        still = np.zeros_like(values)
+        return _exact(model, table.time, values, still, still, (*notes, f"{short}: they are taken as poses at rest"))
     spline = NaturalSpline(table.time, values)
     q, qdot, qddot = (spline(table.time, order) for order in range(3))
     if like == "exact":
@@ -256,6 +262,8 @@ def _exact(
             udot[:, k] = qddot[:, columns[name]]
     for joint in turning_joints(model):
         at, rows = list(joint.q), list(joint.u)
+        if len(at) == 4 and not qdot.any():
+            continue  # poses at rest, of which there may be too few for a spline
         if len(at) == 4:
             udot[:, rows] = NaturalSpline(time, u[:, rows])(time, 1)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.frames import FloatArray, columns_by_name, frames_of, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.hill_table import DAMPING, MAX_SPEED
@@ -194,6 +194,7 @@ def muscle_analysis(
     if tendon_force is not None:
         if fiber_length is not None:
             raise InvalidInput("give fiber_length or tendon_force, of which one follows from the other, or neither")
+        tendon_force = columns_by_name("tendon_force", tendon_force, model.muscle_names)
         fiber_length = fiber_length_at_tension(model, length, np.broadcast_to(tendon_force, length.shape))
     if fiber_length is None:
         f = muscle_equilibrium(model, length, speed, a, tendon=tendon, method=method, threads=threads)
@@ -201,7 +202,7 @@ def muscle_analysis(
             f = muscle_force(model, length, speed, a, f.fiber_length, tendon=tendon, method="opensim", threads=threads)
     else:
         f = muscle_force(model, length, speed, a, fiber_length, tendon=tendon, method=method, threads=threads)
-    arms = _moment_arms(model, g, Q, wanted)
+    arms = moment_arms(model, g, Q, wanted)
     series = _series(model, f, length, speed, method == "opensim")
     series |= {"activation": a, "length": length, "speed": speed, "status": f.status}
     series |= {"moment_arm": arms, "moment": arms * f.tendon_force[:, :, None]}
@@ -214,7 +215,7 @@ def muscle_analysis(
 
 def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:
     if activation is not None:
-        return np.asarray(activation, dtype=float)
+        return np.asarray(columns_by_name("activation", activation, model.muscle_names), dtype=float)
     return np.array([activation_at_start(m) for m in model.muscles])
 
 
@@ -252,7 +253,7 @@ def _series(model: Model, f: MuscleForces, length: FloatArray, speed: FloatArray
     }
 
 
-def _moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
+def moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
     """(frames, muscles, wanted): what unit tension does on each coordinate, with all that follows it."""
     e = embedding_of(model)
     # Under closed loops OpenSim moves what it must as little as it can, whichever coordinates are called independent.

@@ -3,25 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 
 FloatArray = NDArray[np.float64]
+
+
+def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """`value` with its columns in the order of `columns`, where it names them; else as it is, which goes by position.
+
+    Names stand in the columns of a data frame, in the index of a series, and in the labels of an xarray, whose
+    dimension with names becomes the last. Labels that are no words (numbers of columns) are no names.
+
+    Raises:
+        UnknownName: a name that is none of `columns`.
+        InvalidInput: a name that is missing or stands twice.
+    """
+    if isinstance(value, np.ndarray | list | tuple | int | float):
+        return value
+    labels, array = _labels(value)
+    if not any(isinstance(label, str) for label in labels):
+        return value
+    names = [str(label) for label in labels]
+    for label in names:
+        if label not in columns:
+            raise UnknownName("column", label, columns, f"the model's columns for {name}")
+        if names.count(label) > 1:
+            raise InvalidInput(f"{name} names the column {label!r} {names.count(label)} times; drop all but one")
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise InvalidInput(
+            f"{name} has no column {missing[0]!r}{f' (nor {len(missing) - 1} others)' if missing[1:] else ''}; its "
+            f"columns are named, and need all of {', '.join(columns[:8])}{', ...' if len(columns) > 8 else ''}"
+        )
+    return np.asarray(array)[..., [names.index(column) for column in columns]]
+
+
+def _labels(value: Any) -> tuple[list[Any], Any]:
+    """Names along the last axis of a labelled array (none: not labelled), and its numbers with that axis last."""
+    dims, coords = getattr(value, "dims", None), getattr(value, "coords", None)
+    if dims is not None and coords is not None and hasattr(value, "transpose"):  # xarray
+        worded = [d for d in dims if d in coords and np.asarray(coords[d]).dtype.kind in "UO"]
+        if len(worded) != 1:
+            return [], value
+        ordered = value.transpose(*(d for d in dims if d != worded[0]), worded[0])
+        return np.asarray(coords[worded[0]]).tolist(), ordered
+    columns = getattr(value, "columns", None)  # a data frame
+    if columns is None and np.ndim(value) == 1:
+        columns = getattr(value, "index", None)  # a series
+    return (list(columns), value) if np.iterable(columns) and not callable(columns) else ([], value)
 
 
 def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[FloatArray, bool]:
     """`value` as (frames, columns), C-contiguous, and whether it was a single frame.
 
+    Named columns (`columns_by_name`) may have any order.
+
     Raises:
+        UnknownName: a column has a name that is none of these.
         InvalidInput: the shape does not fit the names of the columns, or an entry is not a finite number.
     """
     try:
         if np.ma.is_masked(value):
             raise InvalidInput(f"{name} is a masked array with masked entries; fill or drop those frames first")
-        array = np.asarray(value)
+        array = np.asarray(columns_by_name(name, value, columns))
         if array.dtype.kind == "c":
             raise InvalidInput(f"{name} holds complex numbers; pass real ones")
         array = np.asarray(array, dtype=float)

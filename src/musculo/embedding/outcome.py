@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from musculo.compile.frames import FloatArray
@@ -20,8 +22,7 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
     if not failed.size:
         return
     k = int(failed[0])
-    wanted = ", ".join(f"{name} = {value:.6g}" for name, value in zip(loop.inputs, X[k], strict=True))
-    came = ", ".join(f"{name} = {value:.6g}" for name, value in zip(loop.inputs, solution.reached[k], strict=True))
+    wanted, came = _told_apart(loop.inputs, X[k], solution.reached[k])
     frame = first + k // a_frame
     if solution.status[k] == LoopStatus.SINGULAR:
         raise SingularSystem(
@@ -30,6 +31,18 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
         )
     raise InvalidInput(
         f"the {loop.title} cannot be closed at frame {frame} with {wanted or 'its coordinates'}; on this branch it "
-        f"closes up to {came or 'nowhere'}; keep within reach, start from a pose on another branch (guess=q of "
-        "embeddings, q0 of simulate), or choose other independent coordinates (independent=)"
+        f"closes up to {came or 'nowhere'}; leave this frame out or keep within reach, start from a pose on another "
+        "branch (guess=q of embeddings, q0 of simulate), or choose other independent coordinates (independent=)"
     )
+
+
+def _told_apart(names: Sequence[str], wanted: FloatArray, came: FloatArray) -> tuple[str, str]:
+    """Both as text, with as many digits as it takes to see that they are not the same."""
+    for digits in range(6, 18):
+        one, other = (
+            ", ".join(f"{name} = {value:.{digits}g}" for name, value in zip(names, values, strict=True))
+            for values in (wanted, came)
+        )
+        if one != other:
+            break
+    return one, other if one != other else "just before that"

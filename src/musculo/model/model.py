@@ -82,6 +82,7 @@ class Model:
             ("coordinate", self.coordinate_names),
             ("marker", self.marker_names),
             ("constraint", [constraint.name for constraint in self.constraints]),
+            ("force", [force.name for force in self.forces]),
         ):
             _refuse_duplicates(kind, names, self._where)
         known = {GROUND, *self.body_names}
@@ -214,6 +215,12 @@ class Model:
     def with_joint(self, joint: Joint) -> Model:
         """A copy with the joint of that name replaced, or the joint added."""
         return replace(self, joints=_put(self.joints, joint))
+
+    def with_force(self, force: Force | str, **changes: Any) -> Model:
+        """A copy with the force (a muscle, a spring) of that name replaced, or the force added; or with fields of the
+        named one changed, for instance `with_force("soleus_r", max_isometric_force=3000.0)`."""
+        old = _find("force", force, self.forces, self._where) if isinstance(force, str) else force
+        return replace(self, forces=_put(self.forces, _changed(old, changes)))
 
     def with_coordinate(self, name: str, **changes: Any) -> Model:
         """A copy with fields of one coordinate changed, for instance `with_coordinate("knee", locked=True)`."""

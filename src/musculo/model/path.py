@@ -21,7 +21,10 @@ class PathPoint:
 
 @dataclass(frozen=True)
 class ConditionalPathPoint(PathPoint):
-    """Part of the path only while `coordinate` is within `range` (rad or m); without a coordinate it never is."""
+    """Part of the path only while `coordinate` is within `range` (rad or m).
+
+    A path of which it is an end has the status "cut short" (`STATUSES`) while it is out of range.
+    """
 
     coordinate: str = ""
     range: tuple[float, float] = (0.0, 0.0)

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from musculo.errors import InvalidModel
+from musculo.errors import InvalidModel, UnknownName
 from musculo.functions.base import Function
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Muscle
 from musculo.model.joints.base import Joint
+from musculo.model.muscle_parameters import CURVES, parameter_names
 from musculo.spatial.inertia import tensor
 
 # Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
@@ -88,6 +89,24 @@ def check_muscle(muscle: Muscle) -> None:
         value = getattr(muscle, key)
         if isinstance(value, bool) or not isinstance(value, Real):
             raise InvalidModel(f"muscle {muscle.name!r}: its {key} is {value!r}; give a number")
+    where = f"muscle {muscle.name!r}, a {muscle.kind}"
+    known = parameter_names(muscle.kind)
+    if known is not None:
+        _check_names(muscle.parameters, known, where)
+    for curve in muscle.curves:
+        if curve.element in CURVES:
+            _check_names(curve.parameters, CURVES[curve.element], f"the {curve.element} of {where}")
+
+
+def _check_names(parameters: Any, known: Sequence[str], where: str) -> None:
+    """Names and values in pairs, and no name that nothing would look at."""
+    pairs = isinstance(parameters, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in parameters)
+    if not pairs:
+        example = f"({known[0]!r}, 0.1)" if known else "(name, value)"
+        raise InvalidModel(f"the parameters of {where} are {parameters!r}; give pairs: ({example},)")
+    for name, _ in parameters:
+        if name not in known:
+            raise UnknownName("parameter", str(name), known, where)
 
 
 def check_coordinate(coordinate: Any, where: str) -> None:

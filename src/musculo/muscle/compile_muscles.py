@@ -59,13 +59,12 @@ def compile_muscles(model: Model) -> CompiledMuscles:
     curves = CurveTable()
     rows = []
     for muscle in model.muscles:
-        build = _KINDS.get(muscle.kind)
-        if build is None:
-            reason = _REFUSED.get(muscle.kind, "whose forces are not computed")
-            raise Unsupported(f"muscle {muscle.name!r} is a {muscle.kind}, {reason}; known kinds: {', '.join(_KINDS)}")
+        why = not_computed(muscle)
+        if why:
+            raise Unsupported(f"{why}; known kinds: {', '.join(_KINDS)}")
         _check(muscle)
         try:
-            rows.append({**_common(muscle), **build(muscle, curves)})
+            rows.append({**_common(muscle), **_KINDS[muscle.kind](muscle, curves)})
         except InvalidInput as error:
             raise InvalidModel(f"muscle {muscle.name!r}: {error}") from None
     integer = np.full((len(rows), table.INTEGERS), -1, dtype=np.int64)
@@ -83,6 +82,14 @@ def compile_muscles(model: Model) -> CompiledMuscles:
         values = number[:, column]
         number[:, inverse] = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
     return CompiledMuscles(model.muscle_names, MuscleTable(integer, number), curves.table())
+
+
+def not_computed(muscle: Muscle) -> str:
+    """Why the forces of a muscle are not computed, by its kind; empty where they are."""
+    if muscle.kind in _KINDS:
+        return ""
+    reason = _REFUSED.get(muscle.kind, "whose forces are not computed")
+    return f"muscle {muscle.name!r} is a {muscle.kind}, {reason}"
 
 
 _cache: weakref.WeakKeyDictionary[Model, CompiledMuscles] = weakref.WeakKeyDictionary()

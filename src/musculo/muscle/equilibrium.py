@@ -27,6 +27,10 @@ from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
 
 # From so many frames on, eight at once take less time than one after the other.
 _PACKED_FROM = 3
+# No fibre and no tendon is so long and whole: filaments lose each other at 1.8 optimal lengths, and tendons tear at
+# strains of about a tenth. Curves go on beyond what was measured.
+LONGEST_FIBER = 2.0  # over the optimal length
+LONGEST_TENDON = 1.15  # over the slack length
 Tendon = Literal["as stated", "rigid"]
 Method = Literal["exact", "opensim"]
 
@@ -41,10 +45,13 @@ class Status(IntEnum):
     FIBER_AT_MINIMUM = table.FIBER_AT_MINIMUM
     """The fibre has its least length and would shorten more: its stop carries what fibre and tendon differ by."""
     NOT_CONVERGED = table.NOT_CONVERGED
-    """No balance was found; only OpenSim's rule for the speed of Thelen's muscles can end so."""
+    """No balance was found: by OpenSim's rule for the speed of Thelen's muscles, or of forces too large for floats."""
+    OVERSTRETCHED = table.NOT_CONVERGED + 1
+    """Fibre and tendon balance where no muscle is whole, on curves beyond what was measured: the fibre is longer than
+    two optimal lengths, or the tendon than 1.15 slack lengths. Are lengths in metres, and do they fit the path's?"""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MuscleForces(LabelledForces):
     """Fibres and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
 
@@ -59,6 +66,11 @@ class MuscleForces(LabelledForces):
     fiber_force_along_tendon: FloatArray  # [N]
     stiffness: FloatArray  # [N/m], tendon force by path length at the same speed and activation
     status: NDArray[np.int64]  # `Status`
+
+    def __repr__(self) -> str:
+        frames = "one frame" if self.status.ndim == 1 else f"{len(self.status)} frames"
+        counts = [f"{(self.status == one).sum()} {one.name}" for one in Status if (self.status == one).any()]
+        return f"MuscleForces({frames} of {len(self.muscles)} muscles: {', '.join(counts)})"
 
     @property
     def converged(self) -> bool:
@@ -92,7 +104,11 @@ def muscle_equilibrium(
                 of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there.
     Guarantees: an answer for every length, speed and activation: Newton's method in a bracket that shrinks (see
                 `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
-                is none: the tendon is slack, or the fibre stops at its least length.
+                is none (the tendon is slack, or the fibre stops at its least length), and where a muscle is longer
+                than any that is whole (OVERSTRETCHED).
+
+    A muscle that is switched off (`applies_force`) has the state and the force that it would have if it were on, as
+    `getTendonForce` of OpenSim says; what it does on the coordinates is nothing (`path_generalized_forces`).
 
     Args:
         length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.
@@ -164,6 +180,10 @@ def _choices(tendon: str, method: str) -> tuple[bool, bool]:
 
 
 def _result(c: CompiledMuscles, out: FloatArray, single: bool) -> MuscleForces:
+    number, status = c.muscles.number, out[table.STATUS]
+    over = out[table.FIBER_LENGTH] > LONGEST_FIBER * number[:, table.OPTIMAL_LENGTH]
+    over |= out[table.TENDON_LENGTH] > LONGEST_TENDON * number[:, table.SLACK_LENGTH]
+    out[table.STATUS] = np.where(over & (status == Status.CONVERGED), Status.OVERSTRETCHED, status)
     if single:
         out = out[:, 0]
     return MuscleForces(c.names, *out[: table.STATUS], out[table.STATUS].astype(np.int64))  # type: ignore[call-arg]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.inverse import Device, on_gpu
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
@@ -23,8 +24,10 @@ from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 WRAPPINGS = ("geodesic", "opensim")
 # How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
-# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`).
-STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out")
+# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and "cut short": an end of the path is a
+# conditional point that is out of its range, so that the path runs between the other points only, as in OpenSim, and
+# has no length where one is left.
+STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
 
@@ -71,7 +74,8 @@ class PathGeometry(LabelledGeometry):
     length: FloatArray = field(repr=False)  # (frames, paths) [m]
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
-    # (frames, paths) which of STATUSES the worst stretch of a path has; zero with wrapping="opensim"
+    # (frames, paths) which of STATUSES the worst stretch of a path has; "converged" or "cut short" with
+    # wrapping="opensim"
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
     _paths: CompiledPaths = field(repr=False)
@@ -86,6 +90,12 @@ class PathGeometry(LabelledGeometry):
         return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
 
     @property
+    def has_independent_arms(self) -> bool:
+        """Whether `moment_arm_independent` is there or takes no time: no loops are closed for it."""
+        e = embedding_of(self.model)
+        return "moment_arm_independent" in vars(self) or not (e.loops or e.unsolved)
+
+    @property
     def independent_names(self) -> tuple[str, ...]:
         """Last axis of `moment_arm_independent`."""
         return embedding_of(self.model).speed_names
@@ -94,8 +104,11 @@ class PathGeometry(LabelledGeometry):
     def moment_arm_independent(self) -> FloatArray:
         """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
 
+        Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
+
         Raises:
             Unsupported: a constraint of a kind that is carried only.
+            InvalidInput, SingularSystem: no frame's loops can be closed.
         """
         e = embedding_of(self.model)
         refuse_carried(
@@ -103,7 +116,22 @@ class PathGeometry(LabelledGeometry):
             ", so that no speed is known to be independent; use moment_arm, per speed of the tree, or switch it off "
             "(enforced=False)",
         )
-        return self.moment_arm @ e.jacobian(self._q)
+        try:
+            return self.moment_arm @ e.jacobian(self._q)
+        except (InvalidInput, SingularSystem):
+            closed = np.atleast_1d(e.closure(e.independent(self._q), guess=self._q).status == 0)
+            if closed.all() or not closed.any():
+                raise
+        arms = np.full((*self.length.shape, len(e.speed_names)), np.nan)
+        arms[closed] = self.moment_arm[closed] @ e.jacobian(self._q[closed])
+        lost = np.flatnonzero(~closed)
+        warnings.warn(
+            f"loops cannot be closed at {len(lost)} of {len(closed)} frames, frame {lost[0]} the first of them: there "
+            "moment_arm_independent is NaN (moment_arm, per speed of the tree, is not)",
+            MusculoWarning,
+            stacklevel=3,  # through the cached property
+        )
+        return arms
 
     def index(self, name: str) -> int:
         """Which path has this name."""
@@ -182,6 +210,7 @@ def _geometry(
         rest = np.flatnonzero((status == STATUSES.index("overlapped")).any(axis=1))
         if len(rest):
             length[rest], _, arms[rest], _, status[rest] = run_paths(c, p, Q[rest], None, literal, threads)
+        mark_cut_short(p, Q, status)
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
@@ -189,6 +218,12 @@ def _geometry(
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
     return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
+
+
+def mark_cut_short(p: CompiledPaths, Q: FloatArray, status: NDArray[np.int8]) -> None:
+    """Paths whose end is out of its range, in their statuses (frames, paths); kernels run between what is left."""
+    if p.conditional_ends:
+        status[p.cut_short(Q)] = STATUSES.index("cut short")
 
 
 def refuse_mixed_rates(p: CompiledPaths) -> None:
@@ -242,6 +277,7 @@ def run_paths(
         else:
             given = (X, motion, twists, length[now], *kept, status[now])
             over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
+    mark_cut_short(p, Q, status)
     r = arms.reshape(frames, n, n_u)
     points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names)
     if U is None:

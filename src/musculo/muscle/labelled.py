@@ -70,7 +70,9 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
     """Lengths, speeds (where there are) and moment arms of paths, by `time` (or `frame`), `muscle` and `coordinate`.
 
     The second dimension is `path` where some paths are no muscles. Moment arms are per speed of the tree; those of
-    angles are in m, those of distances have no unit (`unit` along `coordinate` says which).
+    angles are in m, those of distances have no unit (`unit` along `coordinate` says which). Those per independent
+    speed, couplings included, as OpenSim prints them, are `moment_arm_independent`; where loops have to be closed for
+    them, only if they were asked for before (`geometry.moment_arm_independent`).
 
     Args:
         time: (frames,) [s]; without it frames are counted.
@@ -90,6 +92,11 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
     parts["moment_arm"] = arms.assign_coords(unit=("coordinate", units))
     if len(set(units)) == 1:
         parts["moment_arm"].attrs["units"] = units[0]
+    if geometry.has_independent_arms:
+        own = geometry.independent_names
+        arms = labelled("moment_arm_independent", geometry.moment_arm_independent, {**labels, "independent": own})
+        kinds = ("independent", ["1" if name in sliding else "m" for name in own])
+        parts["moment_arm_independent"] = arms.assign_coords(independent_unit=kinds)
     parts["status"] = _status("status", geometry.status, labels, dict(enumerate(STATUSES)))
     made_by = "muscle_geometry" if dim == "muscle" else "path_geometry"
     return _dataset(parts, Provenance.of(made_by, model, wrapping=geometry.wrapping))

@@ -22,7 +22,7 @@ from musculo.kernels.moment_arm_slopes import PathCoordinates
 from musculo.kernels.path import MOVING, Paths
 from musculo.kernels.pose_slopes import Carriers
 from musculo.model.model import Model
-from musculo.muscle.geometry import muscle_geometry, refuse_mixed_rates
+from musculo.muscle.geometry import mark_cut_short, muscle_geometry, refuse_mixed_rates
 from musculo.muscle.paths import compiled_paths
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
@@ -131,6 +131,7 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = Non
         given = (c.tree, c.table, p.paths, p.table, carriers, coordinates, X, motion, twists)
         results = (arms[now], slopes[now], status[now], exact[now])
         over_frames(moment_arm_slope_frames, (*given, *results), len(X), threads)
+    mark_cut_short(p, Q, status)
     r, d, good = arms.reshape(frames, n, n_u), slopes.reshape(frames, n, n_u, n_q), exact != 0
     for frame in np.flatnonzero(~good.all(axis=1)):
         d[frame, ~good[frame]] = _by_differences(model, Q[frame], threads)[~good[frame]]

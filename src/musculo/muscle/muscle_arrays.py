@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.compile.frames import columns_by_name
 from musculo.errors import InvalidInput
 from musculo.muscle.compile_muscles import CompiledMuscles
 
@@ -13,12 +14,18 @@ FloatArray = NDArray[np.float64]
 _ROUNDING = 1e-9
 _NOT_NEGATIVE = ("length", "fiber_length")
 _UNIT_RANGE = ("activation", "excitation")
+# What to give where None stands.
+_MISSING = {
+    "speed": "speeds are there only where u was given: muscle_geometry(model, q, u)",
+    "activation": "give a number from 0 to 1, or one for each muscle",
+    "excitation": "give a number from 0 to 1, or one for each muscle",
+}
 
 
 def muscle_columns(c: CompiledMuscles, **values: ArrayLike) -> tuple[list[FloatArray], bool]:
     """Each value as (frames, muscles), and whether all were a single frame.
 
-    Numbers and single frames stretch over the frames of the others.
+    Numbers and single frames stretch over the frames of the others; named columns may have any order.
 
     Raises:
         InvalidInput: a shape that does not fit, an entry that is not finite, a negative length, an activation outside
@@ -36,9 +43,9 @@ def muscle_columns(c: CompiledMuscles, **values: ArrayLike) -> tuple[list[FloatA
 
 def _checked(name: str, value: ArrayLike, muscles: tuple[str, ...]) -> FloatArray:
     if value is None:
-        raise InvalidInput(f"{name} is None; speeds are there only where u was given: muscle_geometry(model, q, u)")
+        raise InvalidInput(f"{name} is None; {_MISSING.get(name, 'give a number, or one for each muscle')}")
     try:
-        array = np.asarray(value)
+        array = np.asarray(columns_by_name(name, value, muscles))
         if array.dtype.kind == "c":
             raise InvalidInput(f"{name} holds complex numbers; pass real ones")
         array = np.asarray(array, dtype=float)

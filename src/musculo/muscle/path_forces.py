@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.compile.frames import columns_by_name
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName, Unsupported
 from musculo.functions.base import Function
 from musculo.functions.expression import compile_expressions
@@ -101,11 +102,23 @@ def _row(force: Force, curves: list[Function], formulas: list[str]) -> tuple[flo
     )
 
 
+# As OpenSim, which does not open models with less; it does open ligaments that push.
+_NOT_NEGATIVE: dict[type[Force], tuple[str, ...]] = {
+    PathSpring: ("resting_length", "stiffness", "dissipation"),
+    ClutchedPathSpring: ("stiffness", "dissipation", "relaxation_time_constant", "initial_stretch"),
+    Blankevoort1991Ligament: ("linear_stiffness", "damping_coefficient"),
+    Ligament: ("pcsa_force",),
+}
+
+
 def _check(force: Force, row: tuple[float, ...]) -> None:
     kind, rest, *numbers = row[:5]
     what = f"{force.kind} {force.name!r}"
     if not all(math.isfinite(x) for x in (rest, *numbers)):
         raise InvalidModel(f"{what} holds numbers that are not finite; give its lengths, stiffness and damping")
+    for key in _NOT_NEGATIVE.get(type(force), ()):
+        if (value := getattr(force, key)) < 0.0:
+            raise InvalidModel(f"{what}: its {key} is {value:g}; give zero or more")
     if kind in (kinds.LIGAMENT, kinds.BLANKEVOORT) and rest <= 0.0:
         raise InvalidModel(
             f"{what}: its {'slack' if kind == kinds.BLANKEVOORT else 'resting'} length is {rest:g} m; "
@@ -121,7 +134,8 @@ def compile_path_forces(model: Model) -> CompiledPathForces:
     """As arrays; made once for a model.
 
     Raises:
-        InvalidModel: a ligament without length, a number that is not finite, an expression that cannot be read.
+        InvalidModel: a ligament without length, a number that is not finite or makes a cord push, an expression that
+            cannot be read.
         Unsupported: a force of a kind whose tension is not known.
     """
     return model.derived("path forces", lambda: _compile(model))
@@ -217,7 +231,11 @@ def _columns(c: CompiledPathForces, name: str, value: ArrayLike) -> FloatArray:
     """The columns of these forces."""
     if value is None:
         raise InvalidInput(f"{name} is missing; give path_geometry the speeds u and pass on what it returns")
-    array = _numbers(name, value)
+    try:
+        ordered = columns_by_name(name, value, (*c.muscles, *c.names))
+    except InvalidInput:  # named, and some are missing: the muscles may be
+        ordered = columns_by_name(name, value, c.names)
+    array = _numbers(name, ordered)
     n, muscles = len(c.names), len(c.muscles)
     if array.ndim == 0 or array.shape[-1] not in (n, n + muscles):
         known = f"{n + muscles} columns ({muscles} muscles, then {', '.join(c.names[:4])}{', ...' * (n > 4)})"
@@ -229,7 +247,7 @@ def _some(
     c: CompiledPathForces, name: str, value: ArrayLike, which: Sequence[int], base: FloatArray | None
 ) -> FloatArray:
     """One column a force, of which only some are given."""
-    array = _numbers(name, value)
+    array = _numbers(name, columns_by_name(name, value, [c.names[i] for i in which]))
     if array.ndim and array.shape[-1] != len(which):
         names = ", ".join(c.names[i] for i in which[:6]) or "no force"
         raise InvalidInput(f"{name} has shape {array.shape}; it has {len(which)} columns: {names}")
@@ -245,6 +263,8 @@ def path_generalized_forces(
 ) -> FloatArray:
     """Generalised forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
 
+    Forces that are switched off (`applies_force`) do nothing, whatever their tension.
+
     For muscles: `path_generalized_forces(geometry, forces.tendon_force, forces.muscles)`.
 
     Guarantees: tau . u = -sum_k T_k ldot_k, the power of the tensions, where r is the slope of the length.
@@ -257,7 +277,7 @@ def path_generalized_forces(
     Returns: (frames, n_u) or (n_u,) [N m, N].
     """
     listed = geometry.names if names is None else tuple(names)
-    T = _numbers("tension", tension)
+    T = _numbers("tension", columns_by_name("tension", tension, listed))
     if T.ndim == 0 or T.shape[-1] != len(listed):
         raise InvalidInput(f"tension has shape {T.shape}; it needs a column for each of {len(listed)} paths")
     place = {name: k for k, name in enumerate(geometry.names)}
@@ -267,4 +287,7 @@ def path_generalized_forces(
     arms = geometry.moment_arm[..., [place[name] for name in listed], :]
     if T.ndim == 2 and arms.ndim == 3 and len(T) != len(arms):
         raise InvalidInput(f"tension has {len(T)} frames and the geometry {len(arms)}; give both the same")
+    off = {force.name for force in geometry.model.forces if not force.applies_force}
+    if off:
+        T = T * np.array([name not in off for name in listed])
     return np.einsum("...p,...pu->...u", T, arms)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.nodes import placed
@@ -14,10 +16,11 @@ from musculo.embedding.rates import turning_joints
 from musculo.errors import InvalidModel, UnknownName, Unsupported
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
-from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, FloatArray, IntArray, Paths
+from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, FloatArray, IntArray, Paths
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.model.validate import check_numbers
 from musculo.muscle.wrap_rules import sample_poses, wrap_rules
 from musculo.muscle.wrap_surfaces import METHODS, SurfaceArrays, compile_surface
 from musculo.spatial.pose import Pose
@@ -33,6 +36,14 @@ class CompiledPaths:
     table: FunctionTable
     wrap_names: tuple[str, ...]  # wrap object of each wrap
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
+    conditional_ends: tuple[tuple[int, int, float, float], ...]  # path, column of q, and the range with its margin
+
+    def cut_short(self, Q: FloatArray) -> NDArray[np.bool_]:
+        """(frames, paths) whether an end of a path is a conditional point that is out of its range."""
+        cut = np.zeros((len(Q), len(self.names)), dtype=bool)
+        for k, column, low, high in self.conditional_ends:
+            cut[:, k] |= (Q[:, column] < low) | (Q[:, column] > high)
+        return cut
 
 
 @dataclass
@@ -133,14 +144,13 @@ class _Compiler:
     def add_point(self, point: PathPoint, nodes: list[int], what: str) -> None:
         lists = self.lists
         node, body, X = self.place(point.frame, what)
-        if not np.isfinite(point.location).all():
-            raise InvalidModel(f"{what} is at {point.location}; give three finite numbers")
+        check_numbers(f"{what}: its location", point.location, 3)
         kind, location = FIXED, X.apply(point.location)
         row, bounds = -1, (0.0, 0.0)
         function, rows, speeds, ranges = [-1] * 3, [-1] * 3, [-1] * 3, [(0.0, 0.0)] * 3
         if isinstance(point, ConditionalPathPoint):
             kind, bounds = CONDITIONAL, point.range
-            row = self.coordinate(point.coordinate, what) if point.coordinate else -1
+            row = self.condition(point, what)
         elif isinstance(point, MovingPathPoint):
             kind, location = MOVING, X.p
             axes = ((point.x, point.x_coordinate), (point.y, point.y_coordinate), (point.z, point.z_coordinate))
@@ -165,6 +175,17 @@ class _Compiler:
         lists.moving_row.append(rows)
         lists.moving_speed.append(speeds)
         lists.moving_range.append(list(ranges))
+
+    def condition(self, point: ConditionalPathPoint, what: str) -> int:
+        """The coordinate whose range decides whether the point is there."""
+        if not point.coordinate:
+            raise InvalidModel(f"{what} names no coordinate for its range; name one, or make it a PathPoint")
+        if len(point.range) != 2 or not point.range[0] <= point.range[1]:
+            raise InvalidModel(
+                f"{what} has the range {point.range!r}, in which no coordinate is; give the lowest and then the "
+                f"highest value of {point.coordinate!r}"
+            )
+        return self.coordinate(point.coordinate, what)
 
     def speed(self, name: str, column: int, what: str) -> int:
         """The speed that is the coordinate's derivative; where there is none, the one OpenSim takes for it."""
@@ -278,7 +299,16 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         compile_functions(compiler.functions),
         tuple(wrap_names),
         tuple(compiler.indirect),
+        tuple(_conditional_ends(paths)),
     )
+
+
+def _conditional_ends(paths: Paths) -> Iterator[tuple[int, int, float, float]]:
+    for k, (first, after) in enumerate(pairwise(paths.first_point)):
+        for point in (first, after - 1):
+            if paths.point_kind[point] == CONDITIONAL:
+                low, high = paths.condition_range[point]
+                yield k, int(paths.condition_row[point]), low - RANGE_MARGIN, high + RANGE_MARGIN
 
 
 _cache: weakref.WeakKeyDictionary[Model, dict[bool, CompiledPaths]] = weakref.WeakKeyDictionary()

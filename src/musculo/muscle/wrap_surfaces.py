@@ -8,6 +8,7 @@ import numpy as np
 
 from musculo.errors import InvalidModel, UnknownName, Unsupported
 from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
+from musculo.model.validate import check_numbers
 from musculo.model.wrap import (
     QUADRANTS,
     UnsupportedWrapObject,
@@ -43,6 +44,8 @@ def _sizes(surface: WrapObject) -> tuple[int, dict[str, float]]:
     if isinstance(surface, WrapSphere):
         return SPHERE, {"radius": surface.radius}
     if isinstance(surface, WrapEllipsoid):
+        if np.shape(surface.semi_axes) != (3,):
+            raise InvalidModel(f"wrap object {surface.name!r} has semi-axes {surface.semi_axes!r}; give three numbers")
         return ELLIPSOID, dict(zip(("x semi-axis", "y semi-axis", "z semi-axis"), surface.semi_axes, strict=True))
     if isinstance(surface, WrapTorus):
         return TORUS, {"inner radius": surface.inner_radius, "outer radius": surface.outer_radius}
@@ -68,8 +71,8 @@ def compile_surface(surface: WrapObject, node: int, body: int, X_NF: Pose) -> Su
             f"wrap object {surface.name!r} has inner radius {sizes['inner radius']} (of its tube) and outer radius "
             f"{sizes['outer radius']} (of its ring); the tube must be thinner, so that paths can pass through the hole"
         )
-    if not np.isfinite([*surface.translation, *surface.orientation]).all():
-        raise InvalidModel(f"wrap object {surface.name!r} is placed at numbers that are not finite")
+    check_numbers(f"wrap object {surface.name!r}: its translation", surface.translation, 3)
+    check_numbers(f"wrap object {surface.name!r}: its orientation", surface.orientation, 3)
     if surface.quadrant not in QUADRANTS:
         raise UnknownName("quadrant", surface.quadrant, QUADRANTS, f"wrap object {surface.name!r}")
     axis, sign = 0, 0.0

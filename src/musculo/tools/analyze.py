@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.analyses.muscle_analysis import moment_arms, muscle_analysis
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.io.setup import (
@@ -25,6 +25,10 @@ from musculo.io.setup import (
     PointKinematicsAnalysis,
     StaticOptimizationAnalysis,
 )
+from musculo.model.force import Muscle
+from musculo.muscle.compile_muscles import not_computed
+from musculo.muscle.equilibrium import Status
+from musculo.muscle.geometry import muscle_geometry
 from musculo.results.angles import angle_columns
 from musculo.results.table import Table
 from musculo.tools.body_motion import body_files, point_files
@@ -118,6 +122,15 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         listed = analysis.moment_arm_coordinate_list
         coordinates = _chosen("coordinate", analysis.name, listed, model.coordinate_names, work)
     method, wrapping = ("exact", "geodesic") if work.exact else ("opensim", "opensim")
+    lost = [why for m in model.muscles if (why := not_computed(m))]
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if lost[1:] else ""
+        work.trouble(f"analysis {analysis.name!r}: {lost[0]}{more}; only its length and moment arms are written")
+        _path_files(study, analysis, muscles, coordinates, wrapping)
+        study = _computed(study)
+        model, muscles = study.model, tuple(name for name in muscles if name in study.model.muscle_names)
+        if not muscles:
+            return
     state = study.muscles.forces
     fibers = None if study.equilibrium or work.exact or state is None else state.fiber_length
     found = muscle_analysis(
@@ -131,8 +144,42 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         wrapping=wrapping,
         threads=work.threads,
     )
+    over = (found.status == Status.OVERSTRETCHED).any(axis=0)
+    names = [name for name, one in zip(found.muscles, over, strict=True) if one and name in muscles]
+    if names:
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        work.note(
+            f"{analysis.name}: at some frames a fibre or tendon is longer than any that is whole ({shown}): do tendon "
+            "slack lengths fit the model?"
+        )
     for what, table in found.tables(study.time, muscles).items():
-        work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
+        if not (lost and what.startswith(("Length", "MomentArm_"))):
+            work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
+
+
+def _path_files(
+    study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], coordinates: tuple[str, ...], wrapping: str
+) -> None:
+    """Lengths and moment arms, which muscles of every kind have."""
+    g = muscle_geometry(study.model, study.motion.q, study.motion.u, wrapping, study.work.threads)
+    columns = [g.index(name) for name in muscles]
+    arms = moment_arms(study.model, g, study.motion.q, coordinates)
+    parts = {"Length": g.length} | {f"MomentArm_{name}": arms[:, :, k] for k, name in enumerate(coordinates)}
+    for what, values in parts.items():
+        study.work.write(study.file(analysis, what), what, study.time, tuple(muscles), values[:, columns], MUSCLES)
+
+
+def _computed(study: Study) -> Study:
+    """The same study of a model without the muscles whose forces are not computed."""
+    model = study.model
+    kept = [k for k, m in enumerate(model.muscles) if not not_computed(m)]
+    forces = tuple(f for f in model.forces if not (isinstance(f, Muscle) and not_computed(f)))
+    return replace(
+        study,
+        model=model.replace(forces=forces),
+        activation=None if study.activation is None else study.activation[:, kept],
+        fiber_length=None if study.fiber_length is None else study.fiber_length[:, kept],
+    )
 
 
 def _activations(study: Study, table: Table) -> FloatArray:

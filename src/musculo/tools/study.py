@@ -13,7 +13,7 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.force_set import with_force_sets
-from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, StaticOptimizationAnalysis
+from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.path_forces import path_generalized_forces
@@ -176,7 +176,8 @@ def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tup
     """The motion as it is analysed, and without OpenSim's faults at the same frames."""
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
-        motion = motion_of(model, table, cutoff)
+        poses = all(isinstance(one, MuscleAnalysis) for one in setup.analyses)  # lengths and arms need no rates
+        motion = motion_of(model, table, cutoff, few_at_rest=poses)
         if setup.speeds_file is not None:
             work.note("speeds_file is not used: exact speeds are the rates of the coordinates")
         return motion, motion

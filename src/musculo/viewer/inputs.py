@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import frames_of
+from musculo.compile.frames import columns_by_name, frames_of
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
@@ -114,7 +114,7 @@ def activation_at(
     if activation is None:
         return np.full(shape, np.nan)
     if not isinstance(activation, Table):
-        values = np.asarray(activation, dtype=float)
+        values = np.asarray(columns_by_name("activation", activation, model.muscle_names), dtype=float)
         full = (len(frames.time) if frames.good is None else len(frames.good), len(model.muscles))
         if values.shape != full:
             raise InvalidInput(f"activation has shape {values.shape}; it needs {full}: frames, muscles")

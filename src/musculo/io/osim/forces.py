@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from musculo.functions import Function
 from musculo.io.osim.context import Context, carried
 from musculo.io.osim.functions import is_function, read_function
-from musculo.io.osim.muscle_defaults import MIN_CONTROL, PARAMETERS
 from musculo.io.osim.paths import is_path, read_path
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
 from musculo.model.force import Force, Muscle, MuscleCurve, Scalar
+from musculo.model.muscle_parameters import CURVES, MIN_CONTROL, PARAMETERS, in_some_kind, parameter_names
 from musculo.model.path_force import PATH_FORCES
 
 _COMMON_NUMBERS = {
@@ -25,6 +27,8 @@ _COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 _CONTROLS = ("min_control", "max_control")
 _FORCE_FIELDS = {field.name for field in fields(Force)}
 _MUSCLE_TAGS = {*_COMMON_NUMBERS, *_COMMON_FLAGS, *_CONTROLS}
+# Properties of OpenSim's muscles that its equations do not use.
+_INERT_TAGS = {"optimal_force"}
 
 
 # Kinds whose equations are known and whose every value is kept; others are noted as carried only.
@@ -109,14 +113,19 @@ class _Parts:
             elif inner is None and not child.attrib:
                 self.leaves[child.tag] = child.text or ""
             elif child.tag.endswith("Curve") and all(len(c) == 0 for c in child):
-                self.curves.append(_read_curve(child))
+                self.curves.append(_read_curve(child, context))
             else:
                 self.carried.append(to_text(child))
 
 
-def _read_curve(element: Element) -> MuscleCurve:
+def _read_curve(element: Element, context: Context) -> MuscleCurve:
     # Empty leaves are optional parameters that are not set.
-    parameters = tuple((c.tag, number(element, c.tag, None)) for c in element if c.text)
+    stated = [c.tag for c in element if c.text]
+    known = CURVES.get(element.tag, stated)
+    for tag in stated:
+        if tag not in known:
+            context.note(element, f"<{tag}> {_no_such('curve', tag, known)}")
+    parameters = tuple((tag, number(element, tag, None)) for tag in stated if tag in known)
     return MuscleCurve(element.tag, element.get("name") or element.tag, parameters)
 
 
@@ -135,7 +144,7 @@ def _read_force(element: Element, context: Context) -> Force:
         "carried": tuple(kept),
     }
     if is_muscle(element.tag):
-        return _read_muscle(element, parts, common)
+        return _read_muscle(element, parts, common, context)
     curves = tuple(
         f'<{c.element} name="{c.name}">' + "".join(f"<{k}>{v!r}</{k}>" for k, v in c.parameters) + f"</{c.element}>"
         for c in parts.curves
@@ -170,7 +179,9 @@ def _read_path_force(element: Element, leaves: dict[str, str], common: dict[str,
     return kind(**common, **values, functions=tuple(functions.items()), properties=tuple(leaves.items()))
 
 
-def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any]) -> Muscle:
+def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], context: Context) -> Muscle:
+    if not common["applies_force"]:
+        context.note(element, "it is switched off (<appliesForce> is false), and does nothing on the coordinates")
     if common["path"] is None:
         raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
     numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}
@@ -180,9 +191,18 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any]) -> Mus
     if numbers["tendon_slack_length"] < 0.0:
         raise invalid(element, f"its tendon_slack_length is {numbers['tendon_slack_length']:g} m; give zero or more")
     parameters: dict[str, Scalar] = dict(PARAMETERS.get(element.tag, {}))
+    known = parameter_names(element.tag)
+    kept: dict[str, str] = {}
     for tag, word in parts.leaves.items():
-        if tag not in _MUSCLE_TAGS and word:
+        if tag in _MUSCLE_TAGS or not word:
+            continue
+        if known is None or tag in known:
             parameters[tag] = _scalar(element, tag, word)
+            continue
+        kept[tag] = word
+        if tag not in _INERT_TAGS and not in_some_kind(tag):
+            every = (*known, *sorted(_MUSCLE_TAGS), "appliesForce")
+            context.note(element, f"<{tag}> {_no_such('muscle', tag, every)}")
     flags: dict[str, Any] = {tag: flag(element, tag, False) for tag in _COMMON_FLAGS}
     return Muscle(
         **common,
@@ -190,8 +210,16 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any]) -> Mus
         **flags,
         min_control=number(element, "min_control", MIN_CONTROL.get(element.tag, 0.0)),
         max_control=number(element, "max_control", 1.0),
+        properties=tuple(kept.items()),
         parameters=tuple(parameters.items()),
         curves=tuple(parts.curves),
+    )
+
+
+def _no_such(what: str, tag: str, known: Sequence[str]) -> str:
+    nearest = get_close_matches(tag, known, n=1)
+    return f"is no property of this kind of {what} and changes nothing" + (
+        f"; did you mean <{nearest[0]}>?" if nearest else ""
     )
 
 

@@ -1,4 +1,4 @@
-"""The scalars that each kind of muscle has, with the values that OpenSim 4.6 gives where a file states none."""
+"""The scalars that each kind of muscle and of curve has, with OpenSim 4.6's values where a file states none."""
 
 from __future__ import annotations
 
@@ -73,4 +73,40 @@ PARAMETERS: dict[str, dict[str, Scalar]] = {
         "Af": 0.3,
         "Flen": 1.8,
     },
+    "RigidTendonMuscle": {},
 }
+
+# What is looked at in every kind, whether or not OpenSim's class of that name has it.
+_EVERY_KIND = ("default_activation", "default_fiber_length", "maximum_pennation_angle")
+_ALSO = {"Thelen2003Muscle_Deprecated": ("fv_linear_extrap_threshold",)}
+
+# Parameters of the curves that a muscle may describe so.
+CURVES = {
+    "ActiveForceLengthCurve": (
+        *("min_norm_active_fiber_length", "transition_norm_fiber_length", "max_norm_active_fiber_length"),
+        *("shallow_ascending_slope", "minimum_value"),
+    ),
+    "ForceVelocityCurve": (
+        *("concentric_slope_at_vmax", "concentric_slope_near_vmax", "isometric_slope", "eccentric_slope_at_vmax"),
+        *("eccentric_slope_near_vmax", "max_eccentric_velocity_force_multiplier", "concentric_curviness"),
+        "eccentric_curviness",
+    ),
+    "FiberForceLengthCurve": (
+        *("strain_at_zero_force", "strain_at_one_norm_force", "stiffness_at_low_force"),
+        *("stiffness_at_one_norm_force", "curviness"),
+    ),
+    "TendonForceLengthCurve": (
+        *("strain_at_one_norm_force", "stiffness_at_one_norm_force", "norm_force_at_toe_end", "curviness"),
+    ),
+}
+
+
+def parameter_names(kind: str) -> tuple[str, ...] | None:
+    """Names of the parameters that a muscle of this kind may have; None where the kind is not known."""
+    own = PARAMETERS.get(kind)
+    return None if own is None else tuple(dict.fromkeys((*own, *_EVERY_KIND, *_ALSO.get(kind, ()))))
+
+
+def in_some_kind(name: str) -> bool:
+    """Whether any kind has such a parameter: files that changed the kind of their muscles keep those of the old one."""
+    return any(name in own for own in PARAMETERS.values())
