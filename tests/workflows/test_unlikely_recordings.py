@@ -206,6 +206,40 @@ def test_muscles_that_push_are_told_of(shell, tmp_path, forces):
     assert f"1 muscles push in {tmp_path}/forces.sto, {forces.names[2]} with 3.5 N at most" in flat(told)
 
 
+def test_activations_are_no_forces(shell, tmp_path, forces):
+    """One tab away from the file of forces; what is weak is none, and neither is a motion without muscles."""
+    assert max(m.max_isometric_force for m in arm().muscles) > 100.0
+    shell("so", ARM_FILE, ARM_FLEXION_FILE, "--reserve", 10, "-o", tmp_path / "so", "--no-report")
+    file = tmp_path / "so" / f"{STEM}_StaticOptimization_activation.sto"
+    told = shell("jr", ARM_FILE, ARM_FLEXION_FILE, "-m", file, "-o", tmp_path / "a")
+    assert told.status == 1
+    assert "which are activations and no forces; give the file of forces" in flat(told)
+    assert not list(tmp_path.glob("a/*.sto"))
+    told, _ = reactions(shell, tmp_path, replace(forces, values=forces.values / 100.0))  # its name does not tell
+    assert told.status == 3
+    assert "0 to 0.5 for muscles of up to" in flat(told)
+    told, _ = reactions(shell, tmp_path, replace(forces, values=0.0 * forces.values))
+    assert told.status == 0
+    setup = tool_setups.analyze(f"<JointReaction name='jr'><forces_file>{file}</forces_file></JointReaction>")
+    bare = setup.replace("<force_set_files>reserves.xml</force_set_files>", "")
+    folder = arm_folder(tmp_path / "run", jr=bare)
+    told = shell("run", folder / "jr.xml", "--no-compare")
+    assert told.status == 3
+    assert "are taken for newtons" in flat(told)
+
+
+def test_forces_are_no_activations(shell, tmp_path, forces):
+    step = ("muscles", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path / "out", "--no-report", "-a")
+    write_storage(forces, tmp_path / "f.sto")
+    told = shell(*step, tmp_path / "f.sto")
+    assert told.status == 1
+    assert "has values up to 50, and activations are 0 to 1; is it the file of forces?" in flat(told)
+    write_storage(replace(forces, values=forces.values / 40.0), tmp_path / "emg.sto")
+    told = shell(*step, tmp_path / "emg.sto")
+    assert told.status == 3
+    assert "values beyond 0 to 1, up to 1.25: they are cut to that" in flat(told)
+
+
 def test_forces_of_another_time_are_refused(shell, tmp_path, forces):
     told, loads = reactions(shell, tmp_path, replace(forces, time=forces.time + 100.0))
     assert told.status == 1

@@ -36,6 +36,9 @@ from musculo.tools.static_optimisation import static_optimization
 from musculo.tools.study import Study, study_of
 from musculo.tools.work import Work, largest
 
+# Recorded muscles exceed the activation of their test contraction, but never by so much.
+_NO_ACTIVATION = 10.0
+
 
 @dataclass(frozen=True)
 class MusclesAtActivations(MuscleAnalysis):
@@ -157,7 +160,16 @@ def _activations(study: Study, table: Table) -> FloatArray:
         np.full(len(study.time), default[m]) if k is None else np.interp(study.time, table.time, table.values[:, k])
         for m, k in enumerate(found)
     ]
-    return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
+    values = np.stack(columns, axis=1)
+    highest = float(values.max(initial=0.0))
+    if highest > _NO_ACTIVATION:
+        raise InvalidInput(
+            f"{table.source} has values up to {highest:.4g}, and activations are 0 to 1; is it the file of forces? Give "
+            "that of activations (..._activation.sto)"
+        )
+    if highest > 1.0 + 1e-6 or float(values.min(initial=0.0)) < -1e-6:
+        study.work.trouble(f"{table.source} has values beyond 0 to 1, up to {highest:.4g}: they are cut to that")
+    return np.clip(values, 0.0, 1.0)
 
 
 def _chosen(kind: str, analysis: str, wanted: tuple[str, ...], known: tuple[str, ...], work: Work) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from musculo.analyses.actuators import actuators_of
 from musculo.analyses.applied_forces import all_tensions, given_forces
 from musculo.analyses.joint_loads import joint_loads
 from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidInput
 from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
@@ -19,6 +20,10 @@ from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
 from musculo.tools.work import largest
+
+_TITLE_OF_ACTIVATIONS = "Static Optimization"  # OpenSim's and ours
+# Muscles that can pull so hard do not give one newton at most in a whole motion [N].
+_MUCH_STRONGER = 100.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
         return _states(study)
     places = [table.names.index(name) for name in actuators]
     _say_pushing(study, analysis.name, analysis.forces_file, table)
+    _refuse_activations(study, analysis.name, analysis.forces_file, table)
     if max(places, default=0) >= len(actuators) and not only_given:
         work.note(
             f"{analysis.name}: forces are looked up by name; OpenSim looks only at the first {len(actuators)} columns "
@@ -171,6 +177,26 @@ def _say_pushing(study: Study, name: str, file: Path, table: Table) -> None:
             f"{name}: {len(pushing)} muscles push in {file}, {worst} with {-pushing[worst]:.4g} N at most; muscles "
             "only pull: look at the signs of its columns"
         )
+
+
+def _refuse_activations(study: Study, name: str, file: Path, table: Table) -> None:
+    """A file of activations, which static optimisation leaves beside that of forces: 0 to 1, of muscles far stronger.
+
+    What says of itself that it is one is refused, but for a set-up file that is run as OpenSim runs it.
+    """
+    model, work = study.model, study.work
+    muscles = [m for m in model.muscles if m.name in table.names]
+    values = np.stack([table.column(m.name) for m in muscles], axis=1) if muscles else np.zeros((0, 0))
+    strongest = max((m.max_isometric_force for m in muscles), default=0.0)
+    if not (values.any() and values.min() >= 0.0 and values.max() <= 1.0 + 1e-6 and strongest > _MUCH_STRONGER):
+        return
+    said = (
+        f"{name}: {file} has nothing but 0 to {values.max():.3g} for muscles of up to {strongest:.4g} N, which are "
+        "activations and no forces"
+    )
+    if (table.name == _TITLE_OF_ACTIVATIONS or "activation" in file.name.lower()) and (work.exact or not work.of_file):
+        raise InvalidInput(f"{said}; give the file of forces (..._force.sto)")
+    work.trouble(f"{said}, and are taken for newtons: the loads of joints lack the muscles; give the file of forces")
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:
