@@ -92,19 +92,20 @@ def test_a_run_tells_of_a_locked_coordinate(shell, tmp_path):
 
 
 # --- names in lists ---------------------------------------------------------------------------------------------------
-def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
-    def setup(muscles, coordinates):
-        return tool_setups.analyze(
-            f'<MuscleAnalysis name="M"><muscle_list>{muscles}</muscle_list><compute_moments>true</compute_moments>'
-            f"<moment_arm_coordinate_list>{coordinates}</moment_arm_coordinate_list></MuscleAnalysis>"
-        )
+def _muscle_analysis(muscles, coordinates):
+    return tool_setups.analyze(
+        f'<MuscleAnalysis name="M"><muscle_list>{muscles}</muscle_list><compute_moments>true</compute_moments>'
+        f"<moment_arm_coordinate_list>{coordinates}</moment_arm_coordinate_list></MuscleAnalysis>"
+    )
 
+
+def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
     name = arm().muscle_names[0]
     folder = arm_folder(
         tmp_path,
-        some=setup(f"{name} soleus", "elbow_flexion hip_flexion"),
-        right=setup(name, "elbow_flexion"),
-        none=setup("soleus", "elbow_flexion"),
+        some=_muscle_analysis(f"{name} soleus", "elbow_flexion hip_flexion"),
+        right=_muscle_analysis(name, "elbow_flexion"),
+        none=_muscle_analysis("soleus", "elbow_flexion"),
     )
     told = shell("run", folder / "some.xml", "--no-compare", "-o", tmp_path / "some")
     assert told.status == 0
@@ -120,6 +121,71 @@ def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
     told = shell("run", folder / "none.xml", "--no-compare", "-o", tmp_path / "none")
     assert told.status == 3
     assert "has no muscle of the model" in told.err
+
+
+def test_muscles_are_written_in_the_order_of_their_list(shell, tmp_path):
+    """As OpenSim 4.6 writes them; `all` is a name unless it stands alone, and of coordinates unless it comes first."""
+    names = arm().muscle_names
+    last, first = names[3], names[0]
+    folder = arm_folder(
+        tmp_path,
+        turned=_muscle_analysis(f"{last} all {first} {last}", "elbow_flexion all"),
+        whole=_muscle_analysis("ALL", "all elbow_flexion"),
+    )
+    told = shell("run", folder / "turned.xml", "--no-compare", "-o", tmp_path / "turned")
+    assert told.status == 0
+    assert "no muscle 'all'" in told.out
+    assert "no coordinate 'all'" in told.out
+    assert f"{last} stands in a list more than once" in told.out
+    told = shell("run", folder / "whole.xml", "--no-compare", "-o", tmp_path / "whole")
+    assert "OpenSim then writes no muscle" in told.out
+    files = sorted(file.name for file in (tmp_path / "turned").glob("*.sto"))
+    assert [file for file in files if "Moment" in file] == [
+        "arm_M_MomentArm_elbow_flexion.sto",
+        "arm_M_Moment_elbow_flexion.sto",
+    ]
+    assert (tmp_path / "whole" / "arm_M_MomentArm_shoulder_flexion.sto").is_file()
+    for file in files:
+        some, every = (read_storage(tmp_path / kind / file) for kind in ("turned", "whole"))
+        assert some.names == (last, first)
+        assert every.names == names
+        assert_array_equal(some.values, every.values[:, [3, 0]])
+
+
+def test_unknown_joints_of_joint_reactions_are_left_out(shell, tmp_path):
+    """With their sides and frames; the others come in the order of the list, as OpenSim 4.6 writes them."""
+
+    def setup(joints, sides="child", frames="ground"):
+        return tool_setups.analyze(
+            f'<JointReaction name="J"><joint_names>{joints}</joint_names><apply_on_bodies>{sides}</apply_on_bodies>'
+            f"<express_in_frame>{frames}</express_in_frame></JointReaction>"
+        )
+
+    model = arm()
+    upper, lower = model.joints[0], model.joints[1]
+    names = (lower.name, "nosuch", upper.name)
+    folder = arm_folder(
+        tmp_path,
+        some=setup(" ".join(names), "child parent child", "child ground parent"),
+        every=setup("all nosuch"),
+        none=setup("nosuch"),
+    )
+    told = shell("run", folder / "some.xml", "--no-compare", "-o", tmp_path / "out")
+    assert told.status == 0
+    assert "no joint 'nosuch'" in told.out
+    found = read_storage(tmp_path / "out" / "arm_J_ReactionLoads.sto")
+    loads = [
+        f"{j.name}_on_{j.child.body}_in_{frame}" for j, frame in ((lower, lower.child.body), (upper, upper.parent.body))
+    ]
+    assert list(dict.fromkeys(name[:-3] for name in found.names)) == loads
+    assert shell("run", folder / "every.xml", "--no-compare", "-o", tmp_path / "every").status == 0
+    assert len(read_storage(tmp_path / "every" / "arm_J_ReactionLoads.sto").names) == 9 * len(model.joints)
+    told = shell("run", folder / "none.xml", "--no-compare", "-o", tmp_path / "none")
+    assert told.status == 3
+    assert "has no joint of the model" in told.err
+    assert (
+        shell("jr", folder / "arm.osim", folder / "motion.mot", "--joint", "nosuch", "-o", tmp_path / "no").status == 1
+    )
 
 
 # --- words that fit the command ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
+from musculo.tools.listed import everything, known_places
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
@@ -41,6 +42,9 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     As OpenSim, with the accelerations that the forces give to the model; where exact, with those of the motion.
     """
     model, motion, work = study.model, study.motion, study.work
+    wanted = _known_joints(study, analysis)
+    if wanted is None:
+        return
     forces = _given(study, analysis)
     muscles = {name: forces[name] for name in model.muscle_names}
     motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
@@ -53,13 +57,10 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
         tension = all_tensions(model, given, paths, work.threads)
         tau = given.on_speeds + (tension[:, None] @ paths.moment_arm)[:, 0] + own_forces(model, motion, work)
         udot = accelerations(model, motion, tau, [*loads, *given.on_bodies], work.threads)
-    everything = any(word.lower() == "all" for word in analysis.joint_names)
     options = {
         "muscle_forces": muscles,
         "actuator_forces": motors,
-        "joints": None if everything else analysis.joint_names,
-        "on": analysis.apply_on_bodies,
-        "frame": analysis.express_in_frame,
+        **wanted,
         "geometry": paths,
         "method": "exact" if work.exact else "opensim",
         "time": motion.time,
@@ -85,6 +86,24 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
             f"{analysis.name}: loads go with the accelerations that the forces give, as in OpenSim; with those of the "
             f"motion {' and '.join(parts)} (--exact)"
         )
+
+
+def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tuple[str, ...] | None] | None:
+    """Joints, sides and frames that are asked for, less joints that the model lacks; None where none is left."""
+    sides, frames = analysis.apply_on_bodies, analysis.express_in_frame
+    if everything(analysis.joint_names):
+        return {"joints": None, "on": sides, "frame": frames}
+    names, work = analysis.joint_names, study.work
+    kept = known_places("joint", analysis.name, names, study.model.joint_names, work)
+    if not kept:
+        work.trouble(f"analysis {analysis.name!r} was left out: its <joint_names> has no joint of the model")
+        return None
+
+    def some(words: tuple[str, ...]) -> tuple[str, ...]:
+        """Of the joints that are left; a list that fits neither one nor all of them is refused later."""
+        return tuple(words[k] for k in kept) if len(words) == len(names) else words
+
+    return {"joints": some(names), "on": some(sides), "frame": some(frames)}
 
 
 def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArray]:
