@@ -9,12 +9,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from musculo import (
     ExternalForce,
     ExternalLoads,
+    Markers,
     NaturalSpline,
     Table,
+    kinematics,
     motion_of,
     read_storage,
     run_setup,
     write_external_loads,
+    write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from support import tool_setups
@@ -186,6 +189,61 @@ def test_unknown_joints_of_joint_reactions_are_left_out(shell, tmp_path):
     assert (
         shell("jr", folder / "arm.osim", folder / "motion.mot", "--joint", "nosuch", "-o", tmp_path / "no").status == 1
     )
+
+
+# --- times of a static trial ------------------------------------------------------------------------------------------
+def _scale(folder, span, place):
+    """Scale the forearm by two markers of a trial of a second, and place the markers."""
+    model, pose = arm(), arm_flexion()
+    names = ("elbow_lateral", "wrist_ulnar", "wrist_radial", "acromion", "upper_arm", "forearm")
+    at = kinematics(model, pose.coordinates(model)).markers(list(names))
+    write_trc(Markers(pose.time, names, at * np.linspace(1.0, 1.2, len(at))[:, None, None]), folder / "static.trc")
+    time = f"<time_range>{span}</time_range>" if span else ""
+    text = tool_setups.document(
+        "ScaleTool",
+        "<GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler><scaling_order>"
+        "measurements</scaling_order><MeasurementSet><objects><Measurement name='m'><apply>true</apply><MarkerPairSet>"
+        "<objects><MarkerPair><markers>elbow_lateral wrist_ulnar</markers></MarkerPair></objects></MarkerPairSet>"
+        f"<BodyScaleSet><objects><BodyScale name='{model.body_names[-1]}'><axes>X Y Z</axes></BodyScale></objects>"
+        f"</BodyScaleSet></Measurement></objects></MeasurementSet><marker_file>static.trc</marker_file>{time}"
+        "<output_model_file>only.osim</output_model_file><output_scale_file>factors.xml</output_scale_file>"
+        f"</ModelScaler><MarkerPlacer><apply>{place}</apply><marker_file>static.trc</marker_file>{time}"
+        "<output_model_file>final.osim</output_model_file></MarkerPlacer>",
+    )
+    return arm_folder(folder, scale=text) / "scale.xml"
+
+
+@pytest.mark.parametrize(
+    ("span", "like", "said", "status"),
+    [
+        ("5 6", "1 1", "the time range 5 to 6 s lies outside", 3),
+        ("-3 -2", "0 0", "the time range -3 to -2 s lies outside", 3),
+        ("", "0 0", "ModelScaler states no time_range: bodies are measured in the first frame", 0),
+    ],
+)
+@pytest.mark.parametrize("exact", [True, False])
+def test_bodies_measured_outside_a_trial_are_told_of(shell, tmp_path, span, like, said, status, exact):
+    """OpenSim 4.6 takes the frame at the nearer end, without a word."""
+    flags = ("--exact",) if exact else ()
+    told = shell("run", _scale(tmp_path, span, "false"), *flags)
+    assert told.status == status
+    assert said in " ".join((told.out + told.err).split())
+    found = (tmp_path / "factors.xml").read_text()
+    assert shell("run", _scale(tmp_path, like, "false"), *flags).status == 0
+    assert found == (tmp_path / "factors.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [("5 6", "the time range 5 to 6 s lies outside"), ("", "MarkerPlacer states no <time_range>")],
+)
+def test_markers_placed_outside_a_trial_are_refused_and_leave_nothing(shell, tmp_path, span, said):
+    told = shell("run", _scale(tmp_path, span, "true"))
+    assert told.status == 1
+    assert said in " ".join(told.err.split())
+    assert not {file.name for file in tmp_path.iterdir()} & {"only.osim", "factors.xml", "final.osim"}
+    assert shell("run", _scale(tmp_path, "0 1", "true")).status == 0
+    assert {file.name for file in tmp_path.iterdir()} >= {"only.osim", "factors.xml", "final.osim"}
 
 
 # --- words that fit the command ---------------------------------------------------------------------------------------
