@@ -87,6 +87,18 @@ def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
     assert told.count("in millimetres?") == 2
 
 
+def test_points_of_forces_that_do_not_act_are_no_matter(shell, walker):
+    """Plates divide by the force to find its point: with nothing on them it is anywhere."""
+    loads = plates(walker / "l.xml")
+    table = read_storage(walker / "l.mot")
+    values = np.array(table.values)
+    values[60:] = (0.0, 2e-4, 0.0, 332.0, 0.0, -150.0)
+    write_storage(replace(table, values=values), walker / "l.mot")
+    told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out", "--no-report")
+    assert told.status == 0
+    assert "in millimetres?" not in flat(told)
+
+
 # --- axes -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("up", "turn"),

@@ -22,6 +22,8 @@ from musculo.tools.work import Work
 
 # Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it.
 _FAR = 100.0
+# Where less than this part of its largest force acts, a plate's point of application is noise over nothing.
+_LOADED = 0.05
 # A step of so many usual ones is a hole: two frames at least are missing.
 _HOLE = 2.5
 # Markers so far off on average have another reason than a bad fit [m].
@@ -68,7 +70,9 @@ def say_points(loads: ExternalLoads | None, work: Work) -> None:
     if loads is None or not len(loads.table):
         return
     for load in loads.at(loads.table.time):
-        largest = float(np.abs(load.point).max(initial=0.0))
+        size = np.linalg.norm(load.force, axis=1)
+        loaded = size > _LOADED * size.max(initial=0.0)
+        largest = float(np.abs(load.point[loaded]).max(initial=0.0))
         if largest > _FAR:
             work.note(
                 f"{loads.table.source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
