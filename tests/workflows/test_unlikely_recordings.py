@@ -18,6 +18,8 @@ from musculo import (
     Markers,
     Model,
     Table,
+    motion_of,
+    read_osim,
     read_storage,
     write_external_loads,
     write_osim,
@@ -135,6 +137,46 @@ def test_holes_are_told_where_no_filter_sees_them(shell, walker):
     assert "0.28 s without a frame after 0.4 s, where frames usually come every 0.01 s" in told
     one = changed(walker / "walk.mot", walker / "one.mot", keep=np.abs(TIME - 0.4) > 1e-6)
     assert "without a frame" not in flat(shell("id", model, one, "-o", walker / "one"))
+
+
+def test_a_pause_is_told_of_and_filtered_in_parts(shell, walker):
+    """Before the pause the moments are those of that part alone; nearer to it splines pass over it."""
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    keep = (TIME <= 0.5) | (TIME > 0.8)
+    write_trc(replace(trial, time=trial.time[keep], position=trial.position[keep]), walker / "pause.trc")
+    told = flat(shell("ik", model, walker / "pause.trc", "-o", walker / "ik"))
+    assert "pause.trc: 0.31 s without a frame after 0.5 s" in told
+    assert "without a frame" not in flat(shell("ik", model, walker / "walk.trc", "-o", walker / "ik"))
+    pause = changed(walker / "walk.mot", walker / "pause.mot", keep=keep)
+    part = changed(walker / "walk.mot", walker / "part.mot", keep=TIME <= 0.5)
+    for cutoff in (6, "auto"):
+        told = shell("id", model, pause, "--lowpass", cutoff, "-o", walker / "out", "--force")
+        assert told.status == 0
+        assert "0.31 s without a frame after 0.5 s" in flat(told)
+        assert "each part is filtered by itself" in flat(told)
+    found, alone = (motion_of(read_osim(model), read_storage(file), 6.0) for file in (pause, part))
+    np.testing.assert_allclose(found.q[: len(alone)], alone.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.udot[:25], alone.udot[:25], rtol=0, atol=1e-3)
+    assert "without a frame" not in flat(shell("id", model, part, "--lowpass", 6, "-o", walker / "part"))
+
+
+def test_uneven_frames_are_brought_to_a_rate(shell, walker):
+    model, rng = walker / "walker.osim", np.random.default_rng(5)
+    kept = np.sort(rng.choice(101, 80, replace=False))
+    kept[0], kept[-1] = 0, 100
+    uneven = changed(walker / "walk.mot", walker / "uneven.mot", keep=np.isin(np.arange(101), kept))
+    told = shell("id", model, uneven, "--lowpass", 6, "-o", walker / "no")
+    assert told.status == 1
+    assert f"{uneven}: frames are missing at" in flat(told)
+    assert "--resample HZ" in flat(told)
+    told = shell("id", model, uneven, "--lowpass", 6, "--resample", 100, "-o", walker / "out")
+    assert told.status == 0
+    assert "uneven.mot: brought to 100 frames a second by splines" in flat(told)
+    shell("id", model, walker / "walk.mot", "--lowpass", 6, "-o", walker / "out")
+    ours, even = (read_storage(walker / "out" / f"{name}_id.sto") for name in ("uneven", "walk"))
+    np.testing.assert_allclose(ours.time, even.time, atol=1e-8)
+    np.testing.assert_allclose(ours.values, even.values, rtol=0, atol=1e-3 * np.abs(even.values).max())
+    assert shell("id", model, uneven, "--resample", 0, "-o", walker / "no").status == 1
 
 
 def test_loads_of_another_time_are_refused(shell, walker):

@@ -38,6 +38,10 @@ FilterLoads = Annotated[
 FillGaps = Annotated[
     float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps of up to this length by splines.")
 ]
+Resample = Annotated[
+    float | None,
+    typer.Option("--resample", metavar="HZ", help="Bring uneven frames of the motion to this rate, by splines."),
+]
 Opensim = Annotated[
     bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
 ]
@@ -116,12 +120,15 @@ def id_(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     time: Time = "",
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
     from musculo.cli.setups import inverse_dynamics_setup, preparation
 
-    return inverse_dynamics_setup(model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads))
+    return inverse_dynamics_setup(
+        model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads, resample)
+    )
 
 
 @step
@@ -132,6 +139,7 @@ def so(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     forces: Annotated[
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves. Repeat it."),
@@ -162,7 +170,7 @@ def so(
     from musculo.cli.setups import analyze_setup, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
-    prepare = preparation(fill_gaps, filter_loads, loads)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample)
     return analyze_setup("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
 
 
@@ -178,6 +186,7 @@ def jr(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     forces: Annotated[
         list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets that were added for `so`.")
     ] = None,
@@ -192,7 +201,7 @@ def jr(
     from musculo.cli.setups import analyze_setup, joint_reaction, preparation
 
     analysis = joint_reaction(muscle_forces, joint or [], on, frame)
-    prepare = preparation(fill_gaps, filter_loads, loads)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample)
     return analyze_setup("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
 
 
@@ -202,6 +211,7 @@ def muscles(
     motion: MotionFile,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     muscle: Annotated[Names | None, typer.Option("--muscle", metavar="MUSCLE", help="Repeat it; all muscles.")] = None,
     coordinate: Annotated[
         Names | None,
@@ -217,7 +227,9 @@ def muscles(
     from musculo.cli.setups import analyze_setup, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
-    return analyze_setup("muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps))
+    return analyze_setup(
+        "muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps, resample=resample)
+    )
 
 
 @step

@@ -120,15 +120,24 @@ def inverse_kinematics_setup(
     )
 
 
-def preparation(fill_gaps: float | None, loads_cutoff: float | None = None, loads: Path | None = None) -> Preparation:
+def preparation(
+    fill_gaps: float | None,
+    loads_cutoff: float | None = None,
+    loads: Path | None = None,
+    resample: float | None = None,
+) -> Preparation:
     """What is done to recordings first."""
     if loads_cutoff is not None and loads is None:
         raise InvalidInput("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
-    for option, value, unit in (("--fill-gaps", fill_gaps, "time"), ("--filter-loads", loads_cutoff, "frequency")):
+    for option, value, unit in (
+        ("--fill-gaps", fill_gaps, "time"),
+        ("--filter-loads", loads_cutoff, "frequency"),
+        ("--resample", resample, "frequency"),
+    ):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             of = "s" if unit == "time" else "Hz"
             raise InvalidInput(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
-    return Preparation(fill_gaps, loads_cutoff)
+    return Preparation(fill_gaps, loads_cutoff, resample)
 
 
 def inverse_dynamics_setup(
@@ -303,7 +312,7 @@ def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple
     if not text:
         return -1.0, ()
     if text.strip().lower() == AUTO:
-        found = suggested_cutoff(prepare.filled(read_storage(motion)), read_osim(model))
+        found = suggested_cutoff(prepare.motion(read_storage(motion)), read_osim(model))
         if found is None:
             raise InvalidInput(
                 f"--lowpass {AUTO}: {motion} has no coordinate that moves, or few or uneven frames; give a frequency"

@@ -16,7 +16,7 @@ from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.signals.arrays import FloatArray
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
-from musculo.signals.lowpass import butterworth
+from musculo.signals.lowpass import butterworth, parts_in_words
 from musculo.signals.natural import even_times, resample
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class Markers:
     # --- signals ----------------------------------------------------------------------------------------------------
     def lowpass(self, cutoff: float, order: int = 4) -> Markers:
         """Filtered trajectories, piece by piece between gaps; see `musculo.lowpass`."""
-        note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order})"
         position = butterworth(self.time, self.position, cutoff, order)
+        note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order}){parts_in_words(self.time)}"
         return replace(self, position=position, notes=(*self.notes, note))
 
     def resample(self, rate: float) -> Markers:

@@ -19,7 +19,7 @@ from musculo.results.markers import Markers
 from musculo.tools.descriptions import UNITS
 from musculo.tools.doubtful import say_angles, say_partners
 from musculo.tools.preparation import LaboratoryKinematics, preparation_of
-from musculo.tools.unlikely import say_axes
+from musculo.tools.unlikely import say_axes, say_holes
 from musculo.tools.work import Work, listed_frames
 
 
@@ -32,6 +32,7 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     model, markers = work.model(setup.model_file), work.markers(setup.marker_file, up=up, prepare=preparation_of(setup))
     work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
     markers = _between(markers, setup.time_range)
+    say_holes(markers, work)
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes

@@ -18,13 +18,14 @@ from musculo.results.angles import coordinate_units, sliding_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
+from musculo.signals.arrays import HOLE, holes
 from musculo.tools.work import Work
 
 # Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it.
 _FAR = 100.0
 # Where less than this part of its largest force acts, a plate's point of application is noise over nothing.
 _LOADED = 0.05
-# A step of so many usual ones is a hole: two frames at least are missing.
+# A step of so many usual ones is a hole that splines notice: two frames at least are missing.
 _HOLE = 2.5
 # Markers so far off on average have another reason than a bad fit [m].
 _BAD_FIT = 0.15
@@ -48,20 +49,33 @@ def say_motion(table: Table, model: Model, cutoff: float, work: Work) -> None:
             far.append(f"{name} {largest:.4g} m")
     if far:
         work.note(f"{table.source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?")
-    if cutoff < 0.0 and len(table) > 3:
-        _say_holes(table.time, table.source, work)
+    over = "splines pass over it, and speeds and accelerations near it are guesses"
+    if cutoff < 0.0:
+        _say_holes(table.time, table.source, _HOLE, over, work)
+    else:
+        how = (
+            f"each part is filtered by itself, {over}"
+            if work.exact
+            else f"OpenSim's filter takes splines there; {over}"
+        )
+        _say_holes(table.time, table.source, HOLE, how, work)
 
 
-def _say_holes(time: FloatArray, source: str, work: Work) -> None:
-    step = np.diff(time)
-    usual = float(np.median(step))
-    holes = np.flatnonzero(step > _HOLE * usual)
-    if holes.size:
-        k = int(holes[step[holes].argmax()])
-        count = "" if holes.size == 1 else f"{holes.size} holes, the longest "
+def say_holes(markers: Markers, work: Work) -> None:
+    """Times without a frame in a recording whose frames are taken one by one."""
+    then = "nothing is made up there, and what is computed from the motion near it will be a guess"
+    _say_holes(markers.time, markers.source, _HOLE, then, work)
+
+
+def _say_holes(time: FloatArray, source: str, least: float, then: str, work: Work) -> None:
+    after = holes(time, least)
+    if after.size:
+        step = np.diff(time)
+        k = int(after[step[after].argmax()])
+        count = "" if after.size == 1 else f"{after.size} holes, the longest "
         work.note(
             f"{source}: {count}{step[k]:.3g} s without a frame after {time[k]:g} s, where frames usually come every "
-            f"{usual:.3g} s; splines pass over it, and speeds and accelerations near it are guesses"
+            f"{float(np.median(step)):.3g} s; {then}"
         )
 
 

@@ -63,7 +63,7 @@ class Work:
         return self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
 
     def table(self, path: Path | None, what: str, prepare: Preparation = NOTHING) -> Table:
-        table = prepare.filled(self._input(path, what, read_storage))
+        table = prepare.motion(self._input(path, what, read_storage))
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
