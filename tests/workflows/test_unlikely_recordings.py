@@ -27,6 +27,7 @@ from musculo import (
     write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.report.results import read_results
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -127,6 +128,53 @@ def test_a_body_that_turns_freely_lies_on_its_side_where_z_is_up(shell, walker):
         write_trc(trial.rotated(turn), walker / "turned.trc")
         told = flat(shell("ik", walker / "walker.osim", walker / "turned.trc", "-o", walker / "out", "--force"))
         assert ("what points up of 'b' by default points along z here" in told) == said
+
+
+@pytest.mark.parametrize(
+    ("up", "turn"),
+    [
+        ("z", ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))),
+        ("-y", ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))),
+    ],
+)
+def test_the_upward_axis_of_a_trc_can_be_stated(shell, walker, up, turn):
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    write_trc(trial.rotated(turn), walker / "turned.trc")
+    told = shell("ik", model, walker / "turned.trc", "--up", up, "-o", walker / "out")
+    assert told.status == 0
+    assert f"turned.trc: {up} was taken to point up" in flat(told)
+    assert "points along" not in flat(told)
+    found, straight = read_storage(walker / "out" / "turned_ik.mot"), read_storage(walker / "walk.mot")
+    np.testing.assert_allclose(found.in_radians(read_osim(model)).values, straight.values, atol=1e-6)
+    shown = read_results(walker / "out").markers
+    assert shown is not None  # the page shows what was fitted
+    np.testing.assert_allclose(shown.position, trial.position, atol=1e-6)
+    told = shell("scale", model, "--static", walker / "turned.trc", "--up", up, "-o", walker / "s" / "scaled.osim")
+    assert told.status == 0
+    for name, at in ((m.name, m.location) for m in read_osim(model).markers):
+        np.testing.assert_allclose(read_osim(walker / "s" / "scaled.osim").marker(name).location, at, atol=5e-3)
+
+
+# --- gaps that are written as zeros -----------------------------------------------------------------------------------
+def test_zeros_are_gaps_where_a_flag_says_so(shell, walker):
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    position = np.array(trial.position)
+    position[30:50, 1] = 0.0
+    write_trc(replace(trial, position=position), walker / "zeros.trc")
+    told = flat(shell("ik", model, walker / "zeros.trc", "-o", walker / "plain"))
+    assert "20 points are exactly at the origin (m1); --zeros-as-gaps in the shell" in told
+    told = flat(shell("ik", model, walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "out"))
+    assert "20 points at the origin were taken as gaps" in told
+    assert "exactly at the origin" not in told
+    plain, found = (read_storage(walker / folder / "zeros_ik.mot") for folder in ("plain", "out"))
+    straight = read_storage(walker / "walk.mot").in_degrees(read_osim(model)).values
+    assert np.abs(plain.values - straight).max() > 1.0
+    np.testing.assert_allclose(found.values, straight, atol=1e-5)
+    shown = read_results(walker / "out").markers
+    assert shown is not None
+    assert np.isnan(shown.marker("m1")[30:50]).all()
+    told = flat(shell("scale", model, "--static", walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "s.osim"))
+    assert "20 points at the origin were taken as gaps" in told
 
 
 # --- times ------------------------------------------------------------------------------------------------------------

@@ -38,6 +38,13 @@ FilterLoads = Annotated[
 FillGaps = Annotated[
     float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps of up to this length by splines.")
 ]
+Up = Annotated[
+    str,
+    typer.Option("--up", metavar="x|y|z", help="The recording's upward axis, where it is neither y nor as a C3D says."),
+]
+Zeros = Annotated[
+    bool, typer.Option("--zeros-as-gaps", help="Markers exactly at the origin were not seen: some systems write so.")
+]
 Resample = Annotated[
     float | None,
     typer.Option("--resample", metavar="HZ", help="Bring uneven frames of the motion to this rate, by splines."),
@@ -100,16 +107,16 @@ def ik(
         Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="Of a marker; 0 leaves it out.")
     ] = None,
     time: Time = "",
-    up: Annotated[
-        str, typer.Option("--up", metavar="x|y|z", help="The laboratory's upward axis, where a C3D file does not say.")
-    ] = "",
+    up: Up = "",
+    zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
     places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
 ) -> Setup:
     """Inverse kinematics: the motion that is nearest to recorded markers."""
-    from musculo.cli.setups import inverse_kinematics_setup
+    from musculo.cli.setups import inverse_kinematics_setup, preparation
 
-    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, up, fill_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
+    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, prepare)
 
 
 @step
@@ -257,13 +264,15 @@ def scale(
         Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
     ] = None,
     time: Time = "",
+    up: Up = "",
+    zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
     force: Force = False,
 ) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
     from musculo.cli.setups import preparation, scale_setup
 
-    prepare = preparation(fill_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
     return scale_setup(
         model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force, prepare
     )

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from musculo.errors import InvalidInput, UnknownName
+from musculo.io.axes import check_axis
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     AnalyzeSetup,
@@ -87,12 +88,9 @@ def inverse_kinematics_setup(
     weights: Sequence[str],
     time: str,
     places: bool,
-    up: str = "",
-    fill_gaps: float | None = None,
+    prepare: Preparation = NOTHING,
 ) -> InverseKinematicsSetup:
     """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
-    if up and markers.suffix.lower() != ".c3d":
-        raise InvalidInput(f"--up {up} is for C3D files; y is up in {markers.name}, as OpenSim takes it")
     listed: Sequence[Task] = read_tasks(tasks) if tasks is not None else ()
     known = read_osim(model).marker_names if weights else ()
     if weights and tasks is None:
@@ -115,8 +113,7 @@ def inverse_kinematics_setup(
         output_motion_file=Path(f"{_name(markers)}_ik.mot"),
         report_marker_locations=places,
         source=f"ik_{_name(markers)}",
-        up=up or None,
-        preparation=preparation(fill_gaps),
+        preparation=prepare,
     )
 
 
@@ -125,6 +122,8 @@ def preparation(
     loads_cutoff: float | None = None,
     loads: Path | None = None,
     resample: float | None = None,
+    up: str = "",
+    zeros_as_gaps: bool = False,
 ) -> Preparation:
     """What is done to recordings first."""
     if loads_cutoff is not None and loads is None:
@@ -137,7 +136,8 @@ def preparation(
         if value is not None and not (math.isfinite(value) and value > 0.0):
             of = "s" if unit == "time" else "Hz"
             raise InvalidInput(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
-    return Preparation(fill_gaps, loads_cutoff, resample)
+    check_axis("--up", up or None)
+    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
 
 
 def inverse_dynamics_setup(

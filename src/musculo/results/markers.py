@@ -22,6 +22,9 @@ from musculo.signals.natural import even_times, resample
 if TYPE_CHECKING:
     import xarray
 
+# How a note on points at the origin ends.
+_ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, takes them as gaps"
+
 
 @dataclass(frozen=True, eq=False)
 class Markers:
@@ -130,7 +133,7 @@ class Markers:
         zeros = (self.position == 0.0).all(axis=2)
         if zeros.any():
             which = ", ".join(name for name, some in zip(self.names, zeros.any(axis=0), strict=True) if some)
-            found.append(f"{int(zeros.sum())} points are exactly at the origin ({which:.80}); see zeros_as_gaps()")
+            found.append(f"{int(zeros.sum())} points are exactly at the origin ({which:.80}); {_ZEROS}")
         return tuple(found)
 
     def zeros_as_gaps(self) -> Markers:
@@ -139,7 +142,8 @@ class Markers:
         position = np.array(self.position)
         position[at_origin] = np.nan
         note = f"{int(at_origin.sum())} points at the origin were taken as gaps"
-        return replace(self, position=position, notes=(*self.notes, note) if at_origin.any() else self.notes)
+        kept = tuple(one for one in self.notes if not one.endswith(_ZEROS))  # which it answers
+        return replace(self, position=position, notes=(*kept, note) if at_origin.any() else kept)
 
     def fill(self, longest: int) -> Markers:
         """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""

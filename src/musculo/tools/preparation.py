@@ -28,11 +28,13 @@ S = TypeVar("S", Table, Markers)
 
 @dataclass(frozen=True)
 class Preparation:
-    """Gaps that are filled, the rate that a motion is brought to, and the filter of external loads."""
+    """How markers are read, gaps that are filled, the rate of a motion, and the filter of external loads."""
 
     fill_gaps: float | None = None  # the longest gap that is filled [s]
     loads_cutoff: float | None = None  # [Hz]
     resample: float | None = None  # frames a second of a motion
+    up: str | None = None  # the upward axis of a recording, where it is not what the file says
+    zeros_as_gaps: bool = False  # points exactly at the origin were not seen
 
     def filled(self, series: S) -> S:
         """Gaps up to the length that was asked for, filled by splines."""
@@ -40,6 +42,10 @@ class Preparation:
             return series
         step = float(np.median(np.diff(series.time)))
         return series.fill(max(int(np.floor(self.fill_gaps / step + 1e-6)), 1))
+
+    def markers(self, recorded: Markers) -> Markers:
+        """Markers with their gaps filled, zeros among them if they are such."""
+        return self.filled(recorded.zeros_as_gaps() if self.zeros_as_gaps else recorded)
 
     def motion(self, table: Table) -> Table:
         """A motion with its gaps filled, on even frames."""
@@ -65,9 +71,8 @@ NOTHING: Preparation = Preparation()  # typed: mypy reads it in a circle of impo
 
 @dataclass(frozen=True)
 class LaboratoryKinematics(InverseKinematicsSetup):
-    """Inverse kinematics of a recording that is prepared first, of a C3D file whose upward axis is stated."""
+    """Inverse kinematics of a recording that is prepared first."""
 
-    up: str | None = None
     preparation: Preparation = NOTHING
 
 

@@ -118,7 +118,7 @@ def say_axes(
         work.note(
             f"{markers.source}: at {markers.time[frame]:g} s the markers fit with {1e3 * fits[best]:.3g} mm where "
             f"{best} is taken to point up, and with {1e3 * fits['y']:.3g} mm as the file has them; OpenSim "
-            "takes y to point up: turn the markers (markers.rotated in Python; --up where the file is a C3D)"
+            f"takes y to point up: turn the markers (--up {best} in the shell, markers.rotated in Python)"
         )
 
 
@@ -136,8 +136,8 @@ def _say_lying(model: Model, found: InverseKinematics, source: str, work: Work) 
         name = ("" if up[axis] > 0.0 else "-") + "xyz"[axis]
         work.note(
             f"{source}: what points up of {base!r} by default points along {name} here; if the subject stands, "
-            f"the file has {name} up, and OpenSim takes y to point up: turn the markers (markers.rotated in Python, "
-            "--up where the file is a C3D)"
+            f"the file has {name} up, and OpenSim takes y to point up: turn the markers (--up {name} in the shell, "
+            "markers.rotated in Python)"
         )
 
 

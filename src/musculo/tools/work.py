@@ -67,10 +67,8 @@ class Work:
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
-    def markers(
-        self, path: Path | None, what: str = "marker_file", up: str | None = None, prepare: Preparation = NOTHING
-    ) -> Markers:
-        markers = prepare.filled(self._input(path, what, partial(read_markers, up=up)))
+    def markers(self, path: Path | None, what: str = "marker_file", prepare: Preparation = NOTHING) -> Markers:
+        markers = prepare.markers(self._input(path, what, partial(read_markers, up=prepare.up)))
         self.notes += [f"{path}: {note}" for note in markers.notes]
         return markers
 
