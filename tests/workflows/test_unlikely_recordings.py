@@ -208,6 +208,17 @@ def test_a_pause_is_told_of_and_filtered_in_parts(shell, walker):
     assert "without a frame" not in flat(shell("id", model, part, "--lowpass", 6, "-o", walker / "part"))
 
 
+def test_a_pause_of_plates_is_told_of(shell, walker):
+    step = ("id", walker / "walker.osim", walker / "walk.mot", "-l", plates(walker / "l.xml"), "-o", walker / "out")
+    assert "without a frame" not in flat(shell(*step))
+    table = read_storage(walker / "l.mot")
+    keep = (TIME <= 0.5) | (TIME > 0.8)
+    write_storage(replace(table, time=table.time[keep], values=table.values[keep]), walker / "l.mot")
+    told = flat(shell(*step))
+    assert "l.mot: 0.31 s without a frame after 0.5 s" in told
+    assert "the loads there are guesses" in told
+
+
 def test_uneven_frames_are_brought_to_a_rate(shell, walker):
     model, rng = walker / "walker.osim", np.random.default_rng(5)
     kept = np.sort(rng.choice(101, 80, replace=False))

@@ -28,7 +28,7 @@ from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, own_forces, spring_forces
-from musculo.tools.unlikely import say_motion, say_points
+from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
@@ -41,7 +41,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
     say_motion(table, model, cutoff, work)
-    say_points(loads, work)
+    say_plates(loads, work)
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes

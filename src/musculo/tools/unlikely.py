@@ -79,10 +79,12 @@ def _say_holes(time: FloatArray, source: str, least: float, then: str, work: Wor
         )
 
 
-def say_points(loads: ExternalLoads | None, work: Work) -> None:
-    """Points of application that only another unit explains."""
+def say_plates(loads: ExternalLoads | None, work: Work) -> None:
+    """Points of application that only another unit explains, and times that splines of loads pass over."""
     if loads is None or not len(loads.table):
         return
+    over = "splines pass over it, and the loads there are guesses"
+    _say_holes(loads.table.time, loads.table.source, _HOLE, over, work)
     for load in loads.at(loads.table.time):
         size = np.linalg.norm(load.force, axis=1)
         loaded = size > _LOADED * size.max(initial=0.0)
