@@ -1,4 +1,4 @@
-"""External loads whose columns do not stand in the order x, y, z: OpenSim's numbers by order, exact ones by name."""
+"""Columns that OpenSim takes otherwise than their names say, or does not find: its numbers, and what the run says."""
 
 from __future__ import annotations
 
@@ -67,6 +67,30 @@ def test_the_exact_method_goes_by_names(folders):
     assert np.array_equal(a.values, b.values)
     assert not any("columns" in note for note in results[0].notes)
     assert any("are z, y, x in this order, and are taken by their names" in note for note in results[1].notes)
+
+
+@pytest.mark.parametrize("how", ["all", "one"])
+def test_coordinates_that_go_by_paths_are_read_and_the_run_says_what_opensim_makes_of_them(folders, tmp_path, how):
+    """OpenSim's inverse dynamics finds bare names only, and takes what it does not find at its default value."""
+    pytest.importorskip("opensim")
+    recorded, _ = folders
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
+    table = read_storage(tmp_path / MOTION)
+    some = table.names if how == "all" else table.names[:1]
+    write_storage(table.rename({name: f"/jointset/joint/{name}/value" for name in some}), tmp_path / MOTION)
+    run_opensim(tmp_path / "setup.xml")
+    theirs = read_storage(tmp_path / "results" / "id.sto")
+    result = run_setup(tmp_path / "setup.xml", output=tmp_path / "ours")
+    ours = read_storage(tmp_path / "ours" / "id.sto")
+    plain = run_setup(recorded / "setup.xml", output=tmp_path / "plain")
+    assert np.array_equal(ours.values, read_storage(tmp_path / "plain" / "id.sto").values)
+    apart = np.abs(ours.values - theirs.values).max()
+    assert apart > 100.0  # [N m]
+    (told,) = (note for note in result.notes if "columns go by paths" in note)
+    assert_allclose(float(re.search(r"differ from these by up to ([\d.e+]+)", told)[1]), apart, rtol=5e-4)
+    assert not any("paths" in note for note in plain.notes)
+    quick = run_setup(tmp_path / "setup.xml", output=tmp_path / "quick", compare=False)
+    assert any(note.endswith("its forces differ from these") for note in quick.notes)
 
 
 def test_recorded_loads_mean_the_same_either_way(data_folder):

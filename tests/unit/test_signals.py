@@ -7,7 +7,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import butter, filtfilt
 
-from musculo import InvalidInput, NaturalSpline, lowpass, resample, residual_cutoff, smoothing_spline, time_derivative
+from musculo import (
+    InvalidInput,
+    Markers,
+    NaturalSpline,
+    Table,
+    lowpass,
+    resample,
+    residual_cutoff,
+    smoothing_spline,
+    time_derivative,
+)
 from musculo.signals.arrays import sampling_rate
 from musculo.signals.gaps import fill_gaps, find_gaps, runs
 from musculo.signals.lowpass import corrected_cutoff
@@ -129,7 +139,7 @@ def test_gaps_stay_and_part_the_signal():
         ({"method": "bessel"}, "known: butterworth, opensim"),
         ({"method": "opensim", "cutoff": [1.0, 2.0]}, "one cutoff"),
         ({"method": "opensim", "cutoff": 0.0}, "impossible"),
-        ({"time": np.r_[np.arange(50), np.arange(51, 101)] / 100.0}, "resample first"),
+        ({"time": np.r_[np.arange(50), np.arange(49.5, 99)] / 100.0}, "resample first"),
         ({"time": np.zeros(100)}, r"does not increase from frame 0 \(0\.0 s\) to 1 \(0\.0 s\)"),
         ({"time": np.arange(99) / 100.0}, r"shape \(99,\)"),
         ({"values": np.full((100, 1), "x")}, "must be numbers"),
@@ -235,3 +245,47 @@ def test_only_short_inner_gaps_are_filled():
 def test_the_longest_gap_is_a_whole_number(longest):
     with pytest.raises(InvalidInput, match="whole number of frames"):
         fill_gaps(np.arange(5.0), np.ones(5), longest)
+
+
+# --- holes in times ---------------------------------------------------------------------------------------------------
+def test_a_pause_parts_a_filter():
+    """Each part is what it is alone, wherever the second begins; a single frame that is missing parts it, too."""
+    time = np.arange(200) / 100.0
+    values = (
+        np.sin(2.0 * np.pi * 3.0 * time)[:, None] + np.array([0.0, 1.0]) * np.sin(2.0 * np.pi * 40.0 * time)[:, None]
+    )
+    for keep, later in (((time < 0.8) | (time > 1.3), 0.0034), (np.arange(200) != 90, 0.0)):
+        t, y = time[keep], values[keep]
+        first = int(np.flatnonzero(np.diff(t) > 0.015)[0]) + 1
+        t = np.concatenate((t[:first], t[first:] + later))
+        found = lowpass(t, y, 9.7)
+        assert_array_equal(found.time, t)
+        for part in (slice(0, first), slice(first, None)):
+            assert_allclose(found.values[part], lowpass(t[part], y[part], 9.7).values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        (np.arange(60) / 100.0 + 0.003 * (np.arange(60) % 2), "not evenly spaced.*--resample"),
+        (np.concatenate((np.arange(30) / 100.0, 1.0 + np.arange(30) / 80.0)), "not evenly spaced"),  # two rates
+        (np.delete(np.arange(90) / 100.0, [20, 25]), "fewer than a period of the cutoff"),
+        (np.delete(np.arange(90) / 100.0, [20, 22]), "fewer than a period of the cutoff"),  # a single frame
+    ],
+)
+def test_uneven_frames_are_not_filtered(time, said):
+    with pytest.raises(InvalidInput, match=said):
+        lowpass(time, np.sin(time), 6.0)
+    with pytest.raises(InvalidInput, match=f"walk.mot: .*{said}"):
+        Table(time, ("a",), np.sin(time)[:, None], source="walk.mot").lowpass(6.0)
+
+
+def test_tables_and_markers_say_that_parts_were_filtered():
+    time = np.concatenate((np.arange(50), np.arange(80, 130))) / 100.0
+    table = Table(time, ("a",), np.sin(time)[:, None])
+    assert (
+        table.lowpass(6.0).notes[-1].endswith("; frames are missing at 1 place, and each part was filtered by itself")
+    )
+    assert "missing" not in table.between(0.0, 0.49).lowpass(6.0).notes[-1]
+    markers = Markers(time, ("a",), np.ones((100, 1, 3)))
+    assert markers.lowpass(6.0).notes[-1].endswith("each part was filtered by itself")

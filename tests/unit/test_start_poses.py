@@ -167,3 +167,23 @@ def test_mechanisms_without_freedom_are_told():
     with pytest.raises(InvalidModel, match=r"'pin', 'pin3' is neither free nor rigid"):
         musculo.embedding_of(wheels(1e-7))
     assert musculo.embedding_of(wheels(0.0)).coordinate_names == ("crank",)
+
+
+@pytest.mark.parametrize("formulation", ["embedded", "constrained"])
+@pytest.mark.parametrize("name", ["crank", "coupler", "rocker"])
+def test_a_mechanism_that_a_lock_holds_is_told(name, formulation):
+    """The file's values do not close it, but for the locked one; where they do, there is nothing to tell."""
+    model = bars(0.2, 0.5, 0.4, 0.45, (0.9, 0.0, 1.5)).with_coordinate(name, locked=True)
+    said = rf"leaves none of its 2 coordinates free with '{name}' locked: it stands still with"
+    with pytest.warns(MusculoWarning, match=said):
+        done = musculo.simulate(model, None, None, (0.0, 0.01), formulation=formulation)
+    for k, c in enumerate(model.coordinates):
+        assert (c.name == name) == (done.q[0, k] == c.default_value)
+        assert (f"{c.name} = {done.q[0, k]:.6g} ({c.default_value:.6g} in the file)" in done.notes[0]) == (
+            c.name != name
+        )
+        model = model.with_coordinate(c.name, default_value=float(done.q[0, k]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)
+        again = musculo.simulate(model, None, None, (0.0, 0.01), formulation=formulation)
+    assert again.notes == ()

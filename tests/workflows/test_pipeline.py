@@ -358,7 +358,7 @@ def test_a_model_without_muscles_has_none_to_analyse(tmp_path):
         (("jr", MODEL, MOTION, "--on", "both"), "both"),
         (("ik", MODEL, "missing.trc", "-w", f"{arm().marker_names[0]}=-3"), "above zero"),
         (("ik", MODEL, "missing.trc", "-w", "nose=3"), "nose"),
-        (("ik", MODEL, "missing.trc", "--up", "y"), "C3D"),
+        (("ik", MODEL, "missing.trc", "--up", "w"), "the laboratory's axes"),
         (("scale", MODEL, "-o", "out.osim"), "--factors"),
         (("scale", MODEL, "-o", "out.osim", "--factors", "hand"), "NAME=VALUE"),
         (("scale", MODEL, "-o", "out.osim", "--factors", "hand=0"), "above zero"),

@@ -9,12 +9,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from musculo import (
     ExternalForce,
     ExternalLoads,
+    Markers,
     NaturalSpline,
     Table,
+    kinematics,
     motion_of,
     read_storage,
     run_setup,
     write_external_loads,
+    write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from support import tool_setups
@@ -92,19 +95,20 @@ def test_a_run_tells_of_a_locked_coordinate(shell, tmp_path):
 
 
 # --- names in lists ---------------------------------------------------------------------------------------------------
-def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
-    def setup(muscles, coordinates):
-        return tool_setups.analyze(
-            f'<MuscleAnalysis name="M"><muscle_list>{muscles}</muscle_list><compute_moments>true</compute_moments>'
-            f"<moment_arm_coordinate_list>{coordinates}</moment_arm_coordinate_list></MuscleAnalysis>"
-        )
+def _muscle_analysis(muscles, coordinates):
+    return tool_setups.analyze(
+        f'<MuscleAnalysis name="M"><muscle_list>{muscles}</muscle_list><compute_moments>true</compute_moments>'
+        f"<moment_arm_coordinate_list>{coordinates}</moment_arm_coordinate_list></MuscleAnalysis>"
+    )
 
+
+def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
     name = arm().muscle_names[0]
     folder = arm_folder(
         tmp_path,
-        some=setup(f"{name} soleus", "elbow_flexion hip_flexion"),
-        right=setup(name, "elbow_flexion"),
-        none=setup("soleus", "elbow_flexion"),
+        some=_muscle_analysis(f"{name} soleus", "elbow_flexion hip_flexion"),
+        right=_muscle_analysis(name, "elbow_flexion"),
+        none=_muscle_analysis("soleus", "elbow_flexion"),
     )
     told = shell("run", folder / "some.xml", "--no-compare", "-o", tmp_path / "some")
     assert told.status == 0
@@ -120,6 +124,126 @@ def test_unknown_names_of_a_muscle_analysis_are_left_out(shell, tmp_path):
     told = shell("run", folder / "none.xml", "--no-compare", "-o", tmp_path / "none")
     assert told.status == 3
     assert "has no muscle of the model" in told.err
+
+
+def test_muscles_are_written_in_the_order_of_their_list(shell, tmp_path):
+    """As OpenSim 4.6 writes them; `all` is a name unless it stands alone, and of coordinates unless it comes first."""
+    names = arm().muscle_names
+    last, first = names[3], names[0]
+    folder = arm_folder(
+        tmp_path,
+        turned=_muscle_analysis(f"{last} all {first} {last}", "elbow_flexion all"),
+        whole=_muscle_analysis("ALL", "all elbow_flexion"),
+    )
+    told = shell("run", folder / "turned.xml", "--no-compare", "-o", tmp_path / "turned")
+    assert told.status == 0
+    assert "no muscle 'all'" in told.out
+    assert "no coordinate 'all'" in told.out
+    assert f"{last} stands in a list more than once" in told.out
+    told = shell("run", folder / "whole.xml", "--no-compare", "-o", tmp_path / "whole")
+    assert "OpenSim then writes no muscle" in told.out
+    files = sorted(file.name for file in (tmp_path / "turned").glob("*.sto"))
+    assert [file for file in files if "Moment" in file] == [
+        "arm_M_MomentArm_elbow_flexion.sto",
+        "arm_M_Moment_elbow_flexion.sto",
+    ]
+    assert (tmp_path / "whole" / "arm_M_MomentArm_shoulder_flexion.sto").is_file()
+    for file in files:
+        some, every = (read_storage(tmp_path / kind / file) for kind in ("turned", "whole"))
+        assert some.names == (last, first)
+        assert every.names == names
+        assert_array_equal(some.values, every.values[:, [3, 0]])
+
+
+def test_unknown_joints_of_joint_reactions_are_left_out(shell, tmp_path):
+    """With their sides and frames; the others come in the order of the list, as OpenSim 4.6 writes them."""
+
+    def setup(joints, sides="child", frames="ground"):
+        return tool_setups.analyze(
+            f'<JointReaction name="J"><joint_names>{joints}</joint_names><apply_on_bodies>{sides}</apply_on_bodies>'
+            f"<express_in_frame>{frames}</express_in_frame></JointReaction>"
+        )
+
+    model = arm()
+    upper, lower = model.joints[0], model.joints[1]
+    names = (lower.name, "nosuch", upper.name)
+    folder = arm_folder(
+        tmp_path,
+        some=setup(" ".join(names), "child parent child", "child ground parent"),
+        every=setup("all nosuch"),
+        none=setup("nosuch"),
+    )
+    told = shell("run", folder / "some.xml", "--no-compare", "-o", tmp_path / "out")
+    assert told.status == 0
+    assert "no joint 'nosuch'" in told.out
+    found = read_storage(tmp_path / "out" / "arm_J_ReactionLoads.sto")
+    loads = [
+        f"{j.name}_on_{j.child.body}_in_{frame}" for j, frame in ((lower, lower.child.body), (upper, upper.parent.body))
+    ]
+    assert list(dict.fromkeys(name[:-3] for name in found.names)) == loads
+    assert shell("run", folder / "every.xml", "--no-compare", "-o", tmp_path / "every").status == 0
+    assert len(read_storage(tmp_path / "every" / "arm_J_ReactionLoads.sto").names) == 9 * len(model.joints)
+    told = shell("run", folder / "none.xml", "--no-compare", "-o", tmp_path / "none")
+    assert told.status == 3
+    assert "has no joint of the model" in told.err
+    assert (
+        shell("jr", folder / "arm.osim", folder / "motion.mot", "--joint", "nosuch", "-o", tmp_path / "no").status == 1
+    )
+
+
+# --- times of a static trial ------------------------------------------------------------------------------------------
+def _scale(folder, span, place):
+    """Scale the forearm by two markers of a trial of a second, and place the markers."""
+    model, pose = arm(), arm_flexion()
+    names = ("elbow_lateral", "wrist_ulnar", "wrist_radial", "acromion", "upper_arm", "forearm")
+    at = kinematics(model, pose.coordinates(model)).markers(list(names))
+    write_trc(Markers(pose.time, names, at * np.linspace(1.0, 1.2, len(at))[:, None, None]), folder / "static.trc")
+    time = f"<time_range>{span}</time_range>" if span else ""
+    text = tool_setups.document(
+        "ScaleTool",
+        "<GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler><scaling_order>"
+        "measurements</scaling_order><MeasurementSet><objects><Measurement name='m'><apply>true</apply><MarkerPairSet>"
+        "<objects><MarkerPair><markers>elbow_lateral wrist_ulnar</markers></MarkerPair></objects></MarkerPairSet>"
+        f"<BodyScaleSet><objects><BodyScale name='{model.body_names[-1]}'><axes>X Y Z</axes></BodyScale></objects>"
+        f"</BodyScaleSet></Measurement></objects></MeasurementSet><marker_file>static.trc</marker_file>{time}"
+        "<output_model_file>only.osim</output_model_file><output_scale_file>factors.xml</output_scale_file>"
+        f"</ModelScaler><MarkerPlacer><apply>{place}</apply><marker_file>static.trc</marker_file>{time}"
+        "<output_model_file>final.osim</output_model_file></MarkerPlacer>",
+    )
+    return arm_folder(folder, scale=text) / "scale.xml"
+
+
+@pytest.mark.parametrize(
+    ("span", "like", "said", "status"),
+    [
+        ("5 6", "1 1", "the time range 5 to 6 s lies outside", 3),
+        ("-3 -2", "0 0", "the time range -3 to -2 s lies outside", 3),
+        ("", "0 0", "ModelScaler states no time_range: bodies are measured in the first frame", 0),
+    ],
+)
+@pytest.mark.parametrize("exact", [True, False])
+def test_bodies_measured_outside_a_trial_are_told_of(shell, tmp_path, span, like, said, status, exact):
+    """OpenSim 4.6 takes the frame at the nearer end, without a word."""
+    flags = ("--exact",) if exact else ()
+    told = shell("run", _scale(tmp_path, span, "false"), *flags)
+    assert told.status == status
+    assert said in " ".join((told.out + told.err).split())
+    found = (tmp_path / "factors.xml").read_text()
+    assert shell("run", _scale(tmp_path, like, "false"), *flags).status == 0
+    assert found == (tmp_path / "factors.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [("5 6", "the time range 5 to 6 s lies outside"), ("", "MarkerPlacer states no <time_range>")],
+)
+def test_markers_placed_outside_a_trial_are_refused_and_leave_nothing(shell, tmp_path, span, said):
+    told = shell("run", _scale(tmp_path, span, "true"))
+    assert told.status == 1
+    assert said in " ".join(told.err.split())
+    assert not {file.name for file in tmp_path.iterdir()} & {"only.osim", "factors.xml", "final.osim"}
+    assert shell("run", _scale(tmp_path, "0 1", "true")).status == 0
+    assert {file.name for file in tmp_path.iterdir()} >= {"only.osim", "factors.xml", "final.osim"}
 
 
 # --- words that fit the command ---------------------------------------------------------------------------------------

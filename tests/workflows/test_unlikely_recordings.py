@@ -18,6 +18,8 @@ from musculo import (
     Markers,
     Model,
     Table,
+    motion_of,
+    read_osim,
     read_storage,
     write_external_loads,
     write_osim,
@@ -25,6 +27,7 @@ from musculo import (
     write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.report.results import read_results
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -87,6 +90,18 @@ def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
     assert told.count("in millimetres?") == 2
 
 
+def test_points_of_forces_that_do_not_act_are_no_matter(shell, walker):
+    """Plates divide by the force to find its point: with nothing on them it is anywhere."""
+    loads = plates(walker / "l.xml")
+    table = read_storage(walker / "l.mot")
+    values = np.array(table.values)
+    values[60:] = (0.0, 2e-4, 0.0, 332.0, 0.0, -150.0)
+    write_storage(replace(table, values=values), walker / "l.mot")
+    told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out", "--no-report")
+    assert told.status == 0
+    assert "in millimetres?" not in flat(told)
+
+
 # --- axes -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("up", "turn"),
@@ -115,6 +130,53 @@ def test_a_body_that_turns_freely_lies_on_its_side_where_z_is_up(shell, walker):
         assert ("what points up of 'b' by default points along z here" in told) == said
 
 
+@pytest.mark.parametrize(
+    ("up", "turn"),
+    [
+        ("z", ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))),
+        ("-y", ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))),
+    ],
+)
+def test_the_upward_axis_of_a_trc_can_be_stated(shell, walker, up, turn):
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    write_trc(trial.rotated(turn), walker / "turned.trc")
+    told = shell("ik", model, walker / "turned.trc", "--up", up, "-o", walker / "out")
+    assert told.status == 0
+    assert f"turned.trc: {up} was taken to point up" in flat(told)
+    assert "points along" not in flat(told)
+    found, straight = read_storage(walker / "out" / "turned_ik.mot"), read_storage(walker / "walk.mot")
+    np.testing.assert_allclose(found.in_radians(read_osim(model)).values, straight.values, atol=1e-6)
+    shown = read_results(walker / "out").markers
+    assert shown is not None  # the page shows what was fitted
+    np.testing.assert_allclose(shown.position, trial.position, atol=1e-6)
+    told = shell("scale", model, "--static", walker / "turned.trc", "--up", up, "-o", walker / "s" / "scaled.osim")
+    assert told.status == 0
+    for name, at in ((m.name, m.location) for m in read_osim(model).markers):
+        np.testing.assert_allclose(read_osim(walker / "s" / "scaled.osim").marker(name).location, at, atol=5e-3)
+
+
+# --- gaps that are written as zeros -----------------------------------------------------------------------------------
+def test_zeros_are_gaps_where_a_flag_says_so(shell, walker):
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    position = np.array(trial.position)
+    position[30:50, 1] = 0.0
+    write_trc(replace(trial, position=position), walker / "zeros.trc")
+    told = flat(shell("ik", model, walker / "zeros.trc", "-o", walker / "plain"))
+    assert "20 points are exactly at the origin (m1); --zeros-as-gaps in the shell" in told
+    told = flat(shell("ik", model, walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "out"))
+    assert "20 points at the origin were taken as gaps" in told
+    assert "exactly at the origin" not in told
+    plain, found = (read_storage(walker / folder / "zeros_ik.mot") for folder in ("plain", "out"))
+    straight = read_storage(walker / "walk.mot").in_degrees(read_osim(model)).values
+    assert np.abs(plain.values - straight).max() > 1.0
+    np.testing.assert_allclose(found.values, straight, atol=1e-5)
+    shown = read_results(walker / "out").markers
+    assert shown is not None
+    assert np.isnan(shown.marker("m1")[30:50]).all()
+    told = flat(shell("scale", model, "--static", walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "s.osim"))
+    assert "20 points at the origin were taken as gaps" in told
+
+
 # --- times ------------------------------------------------------------------------------------------------------------
 def test_holes_are_told_where_no_filter_sees_them(shell, walker):
     model = walker / "walker.osim"
@@ -123,6 +185,57 @@ def test_holes_are_told_where_no_filter_sees_them(shell, walker):
     assert "0.28 s without a frame after 0.4 s, where frames usually come every 0.01 s" in told
     one = changed(walker / "walk.mot", walker / "one.mot", keep=np.abs(TIME - 0.4) > 1e-6)
     assert "without a frame" not in flat(shell("id", model, one, "-o", walker / "one"))
+
+
+def test_a_pause_is_told_of_and_filtered_in_parts(shell, walker):
+    """Before the pause the moments are those of that part alone; nearer to it splines pass over it."""
+    trial, model = musculo.read_trc(walker / "walk.trc"), walker / "walker.osim"
+    keep = (TIME <= 0.5) | (TIME > 0.8)
+    write_trc(replace(trial, time=trial.time[keep], position=trial.position[keep]), walker / "pause.trc")
+    told = flat(shell("ik", model, walker / "pause.trc", "-o", walker / "ik"))
+    assert "pause.trc: 0.31 s without a frame after 0.5 s" in told
+    assert "without a frame" not in flat(shell("ik", model, walker / "walk.trc", "-o", walker / "ik"))
+    pause = changed(walker / "walk.mot", walker / "pause.mot", keep=keep)
+    part = changed(walker / "walk.mot", walker / "part.mot", keep=TIME <= 0.5)
+    for cutoff in (6, "auto"):
+        told = shell("id", model, pause, "--lowpass", cutoff, "-o", walker / "out", "--force")
+        assert told.status == 0
+        assert "0.31 s without a frame after 0.5 s" in flat(told)
+        assert "each part is filtered by itself" in flat(told)
+    found, alone = (motion_of(read_osim(model), read_storage(file), 6.0) for file in (pause, part))
+    np.testing.assert_allclose(found.q[: len(alone)], alone.q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.udot[:25], alone.udot[:25], rtol=0, atol=1e-3)
+    assert "without a frame" not in flat(shell("id", model, part, "--lowpass", 6, "-o", walker / "part"))
+
+
+def test_a_pause_of_plates_is_told_of(shell, walker):
+    step = ("id", walker / "walker.osim", walker / "walk.mot", "-l", plates(walker / "l.xml"), "-o", walker / "out")
+    assert "without a frame" not in flat(shell(*step))
+    table = read_storage(walker / "l.mot")
+    keep = (TIME <= 0.5) | (TIME > 0.8)
+    write_storage(replace(table, time=table.time[keep], values=table.values[keep]), walker / "l.mot")
+    told = flat(shell(*step))
+    assert "l.mot: 0.31 s without a frame after 0.5 s" in told
+    assert "the loads there are guesses" in told
+
+
+def test_uneven_frames_are_brought_to_a_rate(shell, walker):
+    model, rng = walker / "walker.osim", np.random.default_rng(5)
+    kept = np.sort(rng.choice(101, 80, replace=False))
+    kept[0], kept[-1] = 0, 100
+    uneven = changed(walker / "walk.mot", walker / "uneven.mot", keep=np.isin(np.arange(101), kept))
+    told = shell("id", model, uneven, "--lowpass", 6, "-o", walker / "no")
+    assert told.status == 1
+    assert f"{uneven}: frames are missing at" in flat(told)
+    assert "--resample HZ" in flat(told)
+    told = shell("id", model, uneven, "--lowpass", 6, "--resample", 100, "-o", walker / "out")
+    assert told.status == 0
+    assert "uneven.mot: brought to 100 frames a second by splines" in flat(told)
+    shell("id", model, walker / "walk.mot", "--lowpass", 6, "-o", walker / "out")
+    ours, even = (read_storage(walker / "out" / f"{name}_id.sto") for name in ("uneven", "walk"))
+    np.testing.assert_allclose(ours.time, even.time, atol=1e-8)
+    np.testing.assert_allclose(ours.values, even.values, rtol=0, atol=1e-3 * np.abs(even.values).max())
+    assert shell("id", model, uneven, "--resample", 0, "-o", walker / "no").status == 1
 
 
 def test_loads_of_another_time_are_refused(shell, walker):
@@ -204,6 +317,40 @@ def test_muscles_that_push_are_told_of(shell, tmp_path, forces):
     values[:, 2] = -3.5
     told, _ = reactions(shell, tmp_path, replace(forces, values=values))
     assert f"1 muscles push in {tmp_path}/forces.sto, {forces.names[2]} with 3.5 N at most" in flat(told)
+
+
+def test_activations_are_no_forces(shell, tmp_path, forces):
+    """One tab away from the file of forces; what is weak is none, and neither is a motion without muscles."""
+    assert max(m.max_isometric_force for m in arm().muscles) > 100.0
+    shell("so", ARM_FILE, ARM_FLEXION_FILE, "--reserve", 10, "-o", tmp_path / "so", "--no-report")
+    file = tmp_path / "so" / f"{STEM}_StaticOptimization_activation.sto"
+    told = shell("jr", ARM_FILE, ARM_FLEXION_FILE, "-m", file, "-o", tmp_path / "a")
+    assert told.status == 1
+    assert "which are activations and no forces; give the file of forces" in flat(told)
+    assert not list(tmp_path.glob("a/*.sto"))
+    told, _ = reactions(shell, tmp_path, replace(forces, values=forces.values / 100.0))  # its name does not tell
+    assert told.status == 3
+    assert "0 to 0.5 for muscles of up to" in flat(told)
+    told, _ = reactions(shell, tmp_path, replace(forces, values=0.0 * forces.values))
+    assert told.status == 0
+    setup = tool_setups.analyze(f"<JointReaction name='jr'><forces_file>{file}</forces_file></JointReaction>")
+    bare = setup.replace("<force_set_files>reserves.xml</force_set_files>", "")
+    folder = arm_folder(tmp_path / "run", jr=bare)
+    told = shell("run", folder / "jr.xml", "--no-compare")
+    assert told.status == 3
+    assert "are taken for newtons" in flat(told)
+
+
+def test_forces_are_no_activations(shell, tmp_path, forces):
+    step = ("muscles", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path / "out", "--no-report", "-a")
+    write_storage(forces, tmp_path / "f.sto")
+    told = shell(*step, tmp_path / "f.sto")
+    assert told.status == 1
+    assert "has values up to 50, and activations are 0 to 1; is it the file of forces?" in flat(told)
+    write_storage(replace(forces, values=forces.values / 40.0), tmp_path / "emg.sto")
+    told = shell(*step, tmp_path / "emg.sto")
+    assert told.status == 3
+    assert "values beyond 0 to 1, up to 1.25: they are cut to that" in flat(told)
 
 
 def test_forces_of_another_time_are_refused(shell, tmp_path, forces):

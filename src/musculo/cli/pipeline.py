@@ -38,6 +38,17 @@ FilterLoads = Annotated[
 FillGaps = Annotated[
     float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps of up to this length by splines.")
 ]
+Up = Annotated[
+    str,
+    typer.Option("--up", metavar="x|y|z", help="The recording's upward axis, where it is neither y nor as a C3D says."),
+]
+Zeros = Annotated[
+    bool, typer.Option("--zeros-as-gaps", help="Markers exactly at the origin were not seen: some systems write so.")
+]
+Resample = Annotated[
+    float | None,
+    typer.Option("--resample", metavar="HZ", help="Bring uneven frames of the motion to this rate, by splines."),
+]
 Opensim = Annotated[
     bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
 ]
@@ -96,16 +107,16 @@ def ik(
         Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="Of a marker; 0 leaves it out.")
     ] = None,
     time: Time = "",
-    up: Annotated[
-        str, typer.Option("--up", metavar="x|y|z", help="The laboratory's upward axis, where a C3D file does not say.")
-    ] = "",
+    up: Up = "",
+    zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
     places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
 ) -> Setup:
     """Inverse kinematics: the motion that is nearest to recorded markers."""
-    from musculo.cli.setups import inverse_kinematics_setup
+    from musculo.cli.setups import inverse_kinematics_setup, preparation
 
-    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, up, fill_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
+    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, prepare)
 
 
 @step
@@ -116,12 +127,15 @@ def id_(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     time: Time = "",
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
     from musculo.cli.setups import inverse_dynamics_setup, preparation
 
-    return inverse_dynamics_setup(model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads))
+    return inverse_dynamics_setup(
+        model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads, resample)
+    )
 
 
 @step
@@ -132,6 +146,7 @@ def so(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     forces: Annotated[
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves. Repeat it."),
@@ -162,7 +177,7 @@ def so(
     from musculo.cli.setups import analyze_setup, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
-    prepare = preparation(fill_gaps, filter_loads, loads)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample)
     return analyze_setup("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
 
 
@@ -178,6 +193,7 @@ def jr(
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     forces: Annotated[
         list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets that were added for `so`.")
     ] = None,
@@ -192,7 +208,7 @@ def jr(
     from musculo.cli.setups import analyze_setup, joint_reaction, preparation
 
     analysis = joint_reaction(muscle_forces, joint or [], on, frame)
-    prepare = preparation(fill_gaps, filter_loads, loads)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample)
     return analyze_setup("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
 
 
@@ -202,6 +218,7 @@ def muscles(
     motion: MotionFile,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
+    resample: Resample = None,
     muscle: Annotated[Names | None, typer.Option("--muscle", metavar="MUSCLE", help="Repeat it; all muscles.")] = None,
     coordinate: Annotated[
         Names | None,
@@ -217,7 +234,9 @@ def muscles(
     from musculo.cli.setups import analyze_setup, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
-    return analyze_setup("muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps))
+    return analyze_setup(
+        "muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps, resample=resample)
+    )
 
 
 @step
@@ -245,13 +264,15 @@ def scale(
         Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
     ] = None,
     time: Time = "",
+    up: Up = "",
+    zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
     force: Force = False,
 ) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
     from musculo.cli.setups import preparation, scale_setup
 
-    prepare = preparation(fill_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
     return scale_setup(
         model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force, prepare
     )

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from musculo.errors import InvalidInput, UnknownName
+from musculo.io.axes import check_axis
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     AnalyzeSetup,
@@ -87,12 +88,9 @@ def inverse_kinematics_setup(
     weights: Sequence[str],
     time: str,
     places: bool,
-    up: str = "",
-    fill_gaps: float | None = None,
+    prepare: Preparation = NOTHING,
 ) -> InverseKinematicsSetup:
     """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
-    if up and markers.suffix.lower() != ".c3d":
-        raise InvalidInput(f"--up {up} is for C3D files; y is up in {markers.name}, as OpenSim takes it")
     listed: Sequence[Task] = read_tasks(tasks) if tasks is not None else ()
     known = read_osim(model).marker_names if weights else ()
     if weights and tasks is None:
@@ -115,20 +113,31 @@ def inverse_kinematics_setup(
         output_motion_file=Path(f"{_name(markers)}_ik.mot"),
         report_marker_locations=places,
         source=f"ik_{_name(markers)}",
-        up=up or None,
-        preparation=preparation(fill_gaps),
+        preparation=prepare,
     )
 
 
-def preparation(fill_gaps: float | None, loads_cutoff: float | None = None, loads: Path | None = None) -> Preparation:
+def preparation(
+    fill_gaps: float | None,
+    loads_cutoff: float | None = None,
+    loads: Path | None = None,
+    resample: float | None = None,
+    up: str = "",
+    zeros_as_gaps: bool = False,
+) -> Preparation:
     """What is done to recordings first."""
     if loads_cutoff is not None and loads is None:
         raise InvalidInput("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
-    for option, value, unit in (("--fill-gaps", fill_gaps, "time"), ("--filter-loads", loads_cutoff, "frequency")):
+    for option, value, unit in (
+        ("--fill-gaps", fill_gaps, "time"),
+        ("--filter-loads", loads_cutoff, "frequency"),
+        ("--resample", resample, "frequency"),
+    ):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             of = "s" if unit == "time" else "Hz"
             raise InvalidInput(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
-    return Preparation(fill_gaps, loads_cutoff)
+    check_axis("--up", up or None)
+    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
 
 
 def inverse_dynamics_setup(
@@ -303,7 +312,7 @@ def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple
     if not text:
         return -1.0, ()
     if text.strip().lower() == AUTO:
-        found = suggested_cutoff(prepare.filled(read_storage(motion)), read_osim(model))
+        found = suggested_cutoff(prepare.motion(read_storage(motion)), read_osim(model))
         if found is None:
             raise InvalidInput(
                 f"--lowpass {AUTO}: {motion} has no coordinate that moves, or few or uneven frames; give a frequency"

@@ -53,8 +53,8 @@ def choose_loops(
         free = sorted({name for k in members for name in felt[k][0]}, key=model.coordinate_index)
         given = sorted({name for k in members for name in felt[k][1]}, key=model.coordinate_index)
         raw = _raw_loop(model, rules, [equations[k] for k in members], free, given)
-        driven = bool(given) or any(felt[k][2] for k in members)
-        loops.append(_chosen(raw, len(given), [n for n in named if n in free], pose, driven))
+        locked = sorted({name for k in members for name in felt[k][2]}, key=model.coordinate_index)
+        loops.append(_chosen(raw, len(given), [n for n in named if n in free], pose, locked))
     return [found for found in loops if found is not None]
 
 
@@ -160,7 +160,7 @@ def _size(loop: Loop, turns: set[str]) -> float:
 
 
 def _chosen(
-    raw: Loop, n_given: int, named: list[str], pose: FloatArray, driven: bool
+    raw: Loop, n_given: int, named: list[str], pose: FloatArray, locked: list[str]
 ) -> tuple[Loop, FloatArray, tuple[str, ...]] | None:
     """The loop with its dependents chosen, a closed pose of its coordinates, and what has to be said of that."""
     model = raw.model
@@ -189,7 +189,8 @@ def _chosen(
     if dependents is None:
         raise _refusal(raw, named, free, rank)
     lost = [k for k in first if k not in kept]
-    notes = _notes(raw, wanted, y, lost, free, rank) if len(free) > rank or not driven else ()
+    # what is driven altogether moves, and its values in the file are but those to begin with
+    notes = _notes(raw, wanted, y, lost, free, rank, locked) if len(free) > rank or not n_given else ()
     names = [raw.inputs[k] for k in dependents]
     for joint in turning_joints(model):
         if len(joint.q) == 4 and {model.coordinate_names[k] for k in joint.q}.intersection(names):
@@ -233,7 +234,7 @@ def _refusal(raw: Loop, named: list[str], free: list[int], rank: int) -> Invalid
 
 
 def _notes(
-    raw: Loop, wanted: FloatArray, y: FloatArray, lost: list[int], free: list[int], rank: int
+    raw: Loop, wanted: FloatArray, y: FloatArray, lost: list[int], free: list[int], rank: int, locked: list[str]
 ) -> tuple[str, ...]:
     """What somebody who wrote the file has to know: values that could not stay, and loops without freedom."""
     moved = [k for k in free if abs(y[k] - wanted[k]) > _MOVED * raw.scale[k]]
@@ -241,6 +242,12 @@ def _notes(
         if not moved:
             return ()
         values = ", ".join(f"{raw.inputs[k]} = {y[k]:.6g} ({wanted[k]:.6g} in the file)" for k in moved)
+        if locked:
+            return (
+                f"the {raw.title} leaves none of its {len(free)} coordinates free with {', '.join(map(repr, locked))} "
+                f"locked: it stands still with {values}; where it should stand elsewhere, change default values with "
+                "model.with_coordinate(name, default_value=...), or lock another coordinate",
+            )
         return (
             f"the {raw.title} leaves none of its {len(free)} coordinates free: it stands still with {values}; where it "
             "should move, its lengths and places do not agree well enough",

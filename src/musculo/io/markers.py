@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from musculo.errors import InvalidFile
+from musculo.io.axes import to_ground
 from musculo.io.c3d import read_c3d
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path
@@ -24,17 +26,23 @@ def read_markers(path: PathLike, up: str | None = None) -> Markers:
 
     Args:
         path: the file.
-        up: the laboratory's upward axis in a .c3d, as in `read_c3d`; other files have y up.
+        up: the laboratory's upward axis, as in `read_c3d`. By default what a .c3d says, and y in other files, as in
+            OpenSim.
     """
     where = checked_path(path, _KIND)
     suffix = Path(where).suffix.lower()
-    if suffix == ".trc":
-        return read_trc(path)
     if suffix == ".c3d":
         return read_c3d(path, up).markers
-    if suffix in (".sto", ".mot"):
-        return _from_table(path, where)
-    raise InvalidFile(f"{where}: {suffix or 'no'} ending; give {_KIND}")
+    if suffix == ".trc":
+        markers = read_trc(path)
+    elif suffix in (".sto", ".mot"):
+        markers = _from_table(path, where)
+    else:
+        raise InvalidFile(f"{where}: {suffix or 'no'} ending; give {_KIND}")
+    if up is None:
+        return markers
+    note = f"{up} was taken to point up; plates that were recorded with it need the same turn"
+    return replace(markers.rotated(to_ground(up)), notes=(*markers.notes, note))
 
 
 def _from_table(path: PathLike, where: str) -> Markers:

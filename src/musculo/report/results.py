@@ -187,9 +187,11 @@ def _input(path: Path, found: Results, record: dict[str, Any]) -> None:
             found.model = read_osim(path)
             found.read.append(path)
         elif kind in _RECORDINGS and found.markers is None:
-            # the axis that the run took to point up
-            up = stated.get("up") if isinstance(stated, dict) and kind == ".c3d" else None
-            found.markers = read_markers(path, up=up)
+            # as the run read them
+            known = stated if isinstance(stated, dict) else {}
+            recorded = read_markers(path, up=known.get("preparation.up"))
+            zeros = known.get("preparation.zeros_as_gaps") == "yes"
+            found.markers = recorded.zeros_as_gaps() if zeros else recorded
             found.read.append(path)
         elif kind == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
             found.loads = read_external_loads(path)

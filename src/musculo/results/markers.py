@@ -16,11 +16,14 @@ from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.signals.arrays import FloatArray
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
-from musculo.signals.lowpass import butterworth
+from musculo.signals.lowpass import butterworth, parts_in_words
 from musculo.signals.natural import even_times, resample
 
 if TYPE_CHECKING:
     import xarray
+
+# How a note on points at the origin ends.
+_ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, takes them as gaps"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +133,7 @@ class Markers:
         zeros = (self.position == 0.0).all(axis=2)
         if zeros.any():
             which = ", ".join(name for name, some in zip(self.names, zeros.any(axis=0), strict=True) if some)
-            found.append(f"{int(zeros.sum())} points are exactly at the origin ({which:.80}); see zeros_as_gaps()")
+            found.append(f"{int(zeros.sum())} points are exactly at the origin ({which:.80}); {_ZEROS}")
         return tuple(found)
 
     def zeros_as_gaps(self) -> Markers:
@@ -139,7 +142,8 @@ class Markers:
         position = np.array(self.position)
         position[at_origin] = np.nan
         note = f"{int(at_origin.sum())} points at the origin were taken as gaps"
-        return replace(self, position=position, notes=(*self.notes, note) if at_origin.any() else self.notes)
+        kept = tuple(one for one in self.notes if not one.endswith(_ZEROS))  # which it answers
+        return replace(self, position=position, notes=(*kept, note) if at_origin.any() else kept)
 
     def fill(self, longest: int) -> Markers:
         """Gaps of at most `longest` frames filled by cubic splines; longer ones and those at the ends stay."""
@@ -155,8 +159,8 @@ class Markers:
     # --- signals ----------------------------------------------------------------------------------------------------
     def lowpass(self, cutoff: float, order: int = 4) -> Markers:
         """Filtered trajectories, piece by piece between gaps; see `musculo.lowpass`."""
-        note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order})"
         position = butterworth(self.time, self.position, cutoff, order)
+        note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order}){parts_in_words(self.time)}"
         return replace(self, position=position, notes=(*self.notes, note))
 
     def resample(self, rate: float) -> Markers:

@@ -14,7 +14,7 @@ from musculo.results.frozen import check_names, frozen, frozen_time, mapped_name
 from musculo.results.provenance import Provenance
 from musculo.signals.arrays import FloatArray, sampling_rate
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
-from musculo.signals.lowpass import lowpass
+from musculo.signals.lowpass import lowpass, parts_in_words
 from musculo.signals.natural import even_times, resample, time_derivative
 
 if TYPE_CHECKING:
@@ -230,10 +230,14 @@ class Table:
     def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth") -> Table:
         """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""
         self.check_finite(range(len(self.names)))
-        filtered = lowpass(self.time, self.values, cutoff, order, method)
+        try:
+            filtered = lowpass(self.time, self.values, cutoff, order, method)
+        except InvalidInput as error:
+            raise InvalidInput(f"{self._where}: {error}") from None
         how = "as OpenSim does" if method == "opensim" else f"butterworth, order {order}"
+        parts = "" if method == "opensim" else parts_in_words(self.time)
         at = f"{float(np.asarray(cutoff)):g} Hz" if np.ndim(cutoff) == 0 else "a cutoff for each column"
-        notes = (*self.notes, f"low-pass filtered at {at} ({how})")
+        notes = (*self.notes, f"low-pass filtered at {at} ({how}){parts}")
         return replace(self, time=filtered.time, values=filtered.values, notes=notes)
 
     def derivative(self, order: int = 1) -> Table:

@@ -13,6 +13,8 @@ FloatArray = NDArray[np.float64]
 
 # Times rounded to milliseconds are 3 % of a step off at 60 Hz: such a grid is even, a missing frame is not.
 LARGEST_JITTER = 0.1  # of a step
+# A step of so many usual ones is a hole: at least a frame is missing.
+HOLE = 1.5
 
 
 class Series(NamedTuple):
@@ -77,6 +79,37 @@ def sampling_rate(time: ArrayLike) -> float:
         at = int(np.argmax(off))
         raise InvalidInput(
             f"the frames are not evenly spaced: frame {at} at {t[at]:g} s is {off.max() / step:.2f} steps from its "
-            "place; resample first"
+            "place; resample first (--resample HZ in the shell, table.resample in Python)"
         )
     return float(1.0 / step)
+
+
+def holes(time: FloatArray, least: float = HOLE) -> NDArray[np.int64]:
+    """Frames after which others are missing: the next comes later than `least` usual steps, medians of all."""
+    if len(time) < 3:
+        return np.zeros(0, dtype=np.int64)
+    step = np.diff(time)
+    return np.flatnonzero(step > least * np.median(step)).astype(np.int64)
+
+
+def even_parts(time: ArrayLike) -> tuple[float, tuple[slice, ...]]:
+    """Frames a second, and the parts of a recording between holes in its times; one part where no frame is missing.
+
+    Raises:
+        InvalidInput: fewer than two frames, or frames that are uneven within a part, or not at one rate in all parts.
+    """
+    t = np.asarray(time, dtype=float)
+    try:
+        return sampling_rate(t), (slice(0, len(t)),)
+    except InvalidInput:
+        ends = holes(t) + 1 if t.ndim == 1 and np.isfinite(t).all() else np.zeros(0, dtype=np.int64)
+        inside = np.delete(np.diff(t), ends - 1) if ends.size else np.zeros(0)
+        if not inside.size or inside.min() <= 0.0:
+            raise
+        step = float(inside.mean())
+        parts = [slice(int(a), int(b)) for a, b in zip((0, *ends), (*ends, len(t)), strict=True)]
+        for part in parts:
+            own = t[part]
+            if np.abs(own - own[0] - step * np.arange(len(own))).max() > LARGEST_JITTER * step:
+                raise
+        return 1.0 / step, tuple(parts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.signals.arrays import FloatArray, Series, sampling_rate, series
+from musculo.signals.arrays import FloatArray, Series, even_parts, series
 from musculo.signals.gaps import runs
 from musculo.signals.natural import NaturalSpline
 
@@ -29,7 +30,9 @@ def lowpass(
     """A signal without what is faster than the cutoff, without delay.
 
     Args:
-        time: (n,) [s], evenly spaced but for rounding; the values that come back belong to the times as stated.
+        time: (n,) [s], evenly spaced but for rounding; the values that come back belong to the times as stated. Where
+            frames are missing altogether, each part is filtered by itself if it lasts a period of the cutoff
+            ("opensim" takes splines for what is missing).
         values: (n, ...); gaps (NaN) stay gaps, and what lies between them is filtered piece by piece.
         cutoff: [Hz]; one, or one per column for "butterworth".
         order: of the whole filter (both passes together), even; "butterworth" only.
@@ -69,7 +72,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 2 or order % 2 or order > 16:
         raise InvalidInput(f"order={order!r}; the order of both passes together is even, from 2 to 16 (4 is usual)")
     t, y = series(time, values, least=2, finite=False)
-    rate = sampling_rate(t)
+    rate, parts = even_parts(t)
     columns = y.reshape(len(t), -1)
     try:
         cutoffs = np.broadcast_to(np.asarray(cutoff, dtype=float), (columns.shape[1],))
@@ -81,6 +84,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
     designs: dict[float, tuple[FloatArray, int]] = {}
     for fc in set(cutoffs.tolist()):
         designs[fc] = _design(fc, rate, int(order))
+    _check_parts(t, parts, rate / float(cutoffs.min(initial=rate)))
     # Columns that share gaps and cutoff are filtered together.
     finite = np.isfinite(columns)
     groups: dict[tuple[float, bytes], list[int]] = {}
@@ -88,16 +92,36 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
         groups.setdefault((fc, finite[:, k].tobytes()), []).append(k)
     for (fc, _), members in groups.items():
         sos, settle = designs[fc]
-        for a, b in runs(finite[:, members[0]]):
+        for part, (first, last) in ((p, run) for p in parts for run in runs(finite[p, members[0]])):
+            a, b = part.start + first, part.start + last
             if b - a < 2:
                 raise InvalidInput(
                     f"column {members[0]} has a single frame between two gaps, at {t[a]:g} s, which cannot be "
-                    "filtered; fill the gaps or make that frame a gap"
+                    "filtered; fill the gaps, or leave that frame out"
                 )
             piece = columns[a:b, members]
             smooth = sosfiltfilt(sos, piece, axis=0, padtype="odd", padlen=min(b - a - 1, settle))
-            result[a:b, members] = _at_stated_times(t[a:b], a / rate + t[0], rate, smooth)
+            result[a:b, members] = _at_stated_times(t[a:b], t[part.start] + first / rate, rate, smooth)
     return result.reshape(y.shape)
+
+
+def parts_in_words(time: ArrayLike) -> str:
+    """What to say of a filter over frames of which some are missing; nothing where none is."""
+    count = len(even_parts(time)[1]) - 1
+    places = f"{count} place{'s' if count > 1 else ''}"
+    return f"; frames are missing at {places}, and each part was filtered by itself" if count else ""
+
+
+def _check_parts(t: FloatArray, parts: Sequence[slice], least: float) -> None:
+    """Refuse parts of fewer frames than a period of the cutoff: there is nothing to tell slow from fast in them."""
+    short = min(parts, key=lambda part: part.stop - part.start)
+    count = short.stop - short.start
+    if len(parts) > 1 and count < max(2.0, least):
+        raise InvalidInput(
+            f"frames are missing at {len(parts) - 1} places, and the {count} from {t[short][0]:g} s on are fewer than "
+            f"a period of the cutoff ({least:.0f}); resample first (--resample HZ in the shell, "
+            "table.resample in Python)"
+        )
 
 
 def _at_stated_times(t: FloatArray, start: float, rate: float, values: FloatArray) -> FloatArray:

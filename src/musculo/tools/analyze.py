@@ -11,7 +11,7 @@ import numpy as np
 
 from musculo.analyses.muscle_analysis import moment_arms, muscle_analysis
 from musculo.compile.frames import FloatArray
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, Unsupported
 from musculo.io.setup import (
     ActuationAnalysis,
     Analysis,
@@ -35,10 +35,14 @@ from musculo.tools.body_motion import body_files, point_files
 from musculo.tools.descriptions import MUSCLES, UNITS
 from musculo.tools.forces import actuation, force_reporter
 from musculo.tools.joint_reaction import joint_reaction
+from musculo.tools.listed import chosen
 from musculo.tools.state import default_activation
 from musculo.tools.static_optimisation import static_optimization
 from musculo.tools.study import Study, study_of
 from musculo.tools.work import Work, largest
+
+# Recorded muscles exceed the activation of their test contraction, but never by so much.
+_NO_ACTIVATION = 10.0
 
 
 @dataclass(frozen=True)
@@ -77,27 +81,27 @@ def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
 def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
     """Coordinates, speeds and accelerations. OpenSim's accelerations are those of the model under its own forces."""
     model, work = study.model, study.work
-    chosen = model.coordinate_names
+    names = model.coordinate_names
     if not any(word.lower() == "all" for word in analysis.coordinates):
-        chosen = tuple(analysis.coordinates)
-    columns = [model.coordinate_index(name) for name in chosen]
-    rows = [model.speed_index(name) if name in model.speed_names else -1 for name in chosen]
+        names = tuple(analysis.coordinates)
+    columns = [model.coordinate_index(name) for name in names]
+    rows = [model.speed_index(name) if name in model.speed_names else -1 for name in names]
     if -1 in rows:
         raise Unsupported("the rates of quaternion coordinates are no speeds; change the joint to angles")
-    factor = np.ones(len(chosen))
+    factor = np.ones(len(names))
     if analysis.in_degrees:
-        factor[angle_columns(chosen, model)] = 180.0 / np.pi
+        factor[angle_columns(names, model)] = 180.0 / np.pi
 
     def write(what: str, title: str, values: FloatArray) -> None:
         file = study.file(analysis, what)
-        work.write(file, title, study.time, chosen, values * factor, UNITS, analysis.in_degrees)
+        work.write(file, title, study.time, names, values * factor, UNITS, analysis.in_degrees)
 
     write("q", "Coordinates", study.motion.q[:, columns])
     write("u", "Speeds", study.motion.u[:, rows])
     udot = study.accelerations
     write("dudt", "Accelerations", udot[:, rows])
     if not work.exact and work.compare:
-        apart, worst = largest(chosen, study.exact_motion.udot[:, rows] * factor, udot[:, rows] * factor)
+        apart, worst = largest(names, study.exact_motion.udot[:, rows] * factor, udot[:, rows] * factor)
         work.note(
             f"{analysis.name}: dudt is how the model would fall under its own forces, as OpenSim writes it; the "
             f"accelerations of the motion differ by up to {apart:.3g} ({worst}) (--exact)"
@@ -113,14 +117,14 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         if analysis.activation_file is not None:
             table = work.table(analysis.activation_file, "activation_file")
             study = replace(study, activation=_activations(study, table))
-    muscles = _chosen("muscle", analysis.name, analysis.muscle_list, model.muscle_names, work)
+    muscles = chosen("muscle", analysis.name, analysis.muscle_list, model.muscle_names, work, alone=True)
     if model.muscles and not muscles:
         work.trouble(f"analysis {analysis.name!r} was left out: its <muscle_list> has no muscle of the model")
         return
     coordinates: tuple[str, ...] = ()
     if analysis.compute_moments:
         listed = analysis.moment_arm_coordinate_list
-        coordinates = _chosen("coordinate", analysis.name, listed, model.coordinate_names, work)
+        coordinates = chosen("coordinate", analysis.name, listed, model.coordinate_names, work)
     method, wrapping = ("exact", "geodesic") if work.exact else ("opensim", "opensim")
     lost = [why for m in model.muscles if (why := not_computed(m))]
     if lost:
@@ -204,20 +208,16 @@ def _activations(study: Study, table: Table) -> FloatArray:
         np.full(len(study.time), default[m]) if k is None else np.interp(study.time, table.time, table.values[:, k])
         for m, k in enumerate(found)
     ]
-    return np.clip(np.stack(columns, axis=1), 0.0, 1.0)
-
-
-def _chosen(kind: str, analysis: str, wanted: tuple[str, ...], known: tuple[str, ...], work: Work) -> tuple[str, ...]:
-    """Names of a list in which `all` stands for all; unknown names of a set-up file are left out, as in OpenSim."""
-    if any(word.lower() == "all" for word in wanted):
-        return known
-    for name in wanted:
-        if name not in known:
-            unknown = UnknownName(kind, name, known, "the set-up")
-            if not work.of_file:
-                raise unknown
-            work.note(f"{analysis}: {unknown}; it is left out, as OpenSim does")
-    return tuple(name for name in known if name in wanted)
+    values = np.stack(columns, axis=1)
+    highest = float(values.max(initial=0.0))
+    if highest > _NO_ACTIVATION:
+        raise InvalidInput(
+            f"{table.source} has values up to {highest:.4g}, and activations are 0 to 1; is it the file of forces? "
+            "Give that of activations (..._activation.sto)"
+        )
+    if highest > 1.0 + 1e-6 or float(values.min(initial=0.0)) < -1e-6:
+        study.work.trouble(f"{table.source} has values beyond 0 to 1, up to {highest:.4g}: they are cut to that")
+    return np.clip(values, 0.0, 1.0)
 
 
 RUNNERS: dict[type[Analysis], Callable[[Study, Any], None]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,11 +23,12 @@ from musculo.model.model import Model
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
+from musculo.results.table import Table
 from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, own_forces, spring_forces
-from musculo.tools.unlikely import say_motion, say_points
+from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
@@ -39,7 +41,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
     say_motion(table, model, cutoff, work)
-    say_points(loads, work)
+    say_plates(loads, work)
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes
@@ -54,6 +56,8 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
         filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
         _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
         _compare_columns(model, motion, loads, external, work)
+    if not work.exact:
+        _say_paths(model, table, cutoff, rows, external, tau, work)
     say_padding(table.time, motion.time, work)
     say_feet(model, motion.q, external, work)
     work.report("writing", 0.9)
@@ -135,6 +139,37 @@ def _compare_columns(
     work.note(
         f"with the columns of the external loads by their names the forces differ by up to {apart:.3g} at {worst!r} "
         "(--exact)"
+    )
+
+
+def _say_paths(
+    model: Model,
+    table: Table,
+    cutoff: float,
+    rows: slice,
+    external: list[ExternalLoad],
+    ours: FloatArray,
+    work: Work,
+) -> None:
+    """Coordinates whose columns go by paths, which OpenSim's inverse dynamics does not find; its analyses do."""
+    found = {name: k for name in model.coordinate_names if (k := table.find(name)) is not None}
+    paths = [name for name, k in found.items() if table.names[k] != name]
+    if not paths:
+        return
+    differ = ""
+    if work.compare:
+        values, angles = np.array(table.values), rotational_coordinates(model)
+        for name in paths:
+            value = model.coordinate(name).default_value
+            values[:, found[name]] = np.degrees(value) if table.degrees and name in angles else value
+        still = motion_of(model, replace(table, values=values), cutoff, like="opensim id").rows(rows)
+        apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work))
+        differ = f" by up to {apart:.4g} ({worst})"
+    shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    work.note(
+        f"{table.source}: columns go by paths ({table.names[found[paths[0]]]}), and are read; OpenSim's inverse "
+        f"dynamics finds coordinates by their bare names only, and takes {shown} at their default values: its forces "
+        f"differ from these{differ}"
     )
 
 

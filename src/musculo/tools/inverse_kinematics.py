@@ -18,8 +18,8 @@ from musculo.results.angles import angle_columns
 from musculo.results.markers import Markers
 from musculo.tools.descriptions import UNITS
 from musculo.tools.doubtful import say_angles, say_partners
-from musculo.tools.preparation import LaboratoryKinematics, preparation_of
-from musculo.tools.unlikely import say_axes
+from musculo.tools.preparation import preparation_of
+from musculo.tools.unlikely import say_axes, say_holes
 from musculo.tools.work import Work, listed_frames
 
 
@@ -28,10 +28,10 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
 
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
-    up = setup.up if isinstance(setup, LaboratoryKinematics) else None
-    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, up=up, prepare=preparation_of(setup))
+    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, prepare=preparation_of(setup))
     work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
     markers = _between(markers, setup.time_range)
+    say_holes(markers, work)
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes

@@ -11,14 +11,20 @@ from musculo.analyses.actuators import actuators_of
 from musculo.analyses.applied_forces import all_tensions, given_forces
 from musculo.analyses.joint_loads import joint_loads
 from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidInput
 from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
+from musculo.tools.listed import everything, known_places
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
 from musculo.tools.work import largest
+
+_TITLE_OF_ACTIVATIONS = "Static Optimization"  # OpenSim's and ours
+# Muscles that can pull so hard do not give one newton at most in a whole motion [N].
+_MUCH_STRONGER = 100.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,9 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     As OpenSim, with the accelerations that the forces give to the model; where exact, with those of the motion.
     """
     model, motion, work = study.model, study.motion, study.work
+    wanted = _known_joints(study, analysis)
+    if wanted is None:
+        return
     forces = _given(study, analysis)
     muscles = {name: forces[name] for name in model.muscle_names}
     motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
@@ -48,13 +57,10 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
         tension = all_tensions(model, given, paths, work.threads)
         tau = given.on_speeds + (tension[:, None] @ paths.moment_arm)[:, 0] + own_forces(model, motion, work)
         udot = accelerations(model, motion, tau, [*loads, *given.on_bodies], work.threads)
-    everything = any(word.lower() == "all" for word in analysis.joint_names)
     options = {
         "muscle_forces": muscles,
         "actuator_forces": motors,
-        "joints": None if everything else analysis.joint_names,
-        "on": analysis.apply_on_bodies,
-        "frame": analysis.express_in_frame,
+        **wanted,
         "geometry": paths,
         "method": "exact" if work.exact else "opensim",
         "time": motion.time,
@@ -80,6 +86,24 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
             f"{analysis.name}: loads go with the accelerations that the forces give, as in OpenSim; with those of the "
             f"motion {' and '.join(parts)} (--exact)"
         )
+
+
+def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tuple[str, ...] | None] | None:
+    """Joints, sides and frames that are asked for, less joints that the model lacks; None where none is left."""
+    sides, frames = analysis.apply_on_bodies, analysis.express_in_frame
+    if everything(analysis.joint_names):
+        return {"joints": None, "on": sides, "frame": frames}
+    names, work = analysis.joint_names, study.work
+    kept = known_places("joint", analysis.name, names, study.model.joint_names, work)
+    if not kept:
+        work.trouble(f"analysis {analysis.name!r} was left out: its <joint_names> has no joint of the model")
+        return None
+
+    def some(words: tuple[str, ...]) -> tuple[str, ...]:
+        """Of the joints that are left; a list that fits neither one nor all of them is refused later."""
+        return tuple(words[k] for k in kept) if len(words) == len(names) else words
+
+    return {"joints": some(names), "on": some(sides), "frame": some(frames)}
 
 
 def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArray]:
@@ -115,6 +139,7 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
         return _states(study)
     places = [table.names.index(name) for name in actuators]
     _say_pushing(study, analysis.name, analysis.forces_file, table)
+    _refuse_activations(study, analysis.name, analysis.forces_file, table)
     if max(places, default=0) >= len(actuators) and not only_given:
         work.note(
             f"{analysis.name}: forces are looked up by name; OpenSim looks only at the first {len(actuators)} columns "
@@ -171,6 +196,26 @@ def _say_pushing(study: Study, name: str, file: Path, table: Table) -> None:
             f"{name}: {len(pushing)} muscles push in {file}, {worst} with {-pushing[worst]:.4g} N at most; muscles "
             "only pull: look at the signs of its columns"
         )
+
+
+def _refuse_activations(study: Study, name: str, file: Path, table: Table) -> None:
+    """A file of activations, which static optimisation leaves beside that of forces: 0 to 1, of muscles far stronger.
+
+    What says of itself that it is one is refused, but for a set-up file that is run as OpenSim runs it.
+    """
+    model, work = study.model, study.work
+    muscles = [m for m in model.muscles if m.name in table.names]
+    values = np.stack([table.column(m.name) for m in muscles], axis=1) if muscles else np.zeros((0, 0))
+    strongest = max((m.max_isometric_force for m in muscles), default=0.0)
+    if not (values.any() and values.min() >= 0.0 and values.max() <= 1.0 + 1e-6 and strongest > _MUCH_STRONGER):
+        return
+    said = (
+        f"{name}: {file} has nothing but 0 to {values.max():.3g} for muscles of up to {strongest:.4g} N, which are "
+        "activations and no forces"
+    )
+    if (table.name == _TITLE_OF_ACTIVATIONS or "activation" in file.name.lower()) and (work.exact or not work.of_file):
+        raise InvalidInput(f"{said}; give the file of forces (..._force.sto)")
+    work.trouble(f"{said}, and are taken for newtons: the loads of joints lack the muscles; give the file of forces")
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
-from musculo.signals.arrays import sampling_rate
+from musculo.signals.arrays import even_parts, holes, sampling_rate
 from musculo.signals.residual import residual_cutoff
 
 # A coordinate that moves less has nothing but noise [rad, m].
@@ -28,10 +28,13 @@ S = TypeVar("S", Table, Markers)
 
 @dataclass(frozen=True)
 class Preparation:
-    """Gaps that are filled, and the filter of external loads."""
+    """How markers are read, gaps that are filled, the rate of a motion, and the filter of external loads."""
 
     fill_gaps: float | None = None  # the longest gap that is filled [s]
     loads_cutoff: float | None = None  # [Hz]
+    resample: float | None = None  # frames a second of a motion
+    up: str | None = None  # the upward axis of a recording, where it is not what the file says
+    zeros_as_gaps: bool = False  # points exactly at the origin were not seen
 
     def filled(self, series: S) -> S:
         """Gaps up to the length that was asked for, filled by splines."""
@@ -39,6 +42,23 @@ class Preparation:
             return series
         step = float(np.median(np.diff(series.time)))
         return series.fill(max(int(np.floor(self.fill_gaps / step + 1e-6)), 1))
+
+    def markers(self, recorded: Markers) -> Markers:
+        """Markers with their gaps filled, zeros among them if they are such."""
+        return self.filled(recorded.zeros_as_gaps() if self.zeros_as_gaps else recorded)
+
+    def motion(self, table: Table) -> Table:
+        """A motion with its gaps filled, on even frames."""
+        table = self.filled(table)
+        if self.resample is None:
+            return table
+        lost = float(np.diff(table.time)[holes(table.time)].sum())
+        made = f"; {lost:.3g} s between frames that are missing are guesses" if lost else ""
+        note = f"brought to {self.resample:g} frames a second by splines{made}"
+        try:
+            return replace(table.resample(self.resample), notes=(*table.notes, note))
+        except InvalidInput as error:
+            raise InvalidInput(f"{table.source}: {error}") from None
 
     def acting(self, loads: ExternalLoads) -> ExternalLoads:
         """Loads with their gaps filled and filtered."""
@@ -51,9 +71,8 @@ NOTHING: Preparation = Preparation()  # typed: mypy reads it in a circle of impo
 
 @dataclass(frozen=True)
 class LaboratoryKinematics(InverseKinematicsSetup):
-    """Inverse kinematics of a recording that is prepared first, of a C3D file whose upward axis is stated."""
+    """Inverse kinematics of a recording that is prepared first."""
 
-    up: str | None = None
     preparation: Preparation = NOTHING
 
 
@@ -99,21 +118,27 @@ class SuggestedCutoff:
 
 
 def suggested_cutoff(table: Table, model: Model) -> SuggestedCutoff | None:
-    """Which cutoff suits the coordinates of a motion; None where nothing moves, or frames are few or uneven."""
+    """Which cutoff suits the coordinates of a motion; None where nothing moves, or frames are few or uneven.
+
+    Where frames are missing it is the longest part that tells.
+    """
     motion = table.in_radians(model)
-    time = motion.time[:_MOST]
-    if len(time) < _LEAST:
-        return None
     try:
-        rate = sampling_rate(time)
+        _, parts = even_parts(motion.time)
+        part = max(parts, key=lambda one: one.stop - one.start)
+        motion = replace(motion, time=motion.time[part][:_MOST], values=motion.values[part][:_MOST])
+        rate = sampling_rate(motion.time)
     except InvalidInput:
+        return None
+    time = motion.time
+    if len(time) < _LEAST:
         return None
     # times that a file rounds are of even frames
     time = time[0] + np.arange(len(time)) / rate
     columns: dict[str, FloatArray] = {}
     for name in model.coordinate_names:
         k = motion.find(name)
-        values = motion.values[:_MOST, k] if k is not None else np.zeros(0)
+        values = motion.values[:, k] if k is not None else np.zeros(0)
         if values.size and np.isfinite(values).all() and np.ptp(values) > _STILL:
             columns[name] = values
     if not columns:

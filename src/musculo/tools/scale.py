@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,16 @@ from musculo.analyses.scale_factors import factors_of_setup
 from musculo.analyses.scaling import scale_model
 from musculo.analyses.undetermined import undetermined_coordinates
 from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidInput
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
 from musculo.io.osim import write_osim
 from musculo.io.setup import CoordinateTask, MarkerTask, ScaleSetup
+from musculo.io.setup.scale import MarkerPlacer, ModelScaler
 from musculo.model.body import GROUND, Vec3
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
+from musculo.results.markers import Markers
 from musculo.tools.inverse_kinematics import say_undetermined
 from musculo.tools.preparation import preparation_of
 from musculo.tools.work import Work
@@ -29,26 +32,33 @@ _PRINTED = 6
 # No two people differ by more.
 _LIKELY = (0.2, 5.0)
 _UNSCALED: Vec3 = (1.0, 1.0, 1.0)
+Write = Callable[[], None]
 
 
 def run_scale(setup: ScaleSetup, work: Work) -> None:
-    """Scale the generic model, then place its markers; either part may be off."""
+    """Scale the generic model, then place its markers; either part may be off.
+
+    Files are written when all is known: what cannot be placed leaves no scaled model behind, as it does in OpenSim.
+    """
     generic = setup.generic_model
     model = work.model(generic.model_file)
     if generic.marker_set_file is not None:
         work.needed(generic.marker_set_file, "marker_set_file")
         model = with_marker_set(model, read_marker_set(generic.marker_set_file, model))
     model = model.replace(name=setup.name)
+    writes: list[Write] = []
     if setup.scaler.apply:
-        model = _scaled(setup, model, work)
+        model = _scaled(setup, model, work, writes)
     if setup.placer.apply:
-        _placed(setup, model, work)
-    else:
+        _placed(setup, model, work, writes)
+    for write in writes:
+        write()
+    if not setup.placer.apply:
         why = "MarkerPlacer has apply=false" if work.of_file else "no static trial was given"
         work.note(f"markers are not placed: {why}")
 
 
-def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
+def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> Model:
     scaler = setup.scaler
     work.report("scaling", 0.2)
     trial = (
@@ -56,6 +66,8 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
         if "measurements" in scaler.scaling_order
         else None
     )
+    if trial is not None and any(one.apply for one in scaler.measurements):
+        _check_span(scaler, trial, work)
     found = factors_of_setup(setup, model, trial)
     bodies = {one.name: [body for body, _ in one.bodies] for one in scaler.measurements}
     for name, why in found.skipped.items():
@@ -73,26 +85,47 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work) -> Model:
         scaler.preserve_mass_distribution,
         wrapping="geodesic" if work.exact else "opensim",
     )
-    if scaler.output_model_file is not None:
-        target = work.target(scaler.output_model_file)
-        write_osim(scaled, target)
-        work.wrote(target)
-    if scaler.output_scale_file is not None:
-        target = work.target(scaler.output_scale_file)
-        # OpenSim lists the frames of joints, too, which follow their bodies.
-        frames = [place.name for joint in model.joints for place in (joint.parent, joint.child) if place.name]
-        listed = [(GROUND, _UNSCALED), *found.factors.items(), *((name, _UNSCALED) for name in frames)]
-        write_scale_set(listed, target, 17 if work.exact else _PRINTED)
-        work.wrote(target)
+    # OpenSim lists the frames of joints, too, which follow their bodies.
+    frames = [place.name for joint in model.joints for place in (joint.parent, joint.child) if place.name]
+    listed = [(GROUND, _UNSCALED), *found.factors.items(), *((name, _UNSCALED) for name in frames)]
+    digits = 17 if work.exact else _PRINTED
+    writes.append(_writing(work, scaler.output_model_file, lambda target: write_osim(scaled, target)))
+    writes.append(_writing(work, scaler.output_scale_file, lambda target: write_scale_set(listed, target, digits)))
     return scaled
 
 
-def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
+def _writing(work: Work, path: Path | None, write: Callable[[Path], object]) -> Write:
+    """Write a file where it belongs, later; nothing where the set-up names none."""
+
+    def now() -> None:
+        if path is not None:
+            target = work.target(path)
+            write(target)
+            work.wrote(target)
+
+    return now
+
+
+def _check_span(part: ModelScaler | MarkerPlacer, trial: Markers, work: Work) -> None:
+    """A range that the trial has nothing of: OpenSim measures the frame at its nearer end, and places no markers.
+
+    It does the same where no range is stated, which then lies before the trial.
+    """
+    placing = isinstance(part, MarkerPlacer)
+    if not work.of_file or part.time_range != type(part)().time_range:
+        work.check_span(part.time_range, trial.time, trial.source, opensim_refuses=placing)
+    elif placing:
+        raise InvalidInput("MarkerPlacer states no <time_range>; give one within the static trial")
+    else:
+        work.note("ModelScaler states no time_range: bodies are measured in the first frame alone, as in OpenSim")
+
+
+def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> None:
     placer = setup.placer
     work.report("marker placement", 0.6)
     trial = work.markers(placer.marker_file, prepare=preparation_of(setup))
     file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
-    work.check_span(placer.time_range, trial.time, trial.source or str(placer.marker_file))
+    _check_span(placer, trial, work)
     start, end = placer.time_range
     span = (max(start, float(trial.time[0])), min(end, float(trial.time[-1])))
     found = place_markers(model, trial, placer.tasks, coordinates=file, time_range=span)
@@ -100,16 +133,11 @@ def _placed(setup: ScaleSetup, model: Model, work: Work) -> None:
     if found.dropped:
         work.note(f"markers that the trial does not have are dropped: {', '.join(found.dropped)}")
     _say(found, setup, work)
-    if placer.output_motion_file is not None:
-        _write_pose(work, placer.output_motion_file, found, span[0])
-    if placer.output_model_file is not None:
-        target = work.target(placer.output_model_file)
-        write_osim(found.model, target)
-        work.wrote(target)
-    if placer.output_marker_file is not None:
-        target = work.target(placer.output_marker_file)
-        write_marker_set(found.model, target)
-        work.wrote(target)
+    pose = placer.output_motion_file
+    if pose is not None:
+        writes.append(lambda: _write_pose(work, pose, found, span[0]))
+    writes.append(_writing(work, placer.output_model_file, lambda target: write_osim(found.model, target)))
+    writes.append(_writing(work, placer.output_marker_file, lambda target: write_marker_set(found.model, target)))
 
 
 def _undetermined(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerTask]) -> str:

@@ -30,7 +30,7 @@ from musculo.tools.state import (
     own_forces,
     spring_forces,
 )
-from musculo.tools.unlikely import say_motion, say_points
+from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
 
 
@@ -152,7 +152,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
     loads = work.loads(setup.external_loads_file, preparation_of(setup))
     say_span(loads, motion.time[rows], table.time, work)
-    say_points(loads, work)
+    say_plates(loads, work)
     say_padding(table.time, motion.time[rows], work)
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
         say_feet(model, motion.q[rows], loads_at(loads, model, motion.time[rows]), work)

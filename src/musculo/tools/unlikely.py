@@ -18,11 +18,14 @@ from musculo.results.angles import coordinate_units, sliding_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
+from musculo.signals.arrays import HOLE, holes
 from musculo.tools.work import Work
 
 # Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it.
 _FAR = 100.0
-# A step of so many usual ones is a hole: two frames at least are missing.
+# Where less than this part of its largest force acts, a plate's point of application is noise over nothing.
+_LOADED = 0.05
+# A step of so many usual ones is a hole that splines notice: two frames at least are missing.
 _HOLE = 2.5
 # Markers so far off on average have another reason than a bad fit [m].
 _BAD_FIT = 0.15
@@ -46,29 +49,46 @@ def say_motion(table: Table, model: Model, cutoff: float, work: Work) -> None:
             far.append(f"{name} {largest:.4g} m")
     if far:
         work.note(f"{table.source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?")
-    if cutoff < 0.0 and len(table) > 3:
-        _say_holes(table.time, table.source, work)
+    over = "splines pass over it, and speeds and accelerations near it are guesses"
+    if cutoff < 0.0:
+        _say_holes(table.time, table.source, _HOLE, over, work)
+    else:
+        how = (
+            f"each part is filtered by itself, {over}"
+            if work.exact
+            else f"OpenSim's filter takes splines there; {over}"
+        )
+        _say_holes(table.time, table.source, HOLE, how, work)
 
 
-def _say_holes(time: FloatArray, source: str, work: Work) -> None:
-    step = np.diff(time)
-    usual = float(np.median(step))
-    holes = np.flatnonzero(step > _HOLE * usual)
-    if holes.size:
-        k = int(holes[step[holes].argmax()])
-        count = "" if holes.size == 1 else f"{holes.size} holes, the longest "
+def say_holes(markers: Markers, work: Work) -> None:
+    """Times without a frame in a recording whose frames are taken one by one."""
+    then = "nothing is made up there, and what is computed from the motion near it will be a guess"
+    _say_holes(markers.time, markers.source, _HOLE, then, work)
+
+
+def _say_holes(time: FloatArray, source: str, least: float, then: str, work: Work) -> None:
+    after = holes(time, least)
+    if after.size:
+        step = np.diff(time)
+        k = int(after[step[after].argmax()])
+        count = "" if after.size == 1 else f"{after.size} holes, the longest "
         work.note(
             f"{source}: {count}{step[k]:.3g} s without a frame after {time[k]:g} s, where frames usually come every "
-            f"{usual:.3g} s; splines pass over it, and speeds and accelerations near it are guesses"
+            f"{float(np.median(step)):.3g} s; {then}"
         )
 
 
-def say_points(loads: ExternalLoads | None, work: Work) -> None:
-    """Points of application that only another unit explains."""
+def say_plates(loads: ExternalLoads | None, work: Work) -> None:
+    """Points of application that only another unit explains, and times that splines of loads pass over."""
     if loads is None or not len(loads.table):
         return
+    over = "splines pass over it, and the loads there are guesses"
+    _say_holes(loads.table.time, loads.table.source, _HOLE, over, work)
     for load in loads.at(loads.table.time):
-        largest = float(np.abs(load.point).max(initial=0.0))
+        size = np.linalg.norm(load.force, axis=1)
+        loaded = size > _LOADED * size.max(initial=0.0)
+        largest = float(np.abs(load.point[loaded]).max(initial=0.0))
         if largest > _FAR:
             work.note(
                 f"{loads.table.source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
@@ -100,7 +120,7 @@ def say_axes(
         work.note(
             f"{markers.source}: at {markers.time[frame]:g} s the markers fit with {1e3 * fits[best]:.3g} mm where "
             f"{best} is taken to point up, and with {1e3 * fits['y']:.3g} mm as the file has them; OpenSim "
-            "takes y to point up: turn the markers (markers.rotated in Python; --up where the file is a C3D)"
+            f"takes y to point up: turn the markers (--up {best} in the shell, markers.rotated in Python)"
         )
 
 
@@ -118,8 +138,8 @@ def _say_lying(model: Model, found: InverseKinematics, source: str, work: Work) 
         name = ("" if up[axis] > 0.0 else "-") + "xyz"[axis]
         work.note(
             f"{source}: what points up of {base!r} by default points along {name} here; if the subject stands, "
-            f"the file has {name} up, and OpenSim takes y to point up: turn the markers (markers.rotated in Python, "
-            "--up where the file is a C3D)"
+            f"the file has {name} up, and OpenSim takes y to point up: turn the markers (--up {name} in the shell, "
+            "markers.rotated in Python)"
         )
 
 

@@ -63,14 +63,12 @@ class Work:
         return self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
 
     def table(self, path: Path | None, what: str, prepare: Preparation = NOTHING) -> Table:
-        table = prepare.filled(self._input(path, what, read_storage))
+        table = prepare.motion(self._input(path, what, read_storage))
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
-    def markers(
-        self, path: Path | None, what: str = "marker_file", up: str | None = None, prepare: Preparation = NOTHING
-    ) -> Markers:
-        markers = prepare.filled(self._input(path, what, partial(read_markers, up=up)))
+    def markers(self, path: Path | None, what: str = "marker_file", prepare: Preparation = NOTHING) -> Markers:
+        markers = prepare.markers(self._input(path, what, partial(read_markers, up=prepare.up)))
         self.notes += [f"{path}: {note}" for note in markers.notes]
         return markers
 
@@ -130,8 +128,10 @@ class Work:
         self.needed(found, what)
         return reader(found)
 
-    def check_span(self, span: tuple[float, float], time: FloatArray, recording: str) -> None:
-        """Refuse a range of time that a recording has nothing of; OpenSim then takes the frame at the nearer end.
+    def check_span(
+        self, span: tuple[float, float], time: FloatArray, recording: str, opensim_refuses: bool = False
+    ) -> None:
+        """Refuse a range of time that a recording has nothing of; OpenSim mostly takes the frame at the nearer end.
 
         A range that reaches beyond the recording by more than a frame is told of.
         """
@@ -147,7 +147,7 @@ class Work:
                 )
             return
         said = f"the time range {start:g} to {end:g} s lies outside {recording}, {time[0]:g} to {time[-1]:g} s"
-        if not self.of_file:
+        if opensim_refuses or not self.of_file:
             raise InvalidInput(f"{said}; give a range inside it")
         # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
         self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.errors import InvalidInput
+from musculo.io.axes import AXES, check_axis, to_ground
 from musculo.io.c3d.file import C3DFile, read_file
 from musculo.io.c3d.plates import read_plates
 from musculo.io.text import PathLike
@@ -15,14 +15,6 @@ from musculo.results.recording import Event, Recording
 from musculo.results.table import Table
 
 FloatArray = NDArray[np.float64]
-
-_AXES = {
-    f"{sign}{name}": factor * np.eye(3)[k]
-    for k, name in enumerate("xyz")
-    for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
-}
-# Which axis looks forward where none is named: with z up, the x that most laboratories walk along.
-_FORWARD = {"x": "y", "y": "x", "z": "x"}
 
 
 def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) -> Recording:
@@ -62,23 +54,16 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
 
 
 def _rotation(file: C3DFile, up: str | None, forward: str | None, notes: list[str]) -> FloatArray:
-    """(3, 3) laboratory to ground: rows are the laboratory's axes that become x, y, z."""
-    for what, axis in (("up", up), ("forward", forward)):
-        if axis is not None and (not isinstance(axis, str) or axis.lower() not in _AXES):
-            raise InvalidInput(f"{what}={axis!r}; give one of the laboratory's axes: x, y, z, -x, -y, -z")
+    """(3, 3) laboratory to ground, by what the file says where nothing is stated."""
+    check_axis("forward", forward)
     if up is None:
         screen = [text.lower() for text in file.texts("POINT", "Y_SCREEN")[:1]]
-        if screen and screen[0] in _AXES:
+        if screen and screen[0] in AXES:
             up = screen[0]
         else:
             up = "z"
             notes.append("the file does not say which axis is up; z was taken (up= or --up says otherwise)")
-    vertical = up.lower()
-    ahead = forward.lower() if forward is not None else _FORWARD[vertical[-1]]
-    if ahead[-1] == vertical[-1]:
-        raise InvalidInput(f"up={up!r} and forward={forward!r} are the same axis; they must be different ones")
-    y, x = _AXES[vertical], _AXES[ahead]
-    return np.stack((x, y, np.cross(x, y)))
+    return to_ground(up, forward)
 
 
 def _length(file: C3DFile, notes: list[str]) -> float:
