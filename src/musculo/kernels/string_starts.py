@@ -17,12 +17,14 @@ from musculo.kernels.string_solid import azimuth, gauge
 from musculo.kernels.vector import add_scaled, dot, subtract
 
 # Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
-FEWEST, PIECES, _LONGEST = 32, 128, 0.5
+FEWEST, PIECES, _LONGEST = 32, 128, 1.0
 # How much longer than the straight line strings may be expected to be.
 _WINDING = 1.3
 # Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all;
 # and so far from the axis, over the hole's radius.
 _ALONG_AXIS, _TO_HOLE, _ASIDE = 1.5, 0.4, 0.7
+# Pieces of a string at rest are equally long; one that is longer than the mean by this factor leads through a solid.
+_UNEVEN = 1.5
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
 STARTS = DIRECTIONS + 1
@@ -82,15 +84,17 @@ def _ring_between(w, solids, P, Q):
 @kernel
 def first_pieces(w, solids, P, Q):
     """How many pieces tell strings from P to Q apart: a longer piece might pass through a thin solid."""
-    smallest = 1e300
+    smallest, wound = 1e300, 0.0
     for k in range(solids):
         kind = int(w.form[k, 0])
         size = w.form[k, 4]
+        if w.hold[k, 0] == HELD and math.fabs(w.hold[k, 1]) > math.pi:
+            wound += size * math.fabs(w.hold[k, 1])
         if kind not in (CYLINDER, TORUS):
             size = 1.0 / math.sqrt(max(w.form[k, 1], max(w.form[k, 2], w.form[k, 3])))
         smallest = min(smallest, size)
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
     N = FEWEST
     while N < PIECES and whole > N * _LONGEST * smallest:
         N *= 2
@@ -212,8 +216,16 @@ def _passes(w, k, N):
 @kernel
 def right_side(w, solids, N):
     """Whether the string passes all cylinders whose side is held on that side, and rings through their holes where
-    its ends are on either side."""
+    its ends are on either side; and whether no piece is longer than the others, as one that passes through a solid is.
+    """
     x = w.chain.x
+    longest, whole = 0.0, 0.0
+    for i in range(N):
+        a, b, d = x[i + 1, 0] - x[i, 0], x[i + 1, 1] - x[i, 1], x[i + 1, 2] - x[i, 2]
+        l = math.sqrt(a * a + b * b + d * d)
+        longest, whole = max(longest, l), whole + l
+    if longest * N > _UNEVEN * whole:
+        return False
     for k in range(solids):
         if w.hold[k, 0] == HELD and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:
             return False

@@ -127,32 +127,43 @@ def _near(paths, i, j, C, I, base, tags, lane):
 
 
 @kernel
+def _open(paths, j, C, I, G, tags, lane):
+    """Whether obstacle j leaves it open on which side it is passed, or in which order: not a cylinder that is held to
+    the short way round."""
+    g = G + RESULT_ROWS * j
+    held = C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) <= math.pi
+    return paths.surface_kind[I[tags + j, lane]] != CYLINDER or not held
+
+
+@kernel
 def _doubtful(paths, n, C, I, base, G, tags, lane):
     """Whether there may be a shorter path on another side of a surface, which the solver may not know.
 
-    The path turns by more than _TURN in all, one of the surfaces that it touches may be passed on either side, and
-    it touches another too, or may have been kept by another that is near from the shortest way over this one.
+    The path turns by more than _TURN in all, and either touches a ball or ellipsoid and something else; or a cylinder
+    of which the side is open, with another such surface about; or a single surface, and may have been kept from the
+    shortest way over that by another near by.
     """
-    touching, choice, turn, alone = 0, False, 0.0, 0
+    touching, ball, either, turn, alone, about = 0, False, False, 0.0, 0, 0
     for j in range(n):
         g = G + RESULT_ROWS * j
+        if C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0 and _open(paths, j, C, I, G, tags, lane):
+            about += 1
         if C[g + CONTACT, lane] > 0.0:
             touching, alone = touching + 1, j
-            kind = paths.surface_kind[I[tags + j, lane]]
-            # the long way round a cylinder may lead over others in other ways
-            long = C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi
-            choice = choice or kind in (SPHERE, ELLIPSOID) or (kind == CYLINDER and (long or C[g + SIDE, lane] == FREE))
+            ball = ball or paths.surface_kind[I[tags + j, lane]] in (SPHERE, ELLIPSOID)
+            either = either or _open(paths, j, C, I, G, tags, lane)
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
-    if touching > 1 or not choice or turn < _TURN:
-        return choice and turn > _TURN
+    if turn < _TURN or not either or (about < 2 and not ball):
+        return False
     # over one ball alone the short way is the only one
-    if paths.surface_kind[I[tags + alone, lane]] != SPHERE:
-        for j in range(n):
-            g = G + RESULT_ROWS * j
-            there = j != alone and C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0
-            if there and _near(paths, alone, j, C, I, base, tags, lane):
-                return True
+    if touching > 1 or paths.surface_kind[I[tags + alone, lane]] == SPHERE:
+        return touching > 1
+    for j in range(n):
+        g = G + RESULT_ROWS * j
+        there = j != alone and C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0
+        if there and _near(paths, alone, j, C, I, base, tags, lane):
+            return True
     return False
 
 
