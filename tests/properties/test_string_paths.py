@@ -105,8 +105,8 @@ def slope_errors(model, q, u):
 
 
 def test_the_sample_holds_what_it_is_for():
-    """Strings in grooves of surfaces on two bodies, with ends that move on their bodies or lie inside a surface, and over
-    rings with ellipsoids."""
+    """Strings in grooves of surfaces on two bodies, with ends that move on their bodies or lie inside a surface, over
+    rings with ellipsoids too."""
     strings = in_grooves = moving = inside = ringed = rough = 0
     for seed, kinds in CASES:
         model, q, _, g = sample(seed, kinds)
