@@ -32,14 +32,10 @@ POSES = 10
 # Of random kinds, and rings with ellipsoids.
 CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) for seed in range(100, 106)))
 # What is not as it should be yet.
-OTHER_SIDE = pytest.mark.xfail(
-    strict=True, reason="a row of contacts over one surface, or over cylinders only, is not compared with other sides"
-)
-RING = pytest.mark.xfail(
-    strict=True,
-    reason="a row of contacts may pass through a ring's tube, and strings through rings may not come to rest",
-)
-REVERSED = {5: OTHER_SIDE, 12: RING, 19: RING, 101: RING, 104: RING, 105: RING}
+MISSED = pytest.mark.xfail(strict=True, reason="a shorter path over surfaces deep in each other is still missed")
+RING = pytest.mark.xfail(strict=True, reason="strings through narrow rings do not always come to rest, or on one side")
+REVERSED = {19: RING, 104: RING}
+SLOPES = {104: RING}
 
 
 @cache
@@ -125,7 +121,7 @@ def test_the_sample_holds_what_it_is_for():
     assert rough <= 0.01 * len(CASES) * POSES * 3, rough
 
 
-@pytest.mark.parametrize(("seed", "kinds"), CASES)
+@pytest.mark.parametrize(("seed", "kinds"), [pytest.param(*case, marks=SLOPES.get(case[0], ())) for case in CASES])
 def test_moment_arms_are_minus_the_slope_of_the_length(seed, kinds):
     """All that is known to be taut; and speeds are sums of moment arms times speeds."""
     model, q, u, g = sample(seed, kinds)
@@ -199,9 +195,9 @@ def test_no_jumps_in_a_groove():
         (("sphere", "sphere"), 201, 1500),
         (("sphere", "ellipsoid"), 200, 500),
         (("cylinder", "ellipsoid"), 200, 250),
-        pytest.param(("cylinder", "cylinder"), 200, 200, marks=OTHER_SIDE),
-        pytest.param(("cylinder", "sphere"), 200, 100, marks=OTHER_SIDE),
-        pytest.param(("ellipsoid", "ellipsoid"), 201, 200, marks=OTHER_SIDE),
+        (("cylinder", "cylinder"), 200, 200),
+        (("cylinder", "sphere"), 200, 100),
+        pytest.param(("ellipsoid", "ellipsoid"), 201, 200, marks=MISSED),
         pytest.param(("ellipsoid", "ring"), 200, 400, marks=RING),
         pytest.param(("cylinder", "ring"), 200, 100, marks=RING),
     ],
