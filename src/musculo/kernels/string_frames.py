@@ -24,7 +24,7 @@ def string_frames(surfaces, starts, ends, X, hold, length, result):
             w.pose[k] = X[i, k]
             w.hold[k] = hold[k]
         P, Q = (starts[i, 0], starts[i, 1], starts[i, 2]), (ends[i, 0], ends[i, 1], ends[i, 2])
-        length[i] = shortest_string(w, n, P, Q, 0, 0.0)
+        length[i] = shortest_string(w, n, P, Q, 0, 0.0, 0.0)
         result[i] = w.result[1, : result.shape[1]]
 
 

@@ -25,8 +25,9 @@ KNOTS = 1025
 # Strings of few pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
-# So far may a string of few pieces be from a path's length, over it, and be that path.
-_COARSE = 0.004
+# A string of few pieces is shorter than its path by what pieces cut off; it is that path if by no more than twice this,
+# and by no more than this part of the length besides.
+_CUT, _COARSE = 2.0 / 24.0, 1e-5
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
@@ -210,14 +211,15 @@ def _finish(w, solids, s, N, reach):
 
 
 @kernel
-def shortest_string(w, solids, P, Q, points, known):
+def shortest_string(w, solids, P, Q, points, known, bends):
     """The shortest string from P to Q outside the first `solids` solids of w, on the right side of those that are held.
 
     Its length and forces are those of two strings of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
     stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
     first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
-    `known` (zero: there is none).
+    `known` (zero: there is none). That turns by theta on arcs of length a: bends = sum of theta^2 / a, so that pieces
+    of length l cut off bends l^2 / 24.
     """
     apart()
     r = w.result
@@ -227,7 +229,7 @@ def shortest_string(w, solids, P, Q, points, known):
     near, best = 0, 1e300
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)
-    if near == 1 and math.fabs(least - known) < _COARSE * known:
+    if near == 1 and known > 0.0 and known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known:
         return 0.0
     for s in range(number):
         if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, N, reach) and r[0, LENGTH] < best:

@@ -71,6 +71,8 @@ _BEST = 2
 # An arc's middle lies off its chord's by about this part of it times the difference of the tangents at its ends: 1/8
 # for a short one, 1/6 for half a circle.
 _BULGE = 1.0 / 7.0
+# Arcs shorter than this count as so long [m].
+_TOUCH = 1e-6
 
 
 @driver
@@ -112,12 +114,13 @@ def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
     """
     G = base + POSE_ROWS * most
     surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
-    solids, points = 0, _add_point(strings, 0, P)
+    solids, points, bends = 0, _add_point(strings, 0, P), 0.0
     for j in range(n):
         g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
         if C[g + CONTACT, lane] > 0.0:
             first, last = load3(C, g + CONTACT_FIRST, lane), load3(C, g + CONTACT_LAST, lane)
             bend = subtract(load3(C, g + CONTACT_FIRST_TANGENT, lane), load3(C, g + CONTACT_LAST_TANGENT, lane))
+            bends += dot(bend, bend) / max(C[g + GEODESIC_ARC, lane], _TOUCH)
             middle = add_scaled(scale(0.5, add(first, last)), _BULGE * C[g + GEODESIC_ARC, lane], bend)
             points = _add_point(strings, points, first)
             points = _add_point(strings, points, middle)
@@ -132,7 +135,7 @@ def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
         strings.hold[solids, 0], strings.hold[solids, 1] = C[g + SIDE, lane], C[g + SIDE_TURN, lane]
         solids += 1
     points = _add_point(strings, points, Q)
-    return shortest_string(strings, solids, P, Q, points, known)
+    return shortest_string(strings, solids, P, Q, points, known, bends)
 
 
 @kernel
