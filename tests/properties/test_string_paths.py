@@ -34,7 +34,7 @@ CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) fo
 # What is not as it should be yet.
 MISSED = pytest.mark.xfail(strict=True, reason="a shorter path over surfaces deep in each other is still missed")
 RING = pytest.mark.xfail(strict=True, reason="strings through narrow rings do not always come to rest, or on one side")
-REVERSED = {19: RING, 104: RING}
+REVERSED = {19: RING}
 SLOPES = {104: RING}
 
 
