@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo import Model, embedding_of, path_geometry, read_osim
 from musculo.muscle.geometry import WRAPPINGS
+from support.path_lines import SAME, TOUCHES
 from support.short_steps import random_poses
-from support.who_is_right import KINDS, REASONS, SAME, Court, Verdict
+from support.who_is_right import KINDS, REASONS, Court, Verdict
 from trees import data_folder
 
 MODELS = (
@@ -96,6 +97,17 @@ def grouped(verdicts: list[Verdict], key: Callable[[Verdict], str]) -> dict[str,
     return dict(sorted(groups.items()))
 
 
+def _excuse(v: Verdict) -> str:
+    """Why our length is not that of a shortest path outside all surfaces, as the rules have it."""
+    if v.inside:
+        return "a point inside a surface"
+    if abs(v.price) >= SAME:
+        return "a price"
+    if v.ended >= TOUCHES:
+        return "past a cylinder's end"
+    return "it is one" if v.settled and v.reason != "ours wrong" else "unknown"
+
+
 def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
     """All tables of one model."""
     kinds = touched_kinds(court)
@@ -113,9 +125,11 @@ def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
         return
     print_by("by surface", grouped(verdicts, lambda v: " + ".join(v.touched)))
     print_by("by reason", grouped(verdicts, lambda v: f"{REASONS.index(v.reason)} {v.reason}"))
+    print_by("by why ours is no shortest path", grouped(verdicts, _excuse))
     print_by("by path and reason", grouped(verdicts, lambda v: f"{v.name}: {v.reason}"))
     print(f"\nstring's own error at most {max(v.error for v in verdicts):.1e} m", end="; ")
-    print(f"{sum(not v.settled for v in verdicts)} strings did not come to rest", end="; ")
+    restless = [sum(not v.settled for v in verdicts), sum(not v.opensim_settled for v in verdicts)]
+    print(f"strings that did not come to rest: {restless[0]} of ours, {restless[1]} of OpenSim's", end="; ")
     off = [abs(v.unexplained) for v in verdicts if v.settled]
     print(f"ours less string less prices: median {np.median(off):.1e}, largest {max(off):.1e} m")
     for v in sorted(verdicts, key=lambda v: v.reason):

@@ -12,10 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from musculo import read_osim
 from support.global_path import Obstacle, right_side, shortest_path
+from support.path_lines import SAME
 from support.rule_lengths import rule_length
 from support.short_steps import MODELS, random_poses
 from support.taut_string import Solid, spaced, taut
-from support.who_is_right import SAME, Court
+from support.who_is_right import Court
 
 # Lengths are extrapolated from two spacings [m].
 EXACT = 2e-9

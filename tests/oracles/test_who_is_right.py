@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from musculo import read_osim
+from support.path_lines import SAME, TOUCHES
 from support.taut_string import Solid, taut
-from support.who_is_right import SAME, TOUCHES, Court
+from support.who_is_right import Court
 
 # The string is extrapolated from two spacings; what remains is far below a micrometre.
 STRING = 1e-8

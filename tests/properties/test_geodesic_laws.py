@@ -184,6 +184,25 @@ def test_length_is_continuous(kind):
     assert jump[outside].max() < SAME_PATH
 
 
+def test_no_guess_finds_a_shorter_path_over_the_pole_of_a_long_ellipsoid():
+    """Two paths lie half a radian apart there, with a hill of some 1e-5 of the size between them; each is found from
+    guesses that neighbours leave. The shortest must be found without."""
+    rng = np.random.default_rng(23)
+    frames = 3000
+    surfaces = Surfaces(np.array([ELLIPSOID]), np.array([[1.05, 2.41, 1.0]]), np.array([-1]), np.zeros(1))
+    start = [-0.8745, 3.0171, -0.9641] + 0.004 * rng.normal(size=(frames, 3))
+    end = [0.7509, 0.7357, 0.7729] + 0.004 * rng.normal(size=(frames, 3))
+    R, p = np.tile(np.eye(3), (frames, 1, 1, 1)), np.zeros((frames, 1, 3))
+    length, status, G = solve_stretches(surfaces, start, end, R, p)
+    assert (status == gd.CONVERGED).all()
+    other = np.full(frames, np.inf)
+    for shift in (1, 2, 3, 5, 8):
+        warm, status, _ = solve_stretches(surfaces, start, end, R, p, guess=np.roll(G, shift, axis=0))
+        other = np.where(status == gd.CONVERGED, np.minimum(other, warm), other)
+    assert np.isfinite(other).all()
+    assert (length - other).max() < SAME_PATH
+
+
 @pytest.mark.parametrize("kind", ["cylinder", "sphere", "ellipsoid", "torus"])
 def test_nothing_jumps_where_contact_comes_or_goes(kind):
     """Between a frame in contact and one without, halve the way to the switch: both sides are equally long.

@@ -16,7 +16,8 @@ from musculo.embedding.slopes import embedding_slopes
 from musculo.functions import Linear, Polynomial, Sine
 from musculo.kernels.geodesic_price import NEVER, price_of_end, price_of_turn, toll_of_side
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, moment_arms
+from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
+from musculo.kernels.path_arms import moment_arms
 from musculo.kernels.price_slopes import end_slopes, toll_slopes, turn_slopes
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint

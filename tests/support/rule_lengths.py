@@ -18,7 +18,8 @@ from support.global_path import GlobalPath, Obstacle, shortest_path
 from support.taut_string import Solid
 
 if TYPE_CHECKING:
-    from support.who_is_right import Court, Stretch
+    from support.path_lines import Stretch
+    from support.who_is_right import Court
 
 # What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
 PRICE, TOLL = 8.0, 2.0

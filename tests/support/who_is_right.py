@@ -4,13 +4,14 @@ A path is right where it keeps out of every surface that acts on it and is no lo
 tight from it. `judge` tells for one path in one pose, by `support.taut_string`, which shares nothing with the kernels.
 
 A string of ours may touch surfaces in turns, and the path shows one contact a surface: what is pulled tight from these
-contacts is not the string. There the judge asks `support.rule_lengths` for the shortest path of all.
+contacts is not the string. There, and where a string does not come to rest, the judge asks `support.rule_lengths` for
+the shortest path of all.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -20,16 +21,11 @@ from musculo.dynamics.poses import kinematics
 from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
 from musculo.muscle.geometry import STATUSES, PathGeometry
 from musculo.muscle.paths import compiled_paths
+from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
 from support.rule_lengths import PRICE, end_price, rule_length, side_toll, turn_price
-from support.taut_string import Solid, TautString, spaced, taut
+from support.taut_string import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
-# A path keeps out of a surface where it is no deeper than this [m]; OpenSim's points are about so far off.
-TOUCHES = 1e-4
-# Two lengths are the same where they differ by less than this [m]: the string is better than that.
-SAME = 1e-6
-# Where along a path depths are looked at.
-_FINE = np.linspace(0.0, 1.0, 2001)
 # A reason is named after the part of the difference that is largest.
 REASONS = (
     "inside",  # a point of the path lies inside a surface: OpenSim leaves it out, ours shrinks it
@@ -42,33 +38,6 @@ REASONS = (
     "not shortest",  # OpenSim's path can be pulled tighter
     "ours wrong",
 )
-
-
-@dataclass(frozen=True)
-class Contact:
-    """Where a path touches a wrap's surface: first and last point in ground."""
-
-    wrap: int
-    first: np.ndarray
-    last: np.ndarray
-
-
-@dataclass
-class Stretch:
-    """Between two path points that follow each other: what may be touched there, and what each method touches."""
-
-    P: np.ndarray
-    Q: np.ndarray
-    a: int
-    b: int
-    acting: dict[int, Solid]  # by wrap, at full size
-    ours: list[Contact] = field(default_factory=list)
-    opensim: list[Contact] = field(default_factory=list)
-
-    def shrink(self, wrap: int) -> float:
-        """By how much an end that lies inside shrinks a surface; 1: not."""
-        solid = self.acting[wrap]
-        return float(min(1.0, solid.gauge(self.P), solid.gauge(self.Q)))
 
 
 @dataclass(frozen=True)
@@ -90,7 +59,8 @@ class Verdict:
     ended: float  # how deep our path passes through a cylinder that the rule about its end takes away [m]
     pierced: str  # the surface OpenSim passes through deepest
     pierced_by_ours: str
-    settled: bool  # the strings came to rest
+    settled: bool  # the string of ours came to rest
+    opensim_settled: bool  # OpenSim's did
     inside: bool  # a path point lies inside a surface
     status: str  # of ours
     touched: tuple[str, ...]  # kinds of surfaces touched by either
@@ -134,9 +104,9 @@ def _reason(v: Verdict) -> str:
 
 
 def _right(v: Verdict) -> str:
-    good = v.settled and not v.inside
-    ours = good and not _wrong(v) and abs(v.price) < SAME and v.ended < TOUCHES
-    opensim = good and abs(v.opensim - v.opensim_taut) < 10 * SAME and v.through_opensim < TOUCHES
+    ours = v.settled and not (v.inside or _wrong(v)) and abs(v.price) < SAME and v.ended < TOUCHES
+    tight = v.opensim_settled and abs(v.opensim - v.opensim_taut) < 10 * SAME
+    opensim = tight and not v.inside and v.through_opensim < TOUCHES
     return {(True, True): "both", (True, False): "ours", (False, True): "opensim"}.get((ours, opensim), "neither")
 
 
@@ -223,7 +193,7 @@ class Court:
         taut_ours = taut_opensim = path = price = error = ended = 0.0
         depths: dict[str, dict[int, float]] = {"ours": {}, "opensim": {}}
         broken: list[tuple[int, float]] = []
-        inside, settled = False, True
+        inside, settled = False, {"ours": True, "opensim": True}
         for s in stretches:
             shrunk = {w: s.acting[w].scaled(max(s.shrink(w), 1e-6)) for w in s.acting}
             full = {w: s.acting[w] for w in s.acting if s.shrink(w) >= 1.0 - 1e-9}
@@ -231,7 +201,7 @@ class Court:
             inside = inside or any(w not in full and w not in gone for w in s.acting)
             for method, contacts in (("ours", s.ours), ("opensim", s.opensim)):
                 line = polyline(s, contacts, shrunk)
-                fine = spaced(line, _FINE)
+                fine = spaced(line, FINE)
                 for w, solid in full.items():
                     depth = solid.deepest(fine)
                     if method == "ours" and w in gone:
@@ -240,7 +210,7 @@ class Court:
                         depths[method][w] = max(depths[method].get(w, 0.0), depth)
                 used = {w: solid for w, solid in shrunk.items() if method == "opensim" or w not in gone}
                 string = pulled(contacts, used, line)
-                error, settled = max(error, string.error), settled and string.settled
+                error, settled[method] = max(error, string.error), settled[method] and string.settled
                 if method == "ours":
                     taut_ours += string.length
                     toll, more = self.prices(k, s, line)
@@ -257,8 +227,10 @@ class Court:
         through_ours, pierced_by_ours = self._deepest({w: d for w, d in depths["ours"].items() if w not in excused})
         through, pierced = self._deepest(depths["opensim"])
         status = STATUSES[self.ours.status[frame, k]]
-        shortest = rule_length(self, name, frame) if status == "overlapped" else None
+        unsure = status == "overlapped" or not settled["ours"]
+        shortest = rule_length(self, name, frame) if unsure else None
         if shortest is not None:
+            settled["ours"] = True
             taut_ours, price = shortest.length - shortest.price, shortest.price
             through_ours, pierced_by_ours = 0.0, ""
         clear = taut_ours
@@ -281,7 +253,8 @@ class Court:
             ended=ended,
             pierced=pierced,
             pierced_by_ours=pierced_by_ours,
-            settled=settled,
+            settled=settled["ours"],
+            opensim_settled=settled["opensim"],
             inside=inside,
             status=status,
             touched=tuple(sorted({KINDS[paths.surface_kind[paths.wrap_surface[w]]] for w in touched})),
@@ -310,7 +283,7 @@ class Court:
         paths = self.compiled.paths
         toll, broken = 0.0, {}
         touched = {c.wrap for c in s.ours}
-        fine = spaced(line, _FINE)
+        fine = spaced(line, FINE)
         for w, solid in s.acting.items():
             surface = paths.wrap_surface[w]
             axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
@@ -351,63 +324,3 @@ def _entries(geometry: PathGeometry, frame: int, k: int) -> tuple[np.ndarray, np
     points = geometry.path_points
     these = slice(points.first[k], points.first[k] + points.count[frame, k])
     return points.position[frame, these], points.wrap[frame, these]
-
-
-def polyline(s: Stretch, contacts: list[Contact], solids: dict[int, Solid]) -> np.ndarray:
-    """A method's path as many points; between two contacts on a surface it runs as the tangents say."""
-    parts = [s.P[None]]
-    for i, c in enumerate(contacts):
-        before = s.P if i == 0 else contacts[i - 1].last
-        after = s.Q if i + 1 == len(contacts) else contacts[i + 1].first
-        parts.append(_arc(solids[c.wrap], c.first, c.last, c.first - before, after - c.last))
-    return np.concatenate([*parts, s.Q[None]])
-
-
-def _arc(solid: Solid, first: np.ndarray, last: np.ndarray, came: np.ndarray, goes: np.ndarray) -> np.ndarray:
-    t = np.linspace(0, 1, 257)[:, None]
-    if solid.kind == "cylinder":
-        a, b = solid.own(first), solid.own(last)
-        u, v = came @ solid.R, goes @ solid.R
-        way = a[0] * u[1] - a[1] * u[0] + b[0] * v[1] - b[1] * v[0]
-        turn = math.remainder(math.atan2(b[1], b[0]) - math.atan2(a[1], a[0]), 2 * math.pi)
-        if turn * way < 0.0 and abs(turn) > 1e-6:
-            turn += math.copysign(2 * math.pi, way)
-        azimuth = math.atan2(a[1], a[0]) + t * turn
-        radius = np.hypot(a[0], a[1]) + t * (np.hypot(b[0], b[1]) - np.hypot(a[0], a[1]))
-        y = np.hstack([radius * np.cos(azimuth), radius * np.sin(azimuth), a[2] + t * (b[2] - a[2])])
-        return y @ solid.R.T + solid.p
-    # a cubic with the tangents of both ends, put onto the surface
-    d = np.linalg.norm(last - first)
-    u, v = (w / max(np.linalg.norm(w), 1e-12) for w in (came, goes))
-    reach = d / (1.0 + max(0.0, float(u @ v)) * 2.0)
-    x = (1 - t) ** 3 * first + 3 * t * (1 - t) ** 2 * (first + reach * u)
-    x = x + 3 * t**2 * (1 - t) * (last - reach * v) + t**3 * last
-    g = solid.gauge(x)
-    x = solid.pushed(x) if solid.kind == "torus" else solid.p + ((x - solid.p).T / np.maximum(g, 1e-9)).T
-    # from contact to contact a path of ours is a shortest one on the surface, and OpenSim's is near it
-    tight = taut([solid], x)
-    y = spaced(tight.points, t[:, 0])
-    return y if tight.settled and np.abs(y - x).max() < solid.narrowest() else x
-
-
-def pulled(contacts: list[Contact], solids: dict[int, Solid], line: np.ndarray) -> TautString:
-    """The string pulled tight from a path: over what it touches, and over what it then would run into."""
-    fine = spaced(line, _FINE)
-    used = [c.wrap for c in contacts]
-    pierced = [w for w, solid in solids.items() if w not in used and solid.deepest(fine) > TOUCHES]
-    for _ in range(3):
-        string = taut([solids[w] for w in dict.fromkeys(used)], line)
-        fine = spaced(string.points, _FINE)
-        others = [w for w in solids if w not in used and w not in pierced]
-        new = [w for w in others if solids[w].deepest(fine) > SAME]
-        if not new:
-            break
-        used += new
-    return string
-
-
-def through_hole(solid: Solid, fine: np.ndarray) -> bool:
-    """Whether a path keeps inside the ring where it crosses its plane; also where it does not cross it."""
-    y = solid.own(fine)
-    cross = np.flatnonzero((y[1:, 2] > 0) != (y[:-1, 2] > 0))
-    return all(math.hypot(y[i, 0], y[i, 1]) < solid.size[1] for i in cross)

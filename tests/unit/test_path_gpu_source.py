@@ -18,7 +18,8 @@ from musculo import Body, Coordinate, Model, Placement, kinematics
 from musculo.compile.compiled import compiled
 from musculo.functions.elementary import Linear
 from musculo.kernels import cuda as gpu
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, moment_arms, path_lengths, path_speeds
+from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
+from musculo.kernels.path_arms import moment_arms, path_speeds
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint

@@ -7,6 +7,7 @@ import math
 from musculo.kernels.geodesic_guess import (
     PLANES,
     chord_frame,
+    chord_length,
     dip_start,
     refine_section,
     ring_approach,
@@ -54,6 +55,10 @@ _APART = math.pi / 3.0
 AS_QUADRANT, FREE, HELD, ABSENT = range(4)
 # Returned in place of 1 where a path passes on the wrong side, for want of one on the quadrant's.
 OTHER = 2
+# Where the section's length rises by less than this part of the detour within a plane's distance of its minimum,
+# there may be two minima close together: starts on both sides, so far away [rad], are solved as well.
+_FLAT = 1e-2
+_FLANK = 1.0
 # Where a start fails: so many more, so far apart [rad].
 _RETRIES = 16
 _RETRY_ANGLE = 0.12
@@ -123,6 +128,17 @@ def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
 
 
 @kernel
+def _is_flat(shape, frame, psi):
+    """Whether the section's length hardly rises to one side of its minimum at `psi`, as it does where there is a second
+    one close by: over the pole of a long ellipsoid two paths may differ by micrometres, with a hill between them that
+    planes a sixteenth of a turn apart do not see."""
+    here = section_path(shape, frame, psi)[0]
+    step = 2.0 * math.pi / PLANES
+    rise = min(section_path(shape, frame, psi - step)[0], section_path(shape, frame, psi + step)[0]) - here
+    return rise < _FLAT * (here - chord_length(shape, frame))
+
+
+@kernel
 def _other_plane(W, lengths, frame, shape, x, y, otherwise, lane):
     """The plane section to start from for a path on another side of the chord than the one that touches at x and y: the
     shortest of the minima a sixth of a turn or more away from it. Where there is none, `otherwise` [rad] from it."""
@@ -154,8 +170,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
     (`guessed`) or from a cold start. Returns 1 where it converges (or passes by), or OTHER.
 
-    Ellipsoid: plane sections through the chord; the best of the quadrant's side, one that is nearly as short (the
-    shorter path wins), planes about the first where that fails, and at last the best of the other side.
+    Ellipsoid: plane sections through the chord; the best of the quadrant's side, one that is nearly as short, both
+    flanks of a flat one where the side is open (the shortest path wins), planes about the first where all that fails,
+    and at last the best of the other side.
     Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
@@ -171,12 +188,14 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
-    first, second, two = 0.0, 0.0, False
+    first, second, two, flat = 0.0, 0.0, False, False
+    # starts that are compared; later ones are for want of a path
+    compared = 1 if torus else 3
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
     before, other = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0
-    for i in range(-1, _RETRIES + 3):
-        if (i > 1 and done) or (i == 0 and done) or (i > 0 and other):
+    for i in range(-1, compared + _RETRIES + 2):
+        if (i > compared and done) or (i == 0 and done) or (i > 0 and other):
             break
         start = (P_own, P_own, 0.0, P_own)
         if i < 0:
@@ -200,10 +219,11 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 first = _other_plane(W, lengths, frame, shape, x, y, otherwise, lane)
             elif not torus:
                 first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
+                flat = axis < 0 and _is_flat(shape, frame, first)
         if torus and i >= 0:
             if i == 1 and (done or outside):
                 continue
-            if i == _RETRIES + 2:
+            if i == compared + _RETRIES + 1:
                 break
             if i == 1:
                 start = dip_start(shape, P_own, Q_own, nearest)
@@ -213,20 +233,20 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                     theta = tube_azimuth(shape, P_own, Q_own, nearest)
                 start = tube_start(shape, P_own, Q_own, theta)
         elif i >= 0:
-            if i == 1 and not two:
+            if (i == 1 and not two) or (1 < i <= compared and not flat):
                 continue
             psi = first
-            if i == 1:
+            if 0 < i <= compared:
                 good = done == 1 and W[o + ACTIVE, lane] != 0.0
                 x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
                 whole = total(W, w, k, P, Q, lane)
-                psi = second
-            elif i == _RETRIES + 2:
+                psi = second if i == 1 else first + (2 * i - 5) * _FLANK
+            elif i == compared + _RETRIES + 1:
                 if axis < 0:
                     break
                 psi, _, _ = _choose_plane(W, lengths, frame, shape, -1, 0.0, lane)
-            elif i > 1:
-                psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2)
+            elif i > compared:
+                psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2 - 1)
             start = section_guess(shape, frame, psi)
         _place(W, w, n, k, start[0], start[1], start[2], COARSE, lane)
         found = 0
@@ -243,9 +263,10 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 found = 0
         elif found == 0 or W[o + LENGTH, lane] <= 0.0:
             W[o + ACTIVE, lane] = 0.0
-        if i == 1 and good and (not found or W[o + ACTIVE, lane] == 0.0 or total(W, w, k, P, Q, lane) >= whole):
+        none = not found or W[o + ACTIVE, lane] == 0.0
+        if 0 < i <= compared and good and (none or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
-        if i == _RETRIES + 2 and found:
+        if i == compared + _RETRIES + 1 and found:
             found = OTHER
         done = max(done, found)
     return done

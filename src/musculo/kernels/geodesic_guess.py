@@ -98,6 +98,13 @@ def section_path(shape, frame, psi):
 
 
 @kernel
+def chord_length(shape, frame):
+    """Length of the straight line between both ends."""
+    u, _, _, _, p, q, _ = frame
+    return (q - p) * _real(shape, u)
+
+
+@kernel
 def refine_section(shape, frame, psi, best):
     """The angle near `psi` where the section's length is least (best = 1) or greatest (-1), by shrinking brackets."""
     h = 2.0 * math.pi / PLANES

@@ -8,7 +8,8 @@ from musculo.kernels.frames import work_rows
 from musculo.kernels.geodesic_slopes import slope_rows
 from musculo.kernels.jit import driver
 from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry, moment_arms
+from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
+from musculo.kernels.path_arms import moment_arms
 from musculo.kernels.pose_slopes import pose_slopes
 from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps

@@ -11,7 +11,8 @@ import numpy as np
 from musculo.kernels.cuda import _cuda, _device_function, _over_batches, to_device
 from musculo.kernels.frames import work_rows
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, Paths, active_points, moment_arms, path_lengths
+from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, Paths, active_points, path_lengths
+from musculo.kernels.path_arms import moment_arms
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim

@@ -12,10 +12,9 @@ from musculo.kernels.path import (
     TAG_ROWS,
     active_points,
     first_entry,
-    moment_arms,
     path_lengths,
-    path_speeds,
 )
+from musculo.kernels.path_arms import moment_arms, path_speeds
 from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
