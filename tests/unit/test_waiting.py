@@ -18,7 +18,7 @@ from numba.core.compiler_lock import global_compiler_lock
 waiting._AFTER = 0.2
 for _ in range(2):
     with global_compiler_lock:
-        jit.announce_compiling()
+        jit.compiling_begins()
         time.sleep({compiling})
     time.sleep(0.5)
 """

@@ -20,6 +20,7 @@ TEXT = "musculo compiles for this machine, once: it may take two minutes ... (MU
 _AFTER = 2.0  # seconds
 
 _timer: Timer | None = None
+_said = False
 
 
 def announce() -> None:
@@ -34,18 +35,18 @@ def announce() -> None:
 def _is_quiet() -> bool:
     """Whether nothing is to be said: asked for, or said already, or not the process that somebody started."""
     asked = os.environ.get("MUSCULO_QUIET", "") not in ("", "0")
-    return asked or jit._told or multiprocessing.parent_process() is not None
+    return asked or _said or multiprocessing.parent_process() is not None
 
 
 def _say() -> None:
-    global _timer
+    global _timer, _said
     _timer = None
     lock = global_compiler_lock._lock
     if lock.acquire(blocking=False):  # done already
         lock.release()
     elif _listener is announce and not _is_quiet():
         print(TEXT, file=sys.stderr, flush=True)
-        jit._told = True
+        _said = True
 
 
 _listener: Callable[[], None] | None = announce
@@ -57,11 +58,9 @@ def listen(listener: Callable[[], None] | None) -> None:
     _listener = listener
 
 
-def _compiling_begins(text: str = "") -> None:
+def _compiling_begins() -> None:
     if _listener is not None:
         _listener()
 
 
-# The one place that reaches into jit.py: that file is part of what every kernel is made of, and a line there would
-# compile all of them anew.
-setattr(jit, "announce_compiling", _compiling_begins)  # noqa: B010 (a function to mypy)
+jit.compiling_begins = _compiling_begins

@@ -6,11 +6,9 @@ Public arrays have the frame first; a block of eight is turned so that the lane 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,21 +139,10 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 _cores = cache(os.cpu_count)
 
 
-@cache
-def _announce(run: Any) -> None:
-    """Tell somebody at a terminal, once, why a first call takes its time."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return
-    kept = Path(run._cache.cache_path)
-    if not any(kept.glob(f"*{run.py_func.__name__}*.nbi")):
-        print("musculo compiles this computation for your machine, once; it takes some seconds ...", file=sys.stderr)
-
-
 def over_frames(run: Callable[..., Any], arguments: tuple[Any, ...], frames: int, threads: int | None = None) -> None:
     """Call `run(*arguments, start, stop)` over all frames, in as many threads as pay (at most `threads`)."""
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
-    _announce(run)
     limit = threads if threads is not None else (_cores() or 1)
     n = max(1, min(limit, frames // _FRAMES_PER_THREAD))
     if n == 1:

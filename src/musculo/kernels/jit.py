@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -112,19 +111,16 @@ class _DriverCache(_KernelCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
         if found is None:
-            announce_compiling()
+            compiling_begins()
         return found
 
 
-_told = False
+def _unheard() -> None:
+    """Nobody hears of it until `musculo.compile.waiting` listens."""
 
 
-def announce_compiling(text: str = "musculo compiles for this machine, once: it may take two minutes ...") -> None:
-    """Say once in a process, on stderr, that kernels are compiled: to a person at a terminal or in a notebook only."""
-    global _told
-    if text and not _told and (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        print(text, file=sys.stderr, flush=True)
-    _told = True
+# Called wherever a driver has to be compiled.
+compiling_begins: Callable[[], None] = _unheard
 
 
 def _cached(function: Callable[..., Any], cache: type[_KernelCache], **options: Any) -> Any:
