@@ -17,7 +17,7 @@ from musculo.spatial.rotation import to_xyz
 
 def data_folder() -> Path | None:
     """Where real models are: $MUSCULO_DATA, else ../shared/data beside the repository."""
-    folder = Path(os.environ.get("MUSCULO_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    folder = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
     return folder if folder.is_dir() else None
 
 

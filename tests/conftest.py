@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from musculo import Model, read_osim
+from musculo import Model, read_osim, write_osim
 from musculo.demo import MODEL_FILE
+from support.recorded_data import DATA, NO_DATA
 
 # Examples have no time limit: machines differ, and the first call of a kernel compiles it.
 hypothesis.settings.register_profile("musculo", deadline=None)
 hypothesis.settings.load_profile("musculo")
-
-DATA = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """OpenSim models and tables that are not part of the repository."""
     if not DATA.is_dir():
-        pytest.skip(f"no recorded data in {DATA}; set MUSCULO_DATA to the folder that holds it")
+        pytest.skip(NO_DATA)
     return DATA
 
 
@@ -30,3 +29,14 @@ def data_folder() -> Path:
 def leg() -> Model:
     """The planar leg that ships with the package."""
     return read_osim(MODEL_FILE)
+
+
+@pytest.fixture
+def rewrite(tmp_path) -> Callable[[Model], tuple]:
+    """A model after write and read, with the notes of the writer."""
+
+    def again(model: Model):
+        notes = write_osim(model, tmp_path / "again.osim")
+        return read_osim(tmp_path / "again.osim"), notes
+
+    return again

@@ -11,7 +11,6 @@ are committed.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import musculo
 from musculo import Scene, Table, demo, view
 from support.browser import PATIENCE, browser
+from support.recorded_data import DATA
 
 ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("MUSCULO_DATA") or ROOT.parent / "shared" / "data")
 SIZE = (1280, 800)
 # Software rendering is slow; a picture is taken when the camera rests.
 SETTLE = "v.drawNow(); await new Promise((done) => setTimeout(done, 800)); v.drawNow();"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -32,23 +29,19 @@ from musculo import (
 from musculo.functions.elementary import Linear
 from musculo.results.angles import rotational_coordinates
 from support.opensim_files import ask
+from support.recorded_data import DATA, NO_DATA, recorded, within
 
-DATA = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).parents[3] / "shared" / "data")
-TABLES = sorted([*DATA.rglob("*.mot"), *DATA.rglob("*.sto")]) if DATA.is_dir() else []
-MARKERS = sorted(DATA.rglob("*.trc")) if DATA.is_dir() else []
-MODELS = sorted(DATA.rglob("*.osim")) if DATA.is_dir() else []
+TABLES = recorded("**/*.mot", "**/*.sto")
+MARKERS = recorded("**/*.trc")
+MODELS = recorded("**/*.osim")
 WALKS = [
     ("gait2392/subject01_simbody.osim", "gait2392/oracle_extloads.xml"),
     ("rajagopal_walk/subject_walk_scaled.osim", "rajagopal_walk/oracle_extloads.xml"),
 ]
-needs_data = pytest.mark.skipif(not TABLES, reason=f"no recorded data in {DATA}; set MUSCULO_DATA")
+needs_data = pytest.mark.skipif(not TABLES, reason=NO_DATA)
 
 # Two natural splines through the same points, solved by different factorisations; relative to the largest value.
 SPLINE = 1e-11
-
-
-def relative(files: list[Path]) -> list[str]:
-    return [str(f.relative_to(DATA)) for f in files]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +55,7 @@ def tables(tmp_path_factory):
 
 
 @needs_data
-@pytest.mark.parametrize("file", TABLES, ids=relative(TABLES))
+@pytest.mark.parametrize("file", TABLES, ids=within(TABLES))
 def test_tables_are_opensims(file, storages, tables):
     ours, theirs = read_storage(file), storages[file]
     assert list(ours.names) == theirs["names"]
@@ -78,7 +71,7 @@ def test_tables_are_opensims(file, storages, tables):
 
 
 @needs_data
-@pytest.mark.parametrize("file", MARKERS, ids=relative(MARKERS))
+@pytest.mark.parametrize("file", MARKERS, ids=within(MARKERS))
 def test_markers_are_opensims(file, tmp_path):
     frames = 40
     strict, reference, lenient = ask(

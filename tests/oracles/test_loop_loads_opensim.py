@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("opensim")
-from dynamics_models import assert_close
 from musculo import (
     Markers,
     Model,
@@ -34,6 +33,7 @@ from musculo import (
     write_trc,
 )
 from musculo.analyses.motion import motion_of_states
+from support.dynamics_models import assert_close
 from support.mechanisms import LOOPED
 from support.opensim_run import run_opensim
 

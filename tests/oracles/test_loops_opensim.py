@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import DATA, NO_DATA, assert_close, random_q, random_tree
 from musculo import Model, PointOnLineConstraint, write_osim
+from support.dynamics_models import assert_close, random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar
+from support.recorded_data import DATA, NO_DATA, recorded
 from support.simbody_terms import simbody_excess
 
 # OpenSim's constraints hold to 1e-12 where the states are ours; its factors of repeated equations lose some digits.
 AGREEMENT = 1e-8
 
 SCRIPT = Path(__file__).parents[1] / "support" / "opensim_loops.py"
-TABLES = sorted((DATA / "oracle").glob("*.npz")) if DATA.is_dir() else []
+TABLES = recorded("oracle/*.npz")
 # Of models in which something is constrained.
 CONSTRAINED = [path for path in TABLES if np.load(path)["G"].shape[1]]
 needs_opensim = pytest.mark.skipif(importlib.util.find_spec("opensim") is None, reason="needs opensim (extra: oracles)")

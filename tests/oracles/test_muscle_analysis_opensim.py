@@ -33,7 +33,7 @@ CASES = {
 }
 
 
-def _locked(file, model, tmp_path):
+def _locked(model, tmp_path):
     """The same with a lock, written by musculo."""
     locked = model.with_coordinate("subtalar_angle_r", locked=True)
     musculo.write_osim(locked, tmp_path / "locked.osim")
@@ -46,7 +46,7 @@ def test_same_files_columns_and_numbers(data_folder, tmp_path, name):
     file = data_folder / path
     model = musculo.read_osim(file)
     if name == "locked":
-        file, model = _locked(file, model, tmp_path)
+        file, model = _locked(model, tmp_path)
     e = musculo.embedding_of(model)
     rng = np.random.default_rng(4)
     z = e.independent(np.array([c.default_value for c in model.coordinates]))

@@ -145,6 +145,23 @@ def test_equilibrium(rig):
     assert not wrong
 
 
+@pytest.mark.parametrize("pennation", [0.0, 0.3, 1.2])
+@pytest.mark.parametrize("name", ["millard-rigid", "rigid", "dgf-rigid"])
+def test_slack_rigid_tendons(tmp_path, name, pennation):
+    """Paths about as long as the tendon, and shorter."""
+    rig = Rig(tmp_path, CASES[name], pennation)
+    for length in (0.05, 0.19, 0.1999, 0.2, 0.2005, 0.2049, 0.21):
+        for speed in (0.0, -0.3, 0.3):
+            found = muscle_equilibrium(rig.model, length, speed, 0.5, method="opensim")
+            if rig.case.kind == DGF and length <= 0.2:
+                # in OpenSim these fibres turn round and push, with up to F0 times hundreds
+                assert found.tendon_force[0] == 0.0
+                assert found.status[0] == Status.TENDON_SLACK
+                continue
+            assert rig.equilibrate(length, speed, 0.5)
+            assert agrees(rig, found, rig.read()), (length, speed, found.tendon_force[0], rig.read())
+
+
 # OpenSim's Delp muscle has a mass, and its fibre velocity is a state.
 @pytest.mark.parametrize("rig", cases_but(DELP), indirect=True, ids=str)
 def test_state(rig):

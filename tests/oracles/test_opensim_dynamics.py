@@ -20,16 +20,17 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import DATA, NO_DATA, assert_close, random_body, random_unit
 from musculo import Coordinate, Model, Placement, read_osim, write_osim
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import Axis, CustomJoint
 from support.complex_kernels import ComplexKernels
+from support.dynamics_models import assert_close, random_body, random_unit
+from support.recorded_data import NO_DATA, recorded, within
 from support.simbody_terms import simbody_excess
 
-FILES = sorted(DATA.glob("**/*.osim")) if DATA.is_dir() else []
-IDS = [str(f.relative_to(DATA)) for f in FILES]
+FILES = recorded("**/*.osim")
+IDS = within(FILES)
 SCRIPT = Path(__file__).parents[1] / "support" / "opensim_numbers.py"
 
 # What the project promises: max |difference| <= 1e-9 max |reference| per quantity and model.

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import DATA, NO_DATA, assert_close
+from support.dynamics_models import assert_close
+from support.recorded_data import DATA, NO_DATA, recorded
 from support.simbody_terms import simbody_excess
 
-TABLES = sorted((DATA / "oracle").glob("*.npz")) if DATA.is_dir() else []
+TABLES = recorded("oracle/*.npz")
 IDS = [t.stem for t in TABLES]
 
 # What the project promises: max |difference| <= 1e-9 max |reference| per quantity and model.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from test_osim_roundtrip import ROUNDING, _differences, _facts
 
 from musculo.functions import FourierSeries, NaturalCubicSpline, SampledSpline
 from musculo.io import read_osim, write_osim
@@ -13,6 +12,7 @@ from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, CylindricalJoint, FreeJoint, ScrewJoint
 from musculo.model.model import Model
+from support.opensim_facts import ROUNDING, differences, opensim_facts
 
 pytest.importorskip("opensim")
 
@@ -179,13 +179,13 @@ def test_document_is_the_same_to_opensim_after_musculo(content, tmp_path):
     source.write_text(content.strip())
     model = read_osim(source, opensim_rounding=True)
     assert write_osim(model, copy) == ()
-    original, written = _facts(source), _facts(copy)
+    original, written = opensim_facts(source), opensim_facts(copy)
     assert "error" not in original, original
     assert "error" not in written, written
     assert list(model.coordinate_names) == list(original["coordinates"])
     assert list(model.joint_names) == list(original["joints"])
     assert set(original.pop("components")) == set(written.pop("components"))
-    assert _differences(original, written, "", ROUNDING) == []
+    assert differences(original, written, "", ROUNDING) == []
 
 
 def _about_z(angle: float, height: float) -> list[float]:
@@ -220,7 +220,7 @@ def test_model_made_in_python_opens_in_opensim(tmp_path):
     model = Model("made", tuple(Body(n, 1.0, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)) for n in "abde"), joints)
     notes = write_osim(model, tmp_path / "made.osim")
     assert len(notes) == 3  # quaternion, sampled spline, two harmonics
-    facts = _facts(tmp_path / "made.osim")
+    facts = opensim_facts(tmp_path / "made.osim")
     assert "error" not in facts, facts
     poses = {name: body[3] for name, body in facts["bodies"].items()}
     assert poses["a"] == pytest.approx(_about_z(0.3, 0.075))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_close, named, random_body, random_placement, random_q, random_unit
 from musculo import Model
 from musculo.functions import Linear
 from musculo.model.joints import (
@@ -30,6 +29,7 @@ from musculo.model.joints import (
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import from_quaternion, from_xyz, quaternion_from_xyz
+from support.dynamics_models import assert_close, named, random_body, random_placement, random_q, random_unit
 
 pin = pytest.importorskip("pinocchio")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +31,6 @@ from support.opensim_orientations import ask as solve
 from support.opensim_tools import ask
 from support.setup_files import scale_tool
 
-DATA = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).parents[3] / "shared" / "data")
 MODELS = (
     "arm26/arm26.osim",
     "gait10dof18musc/subject01.osim",

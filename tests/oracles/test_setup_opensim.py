@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,7 +24,6 @@ from musculo.model.measurement import Measurement
 from support.opensim_tools import ask
 from support.setup_files import OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
 
-DATA = Path(os.environ.get("MUSCULO_DATA") or Path(__file__).parents[3] / "shared" / "data")
 TAGS = {kind: tag for tag, kind in TOOLS.items()}
 DEFAULTS: dict[str, ElementTree.Element] = {}
 

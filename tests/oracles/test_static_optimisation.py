@@ -22,6 +22,22 @@ SERVED = 3e-2
 ROUNDING = 1e-13
 # What OpenSim saves by what its equations lack, of the objective.
 AS_PRINTED = 2e-5
+# What exact pennation and exact wrapping add to the mean objective, of OpenSim's. With method="opensim" all of
+# gait10dof18musc's goes and 4.3 of the 5.2 % of Rajagopal's; with wrapping="opensim" all of arm26's; with both, 3e-7 is
+# left. Of the other two nothing wraps, and their muscles are Thelen's, whose cosine OpenSim takes as it should.
+EXACT_ADDS = {
+    "arm26": 0.0281,
+    "gait10dof18musc": 0.0513,
+    "gait2392": 0.0,
+    "rajagopal_walk": 0.0523,
+    "leg6dof9musc": 0.0,
+}
+# The last digit of these figures and some: measured 2.2e-6 at most where nothing is added.
+ADDED = 2e-4
+# Live runs, by power: activations, and objectives relative to OpenSim's. Measured 7.4e-6, 5.7e-6 and 1.1e-4, and
+# 1.1e-6, 6.0e-6 and 7.3e-4: powers above two are flat near zero, and IPOPT stops early there.
+LIVE_ACTIVATION = {2.0: 2e-5, 3.0: 2e-5, 4.0: 3e-4}
+LIVE_COST = {2.0: 5e-6, 3.0: 2e-5, 4.0: 1e-3}
 LIKE_OPENSIM = {"method": "opensim", "wrapping": "opensim"}
 
 
@@ -86,14 +102,14 @@ def test_the_effort_is_never_higher_at_the_same_residual(case, name):
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_the_default_costs_what_opensims_does(case, name):
-    """Exact wrapping and pennation change little; passive forces would change gait2392 beyond use (7276 for 2.26)."""
+def test_the_default_costs_what_exact_paths_and_pennation_add(case, name):
+    """Little; passive forces would change gait2392 beyond use (7276 for 2.26)."""
     r = case(name)
     ours = static_optimisation(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves)
     assert ours.solved
     assert ours.advice == ""
     theirs = np.square(r.activation).sum(axis=1)
-    assert_allclose(ours.objective.mean(), theirs.mean(), rtol=0.06)
+    assert_allclose(ours.objective.mean() / theirs.mean() - 1.0, EXACT_ADDS[name], rtol=0, atol=ADDED)
     full, opensims = ((a > 0.999).any(axis=0).sum() for a in (ours.activation, r.of(ours.muscles, r.activation)))
     assert full <= opensims
 
@@ -205,10 +221,10 @@ def test_other_options_live(case, data_folder, tmp_path, power, physiology, moto
     assert ours.solved
     columns = [theirs.names.index(name) for name in (*ours.muscles, *ours.actuators)]
     found = theirs.values[:, columns]
-    assert_allclose(ours.activation, found[:, : len(ours.muscles)], rtol=0, atol=2e-3)
+    assert_allclose(ours.activation, found[:, : len(ours.muscles)], rtol=0, atol=LIVE_ACTIVATION[power])
     cost = np.sum(np.abs(found) ** power, axis=1)
-    # Powers above two are flat near zero, and IPOPT stops early there; its answers are printed with eight decimals.
-    assert_allclose(ours.objective, cost, rtol=1e-3)
+    # Its answers are printed with eight decimals.
+    assert_allclose(ours.objective, cost, rtol=LIVE_COST[power])
     assert (ours.objective <= cost * (1.0 + 1e-5)).all()
     assert np.ptp(found, axis=0).max() > 0.01
 

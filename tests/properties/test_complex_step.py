@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import KINDS, assert_close, difference_nodes, extrapolated, random_state, random_tree
 from support.complex_kernels import ComplexKernels, slope, step
+from support.dynamics_models import KINDS, assert_close, difference_nodes, extrapolated, random_state, random_tree
 
 # The same formulas in another scalar type, products fused or not: rounding over at most 18 joints in a row.
 ROUNDING = 1e-12
@@ -85,7 +85,7 @@ def test_power_is_the_rate_of_the_energy(case):
     assert_close(T_rate + V_rate, tau @ u, ROUNDING * 10, "power")
 
 
-def test_bias_forces_follow_from_the_slopes_of_the_mass_matrix(case):
+def test_bias_forces_follow_from_the_slopes_of_the_mass_matrix():
     """Lagrange's equation for the speeds that are coordinate derivatives, with exact slopes of M.
 
     tau_k = (Mdot u)_k - u dM/dq_k u / 2 + dV/dq_k where u = qdot for all; models with freely turning joints are judged

@@ -9,12 +9,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import musculo
-from dynamics_models import JOINTS, random_body, random_placement, random_state
 from musculo import Body, Coordinate, Model, Placement
 from musculo.functions import Polynomial
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import FreeJoint
 from musculo.spatial.rotation import axis_rotation, quaternion_from_xyz, to_xyz
+from support.dynamics_models import JOINTS, random_body, random_placement, random_state
 
 # The integrator keeps a relative 1e-10 a step; over the thousand steps of these motions errors add up.
 RTOL = 1e-10

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import musculo
-from dynamics_models import (
+from musculo import Body, ExternalLoad
+from musculo.model.tree import tree_order
+from musculo.spatial.inertia import RigidInertia, tensor
+from musculo.spatial.pose import Pose
+from musculo.spatial.rotation import from_xyz, quaternion_from_xyz, to_xyz
+from support.dynamics_models import (
     JOINTS,
     KINDS,
     Curve,
@@ -23,11 +28,6 @@ from dynamics_models import (
     random_tree,
     skew_part,
 )
-from musculo import Body, ExternalLoad
-from musculo.model.tree import tree_order
-from musculo.spatial.inertia import RigidInertia, tensor
-from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import from_xyz, quaternion_from_xyz, to_xyz
 
 # Both sides are O(n) recursions in float64 over at most 18 joints in a row: rounding, times some tens of operations.
 ROUNDING = 1e-12

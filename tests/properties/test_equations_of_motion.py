@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import DATA, KINDS, NO_DATA, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from musculo import CoordinateCoupler, InvalidInput, Model, Molecule, UnknownName, Unsupported
 from musculo.analyses.equations_of_motion import moments_of_mass
 from musculo.compile.compiled import compiled
@@ -18,7 +17,9 @@ from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot
 from musculo.functions import Linear, Sine
 from musculo.replications import mechanisms
 from musculo.spatial.matrix_calculus import kronecker, permutation, vec
+from support.dynamics_models import KINDS, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
+from support.recorded_data import DATA, NO_DATA
 
 # The bound that the issue asks for; found are 5e-14 and less.
 TOLERANCE = 1e-12

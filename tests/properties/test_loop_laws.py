@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import Curve, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from musculo import EquationConstraint, Fitted, Model, Molecule
 from musculo.dynamics.constraints import constraint_equations
 from musculo.embedding.jet import Jet
 from musculo.embedding.looped import Looped
 from musculo.functions import Linear, Sine
 from musculo.model.constraint import CoordinateCoupler
+from support.dynamics_models import Curve, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
 
 # Both sides are exact up to rounding times the condition of the systems solved.

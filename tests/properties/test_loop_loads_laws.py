@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynamics_models import assert_close
 from musculo import (
     ExternalLoad,
     constrained_acceleration,
@@ -16,6 +15,7 @@ from musculo import (
     kinematics,
 )
 from musculo.spatial.inertia import tensor
+from support.dynamics_models import assert_close
 from support.mechanisms import LOOPED
 
 # Elimination of multipliers, whose equations are some hundred times as well conditioned as this allows for.

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_close, random_q, random_tree
 from musculo import Body, Coordinate, CoordinateCoupler, Model, Placement
 from musculo.embedding.rates import turning_joints
 from musculo.embedding.slopes import embedding_slopes
@@ -27,6 +26,7 @@ from musculo.muscle.geometry import STATUSES, muscle_geometry
 from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
 from musculo.muscle.paths import compiled_paths
 from support.complex_kernels import ComplexKernels, slope, step
+from support.dynamics_models import assert_close, random_q, random_tree
 from support.path_models import with_muscles
 from support.short_steps import random_poses
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import random_q, random_state, random_tree
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
 from musculo.model.path import PathPoint
 from musculo.muscle.geometry import muscle_geometry
 from musculo.muscle.paths import compiled_paths
 from support.complex_kernels import ComplexKernels, slope, step
+from support.dynamics_models import random_q, random_state, random_tree
 from support.path_models import with_muscles
 
 # Both sides are exact; only rounding along at most 18 joints remains.

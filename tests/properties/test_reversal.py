@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import JOINTS, KINDS, assert_close, one_joint, random_body, random_placement, random_state
 from musculo import Model, Placement
 from musculo.model.joints import FreeJoint
 from musculo.spatial.rotation import to_xyz
+from support.dynamics_models import JOINTS, KINDS, assert_close, one_joint, random_body, random_placement, random_state
 
 # Both directions are the same few products in float64.
 ROUNDING = 1e-12

@@ -31,7 +31,8 @@ ROUNDING = 1e-12
 POSES = 10
 # Of random kinds, and rings with ellipsoids.
 CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) for seed in range(100, 106)))
-# What is not as it should be yet.
+# What is not as it should be yet. Not strict: which strings miss hangs on the last digits of a pose, and rounding on
+# another machine may let one of these pass.
 MISSED = pytest.mark.xfail(reason="a shorter path over surfaces deep in each other is still missed")
 RING = pytest.mark.xfail(reason="strings through narrow rings do not always come to rest, or on one side")
 REVERSED = {19: RING}

@@ -61,9 +61,9 @@ class C3DMaker:
         )
         header += self.floats([self.scale]) + self.word(data_start) + self.word(samples) + self.floats([self.rate])
         section = bytes([1, 0x50, blocks, self.processor]) + parameters
-        return header.ljust(512, b"\0") + section.ljust(512 * blocks, b"\0") + self._data(frames, points, samples)
+        return header.ljust(512, b"\0") + section.ljust(512 * blocks, b"\0") + self._data(frames, points)
 
-    def _data(self, frames: int, points: int, samples: int) -> bytes:
+    def _data(self, frames: int, points: int) -> bytes:
         seen = np.isfinite(self.points).all(axis=2)
         factor = 1.0 if self.scale < 0.0 else self.scale
         block = np.zeros((frames, points, 4))

@@ -23,7 +23,6 @@ ARRIVED = Decimal("1e-25")
 @dataclass(frozen=True, eq=False)
 class Certified:
     x: np.ndarray  # rounded to doubles
-    at_bound: np.ndarray
     steps: int
     imbalance: float  # largest |A x - b|
     slope: float  # largest part of a gradient that no multiplier explains, over its own size, between the bounds
@@ -77,7 +76,7 @@ class _Program:
                 if not wrong:
                     left = max((abs(slope[i] / g[i]) for i in free if g[i] != 0), default=Decimal(0))
                     imbalance = max(abs(v) for v in self.b - self.A @ x)
-                    return Certified(x.astype(float), at != 0, step, float(imbalance), float(left))
+                    return Certified(x.astype(float), step, float(imbalance), float(left))
                 at[max(wrong, key=lambda i: abs(slope[i]))] = 0
         return None
 

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from numpy.linalg import norm
 
-from dynamics_models import random_q, random_tree
 from musculo import kinematics
 from musculo.model.body import Placement, Vec3
 from musculo.model.constraint import (
@@ -25,6 +24,7 @@ from musculo.replications.mechanisms import link as link
 from musculo.replications.mechanisms import pinned as pinned
 from musculo.replications.mechanisms import squeezer_forces as squeezer_forces
 from musculo.spatial.rotation import from_xyz, to_xyz
+from support.dynamics_models import random_q, random_tree
 
 
 def chain(

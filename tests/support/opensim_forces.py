@@ -32,7 +32,7 @@ def _forces(o, path, q, u, time):
         "bodies": [b.getName() for b in bodies],
         "labels": [],
     }
-    columns = [_speed_column(o, model, matter, state, c) for c in coordinates]
+    columns = [_speed_column(state, c) for c in coordinates]
     rows = {"tau": [], "wrench": [], "energy": [], "values": []}
     for force in group:
         labels = force.getRecordLabels()
@@ -81,7 +81,7 @@ def _set(state, coordinates, q, u, time):
         c.setSpeedValue(state, float(v))
 
 
-def _speed_column(o, model, matter, state, coordinate):
+def _speed_column(state, coordinate):
     """Which of Simbody's speeds a coordinate has: the one that moves with it."""
     for k in range(state.getNU()):
         state.updU().set(k, 0.0)

@@ -49,7 +49,7 @@ def _scaled(o, path, factors, mass, preserve, target):
     state = model.initSystem()
     model.scale(state, _scale_set(o, factors), preserve, mass)
     model.printToXML(target)
-    return _numbers(o, model)
+    return _numbers(model)
 
 
 def _scale_tool(o, setup, target, factors_file):
@@ -62,7 +62,7 @@ def _scale_tool(o, setup, target, factors_file):
         scale, factors = scales.get(k), o.Vec3()
         scale.getScaleFactors(factors)
         found[scale.getSegmentName()] = [factors.get(i) for i in range(3)]
-    return {"done": done, "factors": found, "numbers": _numbers(o, o.Model(target))}
+    return {"done": done, "factors": found, "numbers": _numbers(o.Model(target))}
 
 
 def _force_set(o, path):
@@ -81,10 +81,10 @@ def _force_set(o, path):
 
 
 def _model_numbers(o, path):
-    return _numbers(o, o.Model(path))
+    return _numbers(o.Model(path))
 
 
-def _numbers(o, model):
+def _numbers(model):
     """What scaling changes, by name, as OpenSim states it of a model."""
     state = model.initSystem()
     model.realizePosition(state)

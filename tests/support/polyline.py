@@ -339,7 +339,7 @@ def tightly(solids: Solids, line: np.ndarray) -> Tight | None:
     """A polyline that is roughly tight pulled tight to 1e-8 of its length or so; None if it does not rest."""
     x = line
     for pieces in (_TOUCHING // 2, _TOUCHING):
-        fractions = _gathered(solids, x, pieces)
+        fractions = _gathered(x, pieces)
         x, _, rests = _rest(solids, x, fractions, 1e-6, 1e-9 if pieces < _TOUCHING else _LAST)
         if not rests:
             return None
@@ -364,7 +364,7 @@ def _rest(
     return x, force, rests
 
 
-def _gathered(solids: Solids, x: np.ndarray, pieces: int) -> np.ndarray:
+def _gathered(x: np.ndarray, pieces: int) -> np.ndarray:
     """Fractions of the length: close together where the polyline touches, and a little beyond."""
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(x, axis=0), axis=1))])
     s /= s[-1]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_allclose
 from musculo import Body, Coordinate, InvalidInput, Model, MusculoError, Placement, SingularSystem, UnknownName
 from musculo.functions import Linear
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from support.dynamics_models import assert_allclose
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics_models import DATA, NO_DATA
 from musculo import (
     Body,
     CoordinateCoupler,
@@ -25,8 +24,9 @@ from musculo import (
 from musculo.dynamics.embedded import embedded_dynamics
 from musculo.functions import Polynomial, Sine
 from musculo.model.coordinate import Coordinate
+from support.recorded_data import NO_DATA, recorded
 
-FILES = sorted(DATA.glob("**/*.osim")) if DATA.is_dir() else []
+FILES = recorded("**/*.osim")
 # A Cholesky factor of matrices whose condition is 1e4 at most.
 AGREEMENT = 1e-11
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_allclose, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, UnknownName
 from musculo.functions import Constant, Linear, MultivariatePolynomial, Polynomial, SimmSpline, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import BallJoint, PinJoint
+from support.dynamics_models import assert_allclose, assert_close, difference_nodes, extrapolated, random_q, random_tree
 
 # A handful of products in float64.
 ROUNDING = 1e-13

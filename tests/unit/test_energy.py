@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 import musculo
-from dynamics_models import assert_allclose, random_state, random_tree
 from musculo import Body, Coordinate, Model, Placement
 from musculo.model.joints import FreeJoint, PinJoint, SliderJoint
+from support.dynamics_models import assert_allclose, random_state, random_tree
 
 # A handful of products in float64.
 ROUNDING = 1e-13

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_allclose
 from musculo import Body, Coordinate, ExternalLoad, InvalidInput, Model, Placement, UnknownName
 from musculo.model.joints import PinJoint
+from support.dynamics_models import assert_allclose
 
 # A handful of products in float64.
 ROUNDING = 1e-13

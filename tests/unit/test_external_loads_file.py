@@ -116,7 +116,7 @@ def test_columns_whose_names_tell_no_axes_are_refused(read, tmp_path, columns):
     assert loads.misplaced["f_v"][0] == ""
 
 
-def test_filtered_moments_go_by_names_too(read):
+def test_filtered_moments_go_by_names_too():
     """The moment about the origin, which a filter keeps apart from the point, is the same wherever columns stand."""
     rng = np.random.default_rng(1)
     time, values = np.arange(100) / 100.0, rng.normal(size=(100, 9))
@@ -209,3 +209,20 @@ def test_a_point_needs_a_force():
     table = Table([0.0], ("p_x", "p_y", "p_z", "t_x", "t_y", "t_z"), np.ones((1, 6)))
     with pytest.raises(InvalidInput, match="point but no force"):
         ExternalLoads("l", (ExternalForce("f", "b", "", "p_", "t_"),), table)
+
+
+def test_a_body_that_the_model_lacks_is_named_with_file_and_load(read):
+    loads = [musculo.ExternalLoad(*load) for load in read(body="/bodyset/calcn_rr").at([0.0])]
+    model = musculo.demo.arm()
+    q, u = np.zeros((1, len(model.coordinate_names))), np.zeros((1, len(model.speed_names)))
+    with pytest.raises(musculo.UnknownName, match=r"no body 'calcn_rr' in .*loads\.xml: external force 'right'"):
+        musculo.inverse_dynamics(model, q, u, u, loads)
+    with pytest.raises(musculo.UnknownName, match="no body 'hand' in an external load"):
+        musculo.inverse_dynamics(model, q, u, u, [musculo.ExternalLoad("hand")])
+
+
+def test_a_folder_is_looked_into_once(read, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidFile) as told:
+        read(document=ONE_FORCE.format("<datafile>x.sto</datafile>"))
+    assert str(told.value).count(str(tmp_path.resolve())) == 2  # the file itself, and the folder

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_allclose, random_body, random_placement, random_state, random_tree
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, SingularSystem, Unsupported
 from musculo.functions import Linear, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, GimbalJoint, PinJoint, SliderJoint, WeldJoint
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
+from support.dynamics_models import assert_allclose, random_body, random_placement, random_state, random_tree
 
 # A handful of products in float64.
 ROUNDING = 1e-13

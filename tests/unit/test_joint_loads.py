@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from dynamics_models import DATA, NO_DATA
 from musculo import (
     Body,
     CoordinateCoupler,
@@ -35,13 +34,14 @@ from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
 from musculo.model.path import MovingPathPoint
 from musculo.spatial.inertia import tensor
+from support.recorded_data import DATA, NO_DATA, recorded, within
 
 # Sums of up to a hundred forces of 1e3 N: some dozen roundings.
 ROUNDING = 1e-12
 # Places in ground that a path's points are recognised by [m].
 SAME_PLACE = 1e-9
 
-FILES = sorted(DATA.glob("**/*.osim")) if DATA.is_dir() else []
+FILES = recorded("**/*.osim")
 G = 9.80665
 
 
@@ -270,7 +270,7 @@ def pulls_of_points(model, geometry, q, frame, tension):
 
 
 @pytest.mark.skipif(not FILES, reason=NO_DATA)
-@pytest.mark.parametrize("file", FILES, ids=[str(f.relative_to(DATA)) for f in FILES])
+@pytest.mark.parametrize("file", FILES, ids=within(FILES))
 def test_every_body_is_in_balance(file):
     """m a = sum of joint loads on it, muscles, loads and weight, and the moments about its mass centre likewise."""
     model = read_osim(file)
@@ -441,3 +441,15 @@ def test_a_joint_that_ends_apart_from_its_last_axis():
     assert_allclose(point, motion.position("scapula", (0.03, -0.02, 0.01)), atol=1e-15)
     assert_allclose(force, needed, atol=1e-12)
     assert_allclose(moment, spin + np.cross(c - point, needed), atol=1e-12)
+
+
+def test_a_missing_force_is_no_misspelling_of_another_muscle():
+    model = musculo.demo.arm()
+    q, u = np.zeros(len(model.coordinate_names)), np.zeros(len(model.speed_names))
+    first, second, *rest = model.muscle_names
+    given = dict.fromkeys((first, *rest), 1.0)
+    with pytest.raises(InvalidInput, match=f"muscle_forces: no force of {second!r} is given") as told:
+        joint_loads(model, q, u, u, muscle_forces=given)
+    assert "did you mean" not in str(told.value)
+    with pytest.raises(UnknownName, match=f"no force of {second!r} in muscle_forces; did you mean '{second}_'"):
+        joint_loads(model, q, u, u, muscle_forces=given | {f"{second}_": 1.0})

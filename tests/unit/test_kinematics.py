@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import assert_allclose, random_state, random_tree
 from musculo import Body, Coordinate, InvalidInput, Marker, Model, Placement, UnknownName
 from musculo.model.body import Frame
 from musculo.model.joints import PinJoint
+from support.dynamics_models import assert_allclose, random_state, random_tree
 
 # A handful of products of sines in float64.
 ROUNDING = 1e-14

@@ -100,7 +100,6 @@ def test_time_that_does_not_fit_is_refused(leg, motion):
 def test_datasets_survive_netcdf(leg, motion, tmp_path):
     import xarray
 
-    pytest.importorskip("scipy")
     q, u, time = motion
     d = geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"), time)
     d.to_netcdf(tmp_path / "geometry.nc", engine="scipy")

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from musculo.analyses.least_effort import Status, least_effort
+from musculo import InvalidInput, static_optimisation
+from musculo.analyses.least_effort import Status, check_power, least_effort
 
 # Equations are in the working set from the start; every answer is within 1e-9 of the largest x.
 ROUNDING, CONVERGED = 1e-12, 2e-9
@@ -167,3 +168,12 @@ def test_a_large_one_elsewhere_changes_nothing(power):
     assert (found.status == Status.SOLVED).all()
     assert_allclose(found.x[:, 5], 50.0, rtol=ROUNDING)
     assert_allclose(found.x[:, :5], alone.x, atol=1e-6)
+
+
+def test_the_powers_that_are_stated_are_those_that_are_taken():
+    assert (check_power(1), check_power(100)) == (1.0, 100.0)
+    for power in (0.99, 100.5, "2"):
+        with pytest.raises(InvalidInput, match="1 to 100"):
+            check_power(power)
+    for documented in (check_power, least_effort, static_optimisation):
+        assert "1 to 100" in documented.__doc__

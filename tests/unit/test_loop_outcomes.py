@@ -244,3 +244,13 @@ def test_how_far_a_loop_closes_is_told_from_what_was_wanted(beyond):
     wanted, came = re.findall(r"q0 = ([-\d.e]+\d)", str(caught.value))
     assert wanted != came
     assert abs(float(came) - float(wanted)) < beyond + 1e-3
+
+
+def test_an_open_pose_is_not_said_to_be_out_of_reach():
+    """All bars in a line: the crank can be there, and no closed pose is found from this one."""
+    model = four_bar(crank=0.2, coupler=0.5, rocker=0.4, base=0.45)
+    assert np.isfinite(musculo.embedding_of(model).coordinates([0.0])).all()
+    with pytest.raises(
+        InvalidInput, match=r"loop 'closure' is open in the given pose .* with q0 = 0; leave .*\.coordinates\(z\)"
+    ):
+        musculo.forward_dynamics(model, np.zeros(3), np.zeros(3), np.zeros(3))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import KINDS, assert_allclose, assert_close, one_joint, random_state
 from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement
 from musculo.functions import Linear, SimmSpline
 from musculo.model.joints import (
@@ -30,6 +31,7 @@ from musculo.model.joints import (
 )
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import axis_rotation, from_xyz
+from support.dynamics_models import KINDS, assert_allclose, assert_close, one_joint, random_state
 
 # A handful of products of sines in float64.
 ROUNDING = 1e-14
@@ -263,6 +265,19 @@ def test_knee_from_measured_points():
         CustomJoint.from_samples("knee", "ground", "body", {"rz": angle, "tx": angle[:3]}, coordinate="rz")
 
 
+def test_samples_with_gaps_or_in_degrees():
+    angle = np.linspace(0.0, 120.0, 12)
+    slide = np.where(angle == angle[3], np.nan, 0.01 * angle)
+    with pytest.raises(InvalidInput, match="joint 'knee': ty is nan at sample 3"):
+        CustomJoint.from_samples("knee", "ground", "body", {"rz": np.radians(angle), "ty": slide}, coordinate="rz")
+    for samples in ({"rz": angle}, {"flexion": angle}, {"rz": np.radians(angle), "ry": angle}):
+        with pytest.warns(musculo.MusculoWarning, match=r"'knee': \w+ goes from 0 to 120, .*are these degrees"):
+            CustomJoint.from_samples("knee", "ground", "body", samples, coordinate=next(iter(samples)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CustomJoint.from_samples("knee", "ground", "body", {"rz": np.radians(angle), "tx": angle}, coordinate="rz")
+
+
 def test_custom_axes_are_normalised_and_need_not_be_perpendicular():
     """R = R(a1, f1) R(a2, f2) R(a3, f3), p = f4 a4 + f5 a5 + f6 a6 with unit axes (eq. 18)."""
     axes = [(1, 2, 3), (0, 1, 1), (-1, 0.5, 0), (1, 1, 0), (0, 3, 4), (1, 0, 1)]
@@ -292,20 +307,25 @@ def test_axes_that_cannot_be_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("joint", "needs"),
+    ("kind", "has", "needs"),
     [
-        (PinJoint("j", *ROOT), 1),
-        (UniversalJoint("j", *ROOT, names("a")), 2),
-        (PlanarJoint("j", *ROOT, names("a", "b", "c", "d")), 3),
-        (ScapulothoracicJoint("j", *ROOT, names("a", "b", "c")), 4),
-        (WeldJoint("j", *ROOT, names("a")), 0),
+        (PinJoint, 0, 1),
+        (PinJoint, 2, 1),
+        (UniversalJoint, 1, 2),
+        (PlanarJoint, 4, 3),
+        (ScapulothoracicJoint, 3, 4),
+        (WeldJoint, 1, 0),
     ],
-    ids=lambda x: getattr(x, "kind", str(x)),
 )
-def test_a_wrong_number_of_coordinates_is_refused(joint, needs):
-    """A model that no mechanics can be done with says which joint is at fault."""
-    with pytest.raises(musculo.MusculoError, match="'j'"):
-        musculo.mass_matrix(model_of(joint), np.zeros(len(joint.coordinates)))
+def test_a_wrong_number_of_coordinates_is_refused(kind, has, needs):
+    """The message says which joint, of which kind, and how many it has; as many as it needs are accepted."""
+    with pytest.raises(InvalidModel) as refused:
+        musculo.mass_matrix(model_of(kind("j", *ROOT, names(*"abcd"[:has]))), np.zeros(has))
+    assert "'j'" in str(refused.value)
+    assert kind.kind in str(refused.value)
+    assert re.search(rf"\bhas {has}\b", str(refused.value)), refused.value
+    right = model_of(kind("j", *ROOT, names(*"abcd"[:needs])))
+    assert musculo.mass_matrix(right, np.zeros(needs)).shape == (needs, needs)
 
 
 @pytest.mark.parametrize("kind", KINDS)

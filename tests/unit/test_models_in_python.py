@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import math
 import os
@@ -25,6 +26,7 @@ from musculo import (
     InvalidModel,
     Marker,
     Model,
+    Muscle,
     PinJoint,
     Placement,
     UnknownName,
@@ -72,6 +74,32 @@ def ellipsoid(radii) -> EllipsoidJoint:
 def test_impossible_models_are_refused(make, message):
     with pytest.raises(InvalidModel, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"max_isometric_force": 0.0}, "muscle 'p': its max_isometric_force is 0; give a number above zero"),
+        ({"max_isometric_force": -3.0}, "its max_isometric_force is -3"),
+        ({"optimal_fiber_length": 0.0}, "its optimal_fiber_length is 0"),
+        ({"tendon_slack_length": -0.1}, "its tendon_slack_length is -0.1 m; give zero or more"),
+        ({"min_control": 1.0, "max_control": 0.5}, "its min_control is 1 and its max_control 0.5"),
+        ({"min_control": "low"}, "its min_control is 'low'; give a number"),
+        ({"max_control": math.nan}, "its max_control nan"),
+    ],
+)
+def test_impossible_muscles_are_refused_with_their_model(changes, message):
+    fine = Muscle("p", "Thelen2003Muscle")
+    with pytest.raises(InvalidModel, match=message):
+        model(forces=(dataclasses.replace(fine, **changes),))
+    with pytest.raises(InvalidModel, match=message):
+        model(forces=(fine,)).with_force("p", **changes)
+
+
+def test_unknown_kinds_of_muscle_are_refused_but_those_of_plugins():
+    with pytest.raises(UnknownName, match="no kind of muscle 'Millard2012' in muscle 'p'; known: Thelen2003Muscle, "):
+        model(forces=(Muscle("p", "Millard2012"),))
+    assert model(forces=(Muscle("p", "Blob2020Muscle"),)).muscle_names == ("p",)
 
 
 def test_edits_are_checked_too():

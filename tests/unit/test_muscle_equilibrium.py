@@ -234,6 +234,16 @@ def test_a_rigid_tendon_may_have_no_length():
     assert muscle_equilibrium(model, OPTIMAL, 0.0, 1.0).tendon_force[0] == pytest.approx(MAX_FORCE)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tendon_of_no_length_is_enough_where_all_are_rigid(kind):
+    model, same = (model_of(muscle(kind, tendon_slack_length=slack)) for slack in (0.0, SLACK))
+    found = muscle_equilibrium(model, 0.09, 0.1, 0.5, tendon="rigid")
+    expected = muscle_equilibrium(same, 0.09 + SLACK, 0.1, 0.5, tendon="rigid")
+    assert_allclose(found.tendon_force, expected.tendon_force, rtol=1e-10)
+    assert found.status[0] == Status.CONVERGED
+    assert_allclose(active_force_capacity(model, 0.09, 0.1), active_force_capacity(same, 0.09 + SLACK, 0.1), rtol=1e-10)
+
+
 @pytest.mark.parametrize("angle", [1.5, 1.57, 2.0, -0.1, math.nan])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pennation_near_ninety_degrees_is_refused(kind, angle):

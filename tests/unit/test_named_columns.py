@@ -101,11 +101,34 @@ def test_columns_without_names_go_by_position(model):
 
 def test_names_that_do_not_fit_are_said(model):
     frame = pandas.DataFrame(Q, columns=["q1", "q2"])
-    with pytest.raises(UnknownName, match=r"no column 'time' in the model's columns for q; known: q1, q2"):
+    with pytest.raises(InvalidInput, match=r"q has a column 'time'; drop it"):
         musculo.muscle_geometry(model, frame.assign(time=0.0))
+    with pytest.raises(UnknownName, match=r"no column 'zeit' in the model's columns for q; known: q1, q2"):
+        musculo.muscle_geometry(model, frame.assign(zeit=0.0))
     with pytest.raises(UnknownName, match=r"no column 'frnt'.*activation; did you mean 'front'"):
         musculo.muscle_equilibrium(model, 1.3, 0.0, pandas.Series({"frnt": 0.5, "back": 0.5}))
     with pytest.raises(InvalidInput, match=r"q has no column 'q2'; its columns are named, and need all of q1, q2"):
         musculo.muscle_geometry(model, frame[["q1"]])
     with pytest.raises(InvalidInput, match=r"q names the column 'q1' 2 times"):
         musculo.muscle_geometry(model, frame[["q1", "q1", "q2"]])
+
+
+def test_what_holds_arrays_is_told_from_an_array(model):
+    g = musculo.muscle_geometry(model, Q, Q)
+    table = musculo.Table([0.0, 0.1, 0.2], ("q1", "q2"), Q)
+    with pytest.raises(InvalidInput, match=r"q is a Table; give an array: table.coordinates\(model\), or motion_of"):
+        musculo.muscle_geometry(model, table)
+    with pytest.raises(InvalidInput, match=r"activation is a Table; give an array: table.values"):
+        musculo.muscle_equilibrium(model, g.length, g.speed, table)
+    with pytest.raises(InvalidInput, match=r"q is a dict; give an array, or .*pandas.DataFrame\(q\)"):
+        musculo.muscle_geometry(model, {"q1": 0.1, "q2": 0.2})
+    with pytest.raises(InvalidInput, match=r"length is a PathGeometry; give the array in it, its 'length'"):
+        musculo.muscle_equilibrium(model, g, g.speed, 0.5)
+    with pytest.raises(
+        InvalidInput, match=r"geometry is a Model; give what muscle_geometry .* returns, then the tension"
+    ):
+        musculo.path_generalized_forces(model, g, np.ones(2))
+    along = musculo.path_geometry(model, Q, Q)
+    tensions = musculo.path_tensions(model, along.length, along.speed, control=0.0)
+    with pytest.raises(InvalidInput, match=r"tension is a PathTensions; give the array in it, its 'tension'"):
+        musculo.path_generalized_forces(along, tensions)

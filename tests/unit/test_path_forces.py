@@ -33,6 +33,7 @@ from musculo.model.path_force import (
     PathActuator,
     PathSpring,
 )
+from musculo.muscle.path_forces import spring_forces
 
 # A few operations on numbers of order one to a thousand.
 ROUNDING = 1e-12
@@ -100,6 +101,21 @@ def test_power_of_the_tensions_is_that_of_the_generalised_forces():
     power = -np.sum(tension.tension * g.speed, axis=1)
     assert np.abs(np.sum(tau * u, axis=1) - power).max() < ROUNDING * np.abs(power).max()
     assert (tension.tension > 0.0).any(axis=0).all()
+
+
+def test_springs_act_where_actuators_are_idle():
+    """The power of what springs do is that of their tensions; an actuator beside them has none, nor has a clutch."""
+    spring = PathSpring("s", resting_length=0.2, stiffness=100.0, dissipation=0.5)
+    idle = PathActuator("m", optimal_force=50.0), ClutchedPathSpring("c", stiffness=10.0)
+    q, u = np.array([[0.3], [-0.2]]), np.array([[1.0], [-2.0]])
+    model = hinge(spring, *idle)
+    g = path_geometry(model, q, u)
+    alone = hinge(spring)
+    tension = path_tensions(alone, g.length[:, :1], g.speed[:, :1]).tension
+    tau = spring_forces(model, g)
+    np.testing.assert_allclose((tau * u)[:, 0], -(tension * g.speed[:, :1])[:, 0], rtol=ROUNDING)
+    assert (np.abs(tau) > 1.0).all()
+    np.testing.assert_allclose(tau, spring_forces(alone, path_geometry(alone, q, u)), rtol=ROUNDING)
 
 
 def test_muscle_forces_are_pulled_back_by_name(leg):

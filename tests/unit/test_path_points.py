@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, UnknownName, Unsupported
+from musculo import (
+    Body,
+    Coordinate,
+    InvalidInput,
+    InvalidModel,
+    Model,
+    MusculoWarning,
+    Placement,
+    UnknownName,
+    Unsupported,
+    read_osim,
+    write_osim,
+)
 from musculo.functions.elementary import Linear
+from musculo.functions.scaled import Scaled
+from musculo.functions.unsupported import UnsupportedFunction
 from musculo.model.force import Force, Muscle
+from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import BallJoint, PinJoint, SliderJoint
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
@@ -265,3 +281,61 @@ def test_paths_of_unknown_names_are_refused():
         g.index("cort")
     with pytest.raises(UnknownName, match="did you mean 'cord'"):
         g.path_points.of("cort")
+
+
+def test_a_function_that_cannot_be_computed_is_named_with_its_point():
+    carried = UnsupportedFunction("FooFunction", "<FooFunction/>")
+    for curve in (carried, Scaled(carried, 2.0)):
+        with pytest.raises(
+            Unsupported, match="point 'm' of the path of 'cord' moves along y by a function of kind <Foo"
+        ):
+            muscle_geometry(hinge(A, sliding_point(y=curve)), (0.0, 0.0))
+
+
+# --- surfaces that are never touched ----------------------------------------------------------------------------------
+AROUND_A = replace(SPHERE, translation=(0.0, 1.95, 0.0))
+
+
+def test_a_surface_around_a_fixed_point_is_told_once():
+    model = wrapped(AROUND_A)
+    with pytest.warns(
+        MusculoWarning, match="path of 'cord' never slides over 'ball': its point 'a' lies inside"
+    ) as told:
+        muscle_geometry(model, (0.0, 0.0))
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        muscle_geometry(model, (0.3, 0.0))
+
+
+def test_a_surface_around_a_fixed_point_is_among_the_notes_of_a_file(tmp_path):
+    write_osim(wrapped(AROUND_A), tmp_path / "hinge.osim")
+    model = read_osim(tmp_path / "hinge.osim")
+    (note,) = (str(note) for note in model.notes if "inside" in note.why)
+    assert note.startswith("wrap 'ball' of 'cord' (/forceset/cord): its point 'a' lies inside that surface")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        muscle_geometry(model, (0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("points", "surface", "idle"),
+    [
+        ((A, B), SPHERE, False),
+        ((A, B), AROUND_A, True),
+        ((A, B), replace(AROUND_A, active=False), False),
+        ((A, B), replace(AROUND_A, frame="arm"), False),  # in some poses only
+        ((A, replace(A, location=(0.0, 1.0, 0.0)), B), AROUND_A, False),  # the second stretch is free
+        ((replace(A, location=(0.0, 5.0, 0.0)), A, B), AROUND_A, True),
+        ((replace(A, location=(0.0, 5.0, 0.0)), ConditionalPathPoint("a", "ground", A.location), B), AROUND_A, False),
+        ((A, B), WrapCylinder("ball", "ground", (0.0, 2.05, 9.0), radius=0.1), True),
+        ((A, B), WrapCylinder("ball", "ground", (0.0, 2.05, 9.0), (0.0, 1.57, 0.0), radius=0.1), False),
+        ((A, B), WrapEllipsoid("ball", "ground", (0.2, 2.0, 0.0), semi_axes=(0.3, 0.1, 0.1)), True),
+        ((A, B), WrapEllipsoid("ball", "ground", (0.2, 2.0, 0.0), semi_axes=(0.1, 0.3, 0.3)), False),
+        ((A, B), WrapTorus("ball", "ground", (0.0, 1.95, 0.0), inner_radius=0.02, outer_radius=0.06), True),
+        ((A, B), WrapTorus("ball", "ground", (0.0, 1.95, 0.0), inner_radius=0.02, outer_radius=0.2), False),
+    ],
+)
+def test_which_surfaces_are_never_touched(points, surface, idle):
+    model = hinge(*points, wraps=(PathWrap("w", "ball"),), surfaces=(surface,))
+    assert bool(list(idle_wraps(model))) == idle

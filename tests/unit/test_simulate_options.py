@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import musculo
-from dynamics_models import random_q, random_tree
 from musculo import InvalidInput, Model, UnknownName
 from musculo.replications.mechanisms import REST, SC, SD, STIFFNESS, TORQUE, B, C
+from support.dynamics_models import random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar, hinge, link, squeezer_forces
 
 ROUNDING = 1e-12

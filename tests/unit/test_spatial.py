@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamics_models import assert_allclose
 from musculo.spatial.inertia import RigidInertia, is_physical, tensor
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import axis_rotation, from_quaternion, from_xyz, quaternion_from_xyz, to_xyz
+from support.dynamics_models import assert_allclose
 
 # A handful of products of sines in float64.
 ROUNDING = 1e-14

@@ -76,14 +76,14 @@ def test_rows_are_those_at_or_before_both_ends():
         opensim_rows(time, 1.0, 0.0)
 
 
-def _swing(leg, columns=("hip_flexion", "knee_flexion", "ankle_dorsiflexion")):
+def _swing(columns=("hip_flexion", "knee_flexion", "ankle_dorsiflexion")):
     time = np.linspace(0.0, 1.0, 101)
     waves = np.stack([0.3 * np.sin(2.0 * time + k) + 0.6 for k in range(len(columns))], axis=1)
     return Table(time, columns, waves)
 
 
 def test_the_three_ways_treat_a_coordinate_without_a_column_as_they_say(leg):
-    table = _swing(leg)
+    table = _swing()
     patella = leg.coordinate_index("patella_angle")
     exact = motion_of(leg, table)
     assert exact.notes == ()  # it follows the knee
@@ -102,7 +102,7 @@ def test_the_three_ways_treat_a_coordinate_without_a_column_as_they_say(leg):
 
 
 def test_rates_are_derivatives(leg):
-    table = _swing(leg)
+    table = _swing()
     motion = motion_of(leg, table)
     t, inside = table.time, slice(10, -10)
     assert_allclose(motion.u[inside, 0], 0.6 * np.cos(2.0 * t)[inside], atol=1e-8)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +74,11 @@ def test_what_is_allowed(tmp_path):
     }
     status, text = check(tree(tmp_path, **files))
     assert status == 0, text
+
+
+def test_the_table_of_layers_is_in_the_order_that_is_checked():
+    """Contributors read the order in CONTRIBUTING.md; a row may name several layers."""
+    checked = runpy.run_path(str(CHECK))["LAYERS"]
+    _, _, table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| layer | holds |\n|---|---|\n")
+    rows = list(itertools.takewhile(lambda line: line.startswith("|"), table.splitlines()))
+    assert tuple(name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])) == checked

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 import musculo
+from musculo.cli.exit_codes import READER_GONE
 from musculo.cli.main import app
 from musculo.demo import MODEL_FILE
 
@@ -179,10 +180,43 @@ def test_output_that_is_a_file(shell, tmp_path):
 
 def test_a_reader_that_leaves_is_no_error():
     """`musculo info | head -1`: the pipe closes before the second line is written."""
-    command = f"{sys.executable} -m musculo.cli.main info {MODEL_FILE} --json | head -n 1"
+    command = f"{sys.executable} -m musculo info {MODEL_FILE} --json | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "{\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"info {MODEL_FILE} --json",  # written as a whole when the command ends
+        "--help",  # flushed by the parser, which would end with 1
+        "info absent.osim 2>&1",
+        "info --nonsense 2>&1",
+    ],
+)
+def test_a_reader_that_has_gone_ends_a_command_as_it_ends_other_tools(words):
+    """128 and the number of SIGPIPE, and not the code of bad input or of wrong usage."""
+    # the pipe has no reader from the start, so that nothing depends on who is faster
+    code = (
+        "import os, subprocess, sys\n"
+        "read, write = os.pipe()\n"
+        "os.close(read)\n"
+        f"print(subprocess.run({f'{sys.executable} -m musculo {words}'!r}, shell=True, stdout=write).returncode)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"{READER_GONE}\n", "")
+
+
+def test_python_runs_the_package_as_the_command():
+    for words in (["--version"], ["info", MODEL_FILE], ["info", "absent.osim"], ["info", "--nonsense"]):
+        ours, theirs = (
+            subprocess.run([sys.executable, "-m", module, *words], capture_output=True, text=True)
+            for module in ("musculo", "musculo.cli.main")
+        )
+        assert ours.returncode == theirs.returncode
+        assert ours.stdout == theirs.stdout
+        assert ours.stderr.replace("-m musculo ", "-m musculo.cli.main ") == theirs.stderr
 
 
 def test_no_colours_in_a_pipe(shell):

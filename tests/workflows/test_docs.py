@@ -237,6 +237,14 @@ def test_broken_links_and_things_from_elsewhere_are_seen(tmp_path):
     ]
 
 
+def test_the_table_of_variables_has_all_that_the_package_reads():
+    sources = (path.read_text(encoding="utf-8") for path in Path(musculo.__file__).parent.rglob("*.py"))
+    read = {name for text in sources for name in re.findall(r"\bMUSCULO_[A-Z_]+\b", text)}
+    listed = re.findall(r"^\| `(MUSCULO_\w+)` \|", (DOCS / "install.md").read_text(encoding="utf-8"), flags=re.M)
+    assert sorted(listed) == sorted(read)
+    assert len(read) > 3
+
+
 # --- reference --------------------------------------------------------------------------------------------------------
 def test_docstrings_become_markdown():
     text = reference_pages.markdown_of_docstring(

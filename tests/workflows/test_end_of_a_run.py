@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 import musculo
@@ -181,7 +185,7 @@ def test_nothing_is_compiled_for_a_page(tmp_path, monkeypatch):
         assert asked[-1] == drawn
 
 
-def test_a_driver_is_kept_once_it_ran(tmp_path, monkeypatch):
+def test_a_driver_is_kept_once_it_ran():
     """By this process or an earlier one, on this processor."""
     musculo.muscle_geometry(arm(), np.zeros((1, len(arm().coordinates))))
     assert kept(geodesic_path_frames)
@@ -217,3 +221,86 @@ def test_a_folder_without_known_tables_is_an_error(tmp_path):
     assert "holds no motion" in str(result.exception)
     assert "2 tables looked at" in str(result.exception)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_copy_of_a_folder_shows_its_own_tables(tmp_path):
+    """Though the folder of the run is still there, and holds other numbers by now."""
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    shell("id", MODEL, MOTION, "-o", first, "--lowpass", 6, "--no-report")
+    shutil.copytree(first, copy)
+    shell("id", MODEL, MOTION, "-o", first, "--lowpass", 1, "--no-report")
+    for folder in (first, copy):
+        found = read_results(folder)
+        own = musculo.read_storage(folder / f"{STEM}_id.sto")
+        assert_array_equal(found.moments.values, own.values)
+        assert (found.more, found.older) == ([], [])
+        assert found.angles is not None
+        assert str(copy if folder is first else first) not in str(found.records)
+
+
+def test_a_step_in_a_copy_follows_the_step_before(tmp_path):
+    """Even if that was changed by hand, while the first folder is as it was."""
+    first, copy = tmp_path / "first", tmp_path / "copy"
+    shell("ik", MODEL, recorded(tmp_path / "a.trc"), "-o", first, "--time", "0:0.3", "--no-report")
+    shell("id", MODEL, first / "a_ik.mot", "-o", first, "--no-report")
+    shutil.copytree(first, copy)
+    angles = musculo.read_storage(copy / "a_ik.mot")
+    musculo.write_storage(replace(angles, values=2.0 * angles.values), copy / "a_ik.mot")
+    found = read_results(copy)
+    assert_array_equal(found.angles.values, musculo.read_storage(copy / "a_ik.mot").values)
+    assert (found.more, found.older, len(found.records)) == ([], [], 2)
+
+
+def test_inputs_move_with_a_study(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    arm_folder(old / "data")
+    shell("id", old / "data" / "arm.osim", old / "data" / "motion.mot", "-o", old / "results", "--no-report")
+    shutil.copytree(old, new)
+    data = [path for path in read_results(new / "results").read if path.parent.name == "data"]
+    assert {path.parent for path in data} == {new / "data"}
+    # a file of that name which is another one is not what the run has read
+    (new / "data" / "motion.mot").write_text("another")
+    assert read_results(new / "results").angles.source == str(old / "data" / "motion.mot")
+    shutil.rmtree(old)
+    assert read_results(new / "results").model is not None
+
+
+@pytest.mark.parametrize("first", ["a", "z"])  # whatever the names
+def test_a_page_shows_what_was_just_made(tmp_path, first):
+    """And not an older table of the same trial and kind; it is named as such, since it is no other trial."""
+    setups = {
+        name: tool_setups.inverse_dynamics().replace("id.sto", f"{name}.sto").replace("</Inv", f"{span}</Inv", 1)
+        for name, span in ((first, ""), ("m", "<time_range>0 0.5</time_range>"))
+    }
+    folder = arm_folder(tmp_path, **setups)
+    for name, older in ((first, []), ("m", [f"{first}.sto"])):
+        printed = shell("run", folder / f"{name}.xml", "--no-compare")
+        found = read_results(folder / "results")
+        assert found.moments.source == str(folder / "results" / f"{name}.sto")
+        assert (found.older, found.more) == (older, [])
+        assert "Several trials" not in printed
+        assert ("Several results: 1 older" in printed) == bool(older)
+    # a run that is asked for counts before a newer one
+    asked = read_results(folder / "results", runs=[folder / "results" / f"{first}.musculo.json"])
+    assert asked.moments.source == str(folder / "results" / f"{first}.sto")
+
+
+def test_a_folder_may_be_named_by_a_detour(tmp_path):
+    (tmp_path / "sub").mkdir()
+    printed = shell("id", MODEL, MOTION, "-o", tmp_path / "sub" / ".." / "out", "--time", "0:1")
+    assert "Several" not in printed
+    os.symlink(tmp_path / "out", tmp_path / "link")
+    for folder in ("out", "link", "sub/../out"):
+        found = read_results(tmp_path / folder)
+        assert (found.more, found.older, len(found.moments)) == ([], [], 121)
+
+
+def test_a_scaled_model_beside_another_trial_has_its_page(tmp_path):
+    """The trial in the same folder has nothing to do with it."""
+    shell("id", MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2")
+    printed = shell("scale", MODEL, "-o", tmp_path / "heavy.osim", "--mass", 80)
+    assert "warning" not in printed
+    assert f"report: {tmp_path / 'report.html'} (made in" in printed
+    found = read_results(tmp_path, runs=[tmp_path / "scale_heavy.musculo.json"])
+    assert found.model.source == str(tmp_path / "heavy.osim")
+    assert found.moments is None

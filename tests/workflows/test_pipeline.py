@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import musculo
 from musculo import InvalidInput
-from musculo.cli.exit_codes import EXIT_CODES, INCOMPLETE, WRONG_USAGE
+from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, INCOMPLETE, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 
@@ -133,7 +133,7 @@ def test_muscles_that_would_be_torn_are_told_of(tmp_path):
     assert "any that is whole" not in shell("muscles", MODEL, MOTION, "-o", tmp_path)
 
 
-def test_a_muscle_of_an_unknown_kind_has_a_length_and_moment_arms(motion, tmp_path):
+def test_a_muscle_of_an_unknown_kind_has_a_length_and_moment_arms(tmp_path):
     """And the others have all they have without it."""
     model = arm()
     odd, *others = model.muscles
@@ -343,29 +343,29 @@ def test_a_model_without_muscles_has_none_to_analyse(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "said", "code"),
     [
-        (("ik", MODEL, "missing.trc"), "missing.trc"),
-        (("id", MODEL, MOTION, "--time", "2"), "START:END"),
-        (("id", MODEL, MOTION, "--lowpass", "-3"), "above zero"),
-        (("so", MODEL, MOTION, "--tendon", "soft"), "rigid or elastic"),
-        (("so", MODEL, MOTION, "--like-opensim", "--tendon", "elastic"), "--like-opensim"),
-        (("id", MODEL, MOTION, "--lowpass", "six"), "auto"),
-        (("id", MODEL, MOTION, "--filter-loads", "6"), "--loads"),
-        (("id", MODEL, MOTION, "--fill-gaps", "-1"), "above zero"),
-        (("so", MODEL, MOTION, "--weight", "bicep=2"), "bicep"),
-        (("jr", MODEL, MOTION, "--joint", "elbo"), "elbo"),
-        (("jr", MODEL, MOTION, "--on", "both"), "both"),
-        (("ik", MODEL, "missing.trc", "-w", f"{arm().marker_names[0]}=-3"), "above zero"),
-        (("ik", MODEL, "missing.trc", "-w", "nose=3"), "nose"),
-        (("ik", MODEL, "missing.trc", "--up", "w"), "the laboratory's axes"),
-        (("scale", MODEL, "-o", "out.osim"), "--factors"),
-        (("scale", MODEL, "-o", "out.osim", "--factors", "hand"), "NAME=VALUE"),
-        (("scale", MODEL, "-o", "out.osim", "--factors", "hand=0"), "above zero"),
-        (("muscles", MODEL, MOTION, "--muscle", "biceps"), "biceps"),
+        (("ik", MODEL, "missing.trc"), "missing.trc", BAD_INPUT),
+        (("id", MODEL, MOTION, "--time", "2"), "START:END", WRONG_USAGE),
+        (("id", MODEL, MOTION, "--lowpass", "-3"), "above zero", WRONG_USAGE),
+        (("so", MODEL, MOTION, "--tendon", "soft"), "rigid, elastic", WRONG_USAGE),
+        (("so", MODEL, MOTION, "--like-opensim", "--tendon", "elastic"), "--like-opensim", WRONG_USAGE),
+        (("id", MODEL, MOTION, "--lowpass", "six"), "auto", WRONG_USAGE),
+        (("id", MODEL, MOTION, "--filter-loads", "6"), "--loads", WRONG_USAGE),
+        (("id", MODEL, MOTION, "--fill-gaps", "-1"), "above zero", WRONG_USAGE),
+        (("so", MODEL, MOTION, "--weight", "bicep=2"), "bicep", BAD_INPUT),
+        (("jr", MODEL, MOTION, "--joint", "elbo"), "elbo", BAD_INPUT),
+        (("jr", MODEL, MOTION, "--on", "both"), "both", WRONG_USAGE),
+        (("ik", MODEL, "missing.trc", "-w", f"{arm().marker_names[0]}=-3"), "above zero", WRONG_USAGE),
+        (("ik", MODEL, "missing.trc", "-w", "nose=3"), "nose", BAD_INPUT),
+        (("ik", MODEL, "missing.trc", "--up", "w"), "x, -x, y, -y, z, -z", WRONG_USAGE),
+        (("scale", MODEL, "-o", "out.osim"), "--factors", WRONG_USAGE),
+        (("scale", MODEL, "-o", "out.osim", "--factors", "hand"), "NAME=VALUE", WRONG_USAGE),
+        (("scale", MODEL, "-o", "out.osim", "--factors", "hand=0"), "above zero", WRONG_USAGE),
+        (("muscles", MODEL, MOTION, "--muscle", "biceps"), "biceps", BAD_INPUT),
     ],
 )
-def test_bad_flags_are_one_sentence(words, said, tmp_path, monkeypatch, capsys):
+def test_bad_flags_are_one_sentence(words, said, code, tmp_path, monkeypatch, capsys):
     import sys
 
     from musculo.cli.main import main
@@ -374,7 +374,7 @@ def test_bad_flags_are_one_sentence(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["musculo", *words])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert ended.value.code == 1
+    assert ended.value.code == code
     error = capsys.readouterr().err
     assert said in error
     assert error.startswith("error: ")
@@ -437,7 +437,7 @@ def test_what_is_said_of_scaling(tmp_path):
     assert "markers are not placed: no static trial was given" in printed
     assert f"beyond 0.2 to 5, as of a wrong unit or marker: {body} (9, 9, 9)" in printed
     before = out.read_bytes()
-    with pytest.raises(InvalidInput, match="is the model itself"):
+    with pytest.raises(InvalidInput, match="is an input, too"):
         shell("scale", out, "-o", out, "--factors", f"{body}=2")
     assert out.read_bytes() == before
     shell("scale", out, "-o", out, "--factors", f"{body}=2", "--force")

@@ -183,7 +183,7 @@ def test_radians_that_are_called_degrees_are_told_of(tmp_path):
     table = arm_flexion().in_radians(arm())
     musculo.write_storage(replace(table, degrees=True), tmp_path / "radians.mot")
     printed = shell("id", MODEL, tmp_path / "radians.mot", "-o", tmp_path)
-    assert "radians.mot says that its angles are in degrees, but the largest of all is" in printed
+    assert "radians.mot: its angles are taken in degrees, but the largest of all is" in printed
     assert "are they radians?" in printed
     assert "radians?" not in shell("id", MODEL, MOTION, "-o", tmp_path)
 
@@ -198,7 +198,7 @@ def test_misspelt_columns_and_degrees_as_radians_are_told_of(tmp_path):
     musculo.write_storage(replace(table.in_degrees(arm()), degrees=False), tmp_path / "degrees.mot")
     printed = shell("id", MODEL, tmp_path / "degrees.mot", "-o", tmp_path)
     assert "are they degrees?" in printed
-    assert "degrees.mot says" in printed
+    assert "degrees.mot: its angles are taken in radians" in printed
     assert "degrees?" not in shell("id", MODEL, MOTION, "-o", tmp_path)
 
 

@@ -62,6 +62,19 @@ def test_commands_exist():
     assert used == known
 
 
+def test_sensors_are_turned_by_the_heading_that_was_found():
+    """What `imu-place --base` tells to do with trials is done on the next line."""
+    lines = {m[1]: line for line in SHELL if (m := re.search(r"musculo (imu-\w+)", line))}
+    assert "--base" in lines["imu-place"]
+    assert "--heading" in lines["imu-ik"]
+
+
+def test_how_much_faster_set_ups_run_is_what_the_table_says():
+    (row,) = re.findall(r"^\| whole tools, files included.*\| ([\d.; ]+) \|$", README, flags=re.M)
+    ratios = [float(word) for word in row.split(";")]
+    assert f"the files that OpenSim would, {min(ratios):.0f} to {max(ratios):.0f} times faster" in README
+
+
 def test_the_main_line_runs_the_demo(monkeypatch, tmp_path, capsys):
     from musculo.cli.main import main
 

@@ -161,7 +161,7 @@ def test_a_script_that_fails_in_opensim_is_told():
 def test_unknown_studies_and_folders_are_refused(monkeypatch, capsys, tmp_path):
     for wrong in ("arm62", "something else"):
         status, _, err = shell(monkeypatch, capsys, "four-bar", wrong)
-        assert status == 1
+        assert status == 2
         assert all(name in err for name in (wrong, "arm26", "andrews"))
     status, _, err = shell(monkeypatch, capsys, "arm26", "--data", tmp_path / "nowhere")
     assert status == 1

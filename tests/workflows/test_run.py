@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+import musculo
+from musculo.functions import Linear
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -62,7 +64,7 @@ def test_bad_input_is_one_sentence_and_the_others_still_run(shell, tmp_path):
     assert told.err.startswith("error: no file")
     assert told.err.count("\n") == 1
     assert (folder / "results" / "id.sto").exists()
-    assert shell("run", folder / "id.xml", "--jobs", 0).status == 1
+    assert shell("run", folder / "id.xml", "--jobs", 0).status == 2
     assert json.loads(shell("run", folder / "missing.xml", "--json").out)[0]["error"].startswith("no file")
 
 
@@ -119,3 +121,16 @@ def test_a_value_that_is_missing_is_named_with_file_and_coordinate(shell, tmp_pa
     assert told.status == 1
     assert f"{folder / 'motion.mot'}: column 'elbow_flexion' has 1 rows without" in told.err
     assert "np.float64" not in told.err
+
+
+def test_forces_of_constraints_that_the_model_lacks_are_not_missing(shell, tmp_path):
+    asked = '<ForceReporter name="F"><include_constraint_forces>true</include_constraint_forces></ForceReporter>'
+    folder = arm_folder(tmp_path, f=tool_setups.analyze(asked))
+    told = shell("run", folder / "f.xml", "--no-report")
+    assert (told.status, told.err) == (0, "")
+    model = musculo.read_osim(folder / "arm.osim")
+    pull = musculo.CoordinateCoupler("c", True, (), "shoulder_flexion", ("elbow_flexion",), Linear(0.5, 0.0))
+    musculo.write_osim(model.replace(constraints=(pull,)), folder / "arm.osim")
+    told = shell("run", folder / "f.xml", "--no-report", "--no-compare")
+    assert told.status == 3
+    assert "F: forces of constraints are not reported" in told.err

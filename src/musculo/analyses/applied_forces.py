@@ -14,8 +14,8 @@ from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
-from musculo.errors import InvalidInput, UnknownName
-from musculo.forces.compiled_forces import compiled_forces
+from musculo.errors import InvalidInput, MusculoError, UnknownName
+from musculo.forces.compiled_forces import Method, compiled_forces
 from musculo.forces.model_forces import passive_forces
 from musculo.kernels.frames import over_frames
 from musculo.kernels.transmitted import pulled_frames
@@ -23,6 +23,7 @@ from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
+from musculo.muscle.geometry import Wrapping
 from musculo.muscle.path_forces import path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.table import Table
@@ -107,6 +108,13 @@ def _actuators(model: Model, frames: int, given: Forces | None) -> dict[str, Flo
     return _named("actuator_forces", given, asked, frames)
 
 
+def _without(what: str, name: str, spare: Sequence[str]) -> MusculoError:
+    """A force that is missing: a name that stands for nothing else may be a misspelling of it."""
+    if spare:
+        return UnknownName("force of", name, spare, what)
+    return InvalidInput(f"{what}: no force of {name!r} is given; give one for each, 0 where there is none")
+
+
 def _named(
     what: str, given: Mapping[str, ArrayLike] | Table, names: Sequence[str], frames: int
 ) -> dict[str, FloatArray]:
@@ -117,7 +125,7 @@ def _named(
         elif name in given:
             values = np.asarray(given[name], dtype=float)
         else:
-            raise UnknownName("force of", name, tuple(given), what)
+            raise _without(what, name, [key for key in given if key not in names])
         if values.shape not in ((), (frames,)):
             raise InvalidInput(
                 f"{what}: {name!r} has shape {values.shape}; the motion has {frames} frames, so give a number or "
@@ -170,7 +178,7 @@ class OwnForces(NamedTuple):
     """How the forces of a model that act by themselves are computed; see `model_forces`."""
 
     time: FloatArray  # (frames,) [s]
-    method: str = "exact"
+    method: Method = "exact"
 
     def part(self, at: slice) -> OwnForces:
         return self._replace(time=self.time[at])
@@ -212,7 +220,7 @@ def applied_forces(
     given: GivenForces,
     loads: Sequence[ExternalLoad],
     geometry: PathWrenches | None,
-    wrapping: str,
+    wrapping: Wrapping,
     driving: bool,
     threads: int | None,
     own: OwnForces | None = None,

@@ -161,7 +161,7 @@ class PointKinematics:
     body: str
     point: tuple[float, ...]  # in the body's frame [m]
     relative_to: str  # the frame that the results are relative to
-    method: str
+    method: Literal["exact", "opensim"]
     position: FloatArray = field(repr=False)  # (frames, 3) [m]
     velocity: FloatArray = field(repr=False)  # (frames, 3) [m/s]
     acceleration: FloatArray = field(repr=False)  # (frames, 3) [m/s^2]

@@ -194,7 +194,7 @@ class ClosedSearch:
             if not left.size:
                 break
             iterations[left] += 1
-            d, fall, flat = self._step(q[left], model, damping[left])
+            d, fall, flat = self._step(model, damping[left])
             longest = np.abs(d).max(axis=1, initial=0.0)
             small = (longest <= 0.01 * self.accuracy) | (
                 (fall <= _ROUNDING * np.sqrt(J[left]) + _NOTHING) & (longest <= 0.1 * np.sqrt(self.accuracy))
@@ -254,7 +254,7 @@ class ClosedSearch:
         bend = (slopes[:, :n] - slopes[:, n:]) / (2.0 * _STEP)
         return np.asarray(0.5 * (bend + np.swapaxes(bend, 1, 2)))
 
-    def _step(self, q: FloatArray, m: _Model, damping: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def _step(self, m: _Model, damping: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Steps within the bounds, how far J falls by them, and whether a direction is left that nothing sees."""
         held, fixed = m.held.copy(), np.zeros_like(m.gradient)
         for _ in range(m.held.shape[1] + 1):

@@ -25,6 +25,7 @@ from musculo.analyses.inverse_kinematics_starts import Ranges, starts_of, unknow
 from musculo.analyses.inverse_kinematics_targets import (
     Followed,
     Tasks,
+    asked_for,
     coordinate_tasks,
     followed_markers,
     followed_sensors,
@@ -165,6 +166,9 @@ def inverse_kinematics(
     distance, angle = problem.misfit.distance[:, : len(points.names)], problem.misfit.angle[:, : len(sensors.names)]
     for array in (problem.q, distance, angle, problem.objective, problem.status, problem.iterations, closure):
         array.setflags(write=False)
+    asked = asked_for(points if weights is not None else Followed(), sensors, orientation_weights, sensor_frames, held)
+    if start is not None:
+        asked["start"] = dict(zip(model.coordinate_names, starts[0].tolist(), strict=True))
     sources = tuple(one.source for one in (markers, orientations) if one is not None and one.source)
     return InverseKinematics(
         model,
@@ -179,7 +183,7 @@ def inverse_kinematics(
         problem.status,
         problem.iterations,
         closure,
-        Provenance.of("inverse_kinematics", model, sources, respect_ranges=respect_ranges, accuracy=accuracy),
+        Provenance.of("inverse_kinematics", model, sources, respect_ranges=respect_ranges, accuracy=accuracy, **asked),
         sought,
     )
 

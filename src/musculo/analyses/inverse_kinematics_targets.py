@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -181,6 +181,31 @@ def coordinate_tasks(model: Model, tasks: Mapping[str, tuple[float, ArrayLike]],
         if not (np.isfinite(weights[-1]) and weights[-1] >= 0.0):
             raise InvalidInput(f"the weight of the task of {name!r} is {weight!r}; give zero or a positive number")
     return Tasks(tuple(tasks), np.array(weights, dtype=float), goals)
+
+
+def asked_for(
+    markers: Followed,
+    sensors: Followed,
+    sensor_weights: Mapping[str, float] | None,
+    sensor_frames: Mapping[str, str] | None,
+    tasks: Tasks,
+) -> dict[str, dict[str, Any]]:
+    """What was asked for by name, for the provenance of results; nothing where it was left to be the usual."""
+
+    def weights(of: Followed) -> dict[str, float]:
+        return dict(zip(of.names, of.weights.tolist(), strict=True))
+
+    goals = [tasks.goals[:, k] for k in range(len(tasks.names))]
+    found: dict[str, dict[str, Any]] = {
+        "weights": weights(markers),
+        "orientation_weights": {} if sensor_weights is None else weights(sensors),
+        "sensor_frames": dict(sensor_frames or {}),
+        "tasks": {
+            name: [float(weight), float(goal[0]) if len(goal) and (goal == goal[0]).all() else "by frame"]
+            for name, weight, goal in zip(tasks.names, tasks.weights, goals, strict=True)
+        },
+    }
+    return {name: given for name, given in found.items() if given}
 
 
 def refuse_nothing(markers: Followed, sensors: Followed, tasks: Tasks) -> None:

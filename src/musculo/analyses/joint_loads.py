@@ -20,10 +20,10 @@ from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName
-from musculo.forces.compiled_forces import left_out
+from musculo.forces.compiled_forces import Method, left_out
 from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS
+from musculo.muscle.geometry import WRAPPINGS, Wrapping
 from musculo.muscle.path_wrenches import PathWrenches
 from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
@@ -108,8 +108,8 @@ def joint_loads(
     on: Choice = "child",
     frame: Choice = "ground",
     geometry: PathWrenches | None = None,
-    wrapping: str = "geodesic",
-    method: str = "exact",
+    wrapping: Wrapping = "geodesic",
+    method: Method = "exact",
     time: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> JointLoads:

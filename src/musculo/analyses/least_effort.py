@@ -94,7 +94,7 @@ def least_effort(
         A: (frames, k, n). b: (frames, k).
         lower, upper: (n,); infinite where there is no bound.
         weights: (n,) above zero.
-        power: 1 or more.
+        power: 1 to 100.
         threads: at most so many; all cores by default.
     """
     frames, _, n = A.shape
@@ -315,7 +315,7 @@ def _balanced(A: FloatArray, b: FloatArray, x: FloatArray) -> bool:
 
 
 def check_power(power: float) -> float:
-    """A power of one or more as a number."""
+    """A power from 1 to 100 as a number."""
     if not isinstance(power, int | float) or not 1.0 <= power <= 100.0:
         raise InvalidInput(f"power is {power!r}; give a number from 1 to 100 (2 is the usual one)")
     return float(power)

@@ -12,6 +12,7 @@ from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinem
 from musculo.analyses.inverse_kinematics_starts import Ranges
 from musculo.analyses.scale_factors import TimeRange, time_window
 from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
+from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray, columns_by_name
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
@@ -96,6 +97,7 @@ def place_markers(
         UnknownName: a fixed marker, task or weight of what is not there.
         InvalidInput: no frame lies in the time range, or the tasks follow nothing.
     """
+    check_model(model)
     still = _mean_frame(static_trial, time_range)
     if tasks is None:
         asked = SetupTasks(dict(weights) if weights is not None else {}, dict(targets or {}), ())
@@ -114,6 +116,8 @@ def place_markers(
 
 def _mean_frame(trial: Markers, time_range: TimeRange | None) -> Markers:
     """One frame with the means of the markers, NaN where a marker has a gap; at the time of the first frame."""
+    if not isinstance(trial, Markers):
+        raise InvalidInput(f"the static trial is {type(trial).__name__}; read it with read_markers(path)")
     if not len(trial):
         raise InvalidInput(f"{trial.source or 'the static trial'} has no frame")
     if time_range is not None:

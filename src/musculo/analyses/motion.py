@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.assembly import assembled
+from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
@@ -27,6 +28,8 @@ LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
 _FEWEST = 6
 # What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
 _HALF_TURN, _MOVES = 3.2, 0.2
+# What rounding of printed times moves a frame by at most [s].
+_SAME_TIME = 1e-6
 # What rounding of printed numbers moves a locked coordinate by at most [rad, m].
 _AT_LOCK = 1e-5
 
@@ -55,8 +58,16 @@ class Motion:
         return replace(self, time=self.time[which], q=self.q[which], u=self.u[which], udot=self.udot[which])
 
     def between(self, start: float, end: float) -> Motion:
-        """The frames that OpenSim's tools take: from the last at or before `start` to the last at or before `end`."""
-        return self.rows(opensim_rows(self.time, start, end))
+        """The frames that OpenSim's tools take: from the last at or before `start` to the last at or before `end`.
+
+        Raises:
+            InvalidInput: the end comes before the start, or the motion has no frame from the one to the other.
+        """
+        rows = opensim_rows(self.time, start, end)
+        if len(self) and (start > self.time[-1] + _SAME_TIME or end < self.time[0] - _SAME_TIME):
+            span = f"{self.time[0]:g} to {self.time[-1]:g} s"
+            raise InvalidInput(f"the motion: no frame lies between {start:g} and {end:g} s; it spans {span}")
+        return self.rows(rows)
 
 
 def opensim_rows(time: FloatArray, start: float, end: float) -> slice:
@@ -105,6 +116,10 @@ def motion_of(
         speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; "opensim analyze" only.
         few_at_rest: take fewer than six frames, which have no rates, as poses at rest, with a note; "exact" only.
     """
+    check_model(model)
+    _check_table("the table of coordinates", table)
+    if speeds is not None:
+        _check_table("speeds", speeds)
     if like not in LIKE:
         raise InvalidInput(f"like={like!r}; known: {', '.join(LIKE)}")
     if speeds is not None and like != "opensim analyze":
@@ -141,6 +156,8 @@ def motion_of_states(model: Model, table: Table) -> Motion:
 
     Columns go by `/jointset/<joint>/<coordinate>/value` and `/speed`, or by the older names that `Table.find` knows.
     """
+    check_model(model)
+    _check_table("the table of states", table)
     if table.degrees:
         raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
     _check_columns(table, [f"/jointset/{j.name}/{c.name}/value" for j in model.joints for c in j.coordinates])
@@ -158,6 +175,14 @@ def motion_of_states(model: Model, table: Table) -> Motion:
                 missing.append(coordinate.name)
     notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: taken at default",) if missing else ()
     return _analyzed(model, table.time, q, u, notes)
+
+
+def _check_table(what: str, table: object) -> None:
+    if not isinstance(table, Table):
+        raise InvalidInput(
+            f"{what} is {type(table).__name__}; read a file with read_storage(path), or make a "
+            "Table(time, names, values)"
+        )
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:
@@ -227,7 +252,7 @@ def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
         if most.max() > _HALF_TURN or np.ptp(angles, axis=0).max() < _MOVES:
             return ()
         return (
-            f"{source} says that its angles are in degrees, but the largest of all is {most.max():.3g}: are they "
+            f"{source}: its angles are taken in degrees, but the largest of all is {most.max():.3g}: are they "
             "radians? Then write inDegrees=no into its header",
         )
     odd = [
@@ -238,7 +263,7 @@ def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
     if not odd:
         return ()
     return (
-        f"{source} says that its angles are in radians, but {', '.join(odd)}: are they degrees? "
+        f"{source}: its angles are taken in radians, but {', '.join(odd)}: are they degrees? "
         "Then write inDegrees=yes into its header",
     )
 

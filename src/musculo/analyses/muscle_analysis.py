@@ -17,7 +17,7 @@ from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.equilibrium import Method, MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import PathGeometry, muscle_geometry
+from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry
 from musculo.muscle.tendon_states import fiber_length_at_tension
 from musculo.results.labelled import labelled
 from musculo.results.provenance import Provenance
@@ -144,7 +144,7 @@ def muscle_analysis(
     coordinates: Iterable[str] | None = None,
     tendon: Tendon = "as stated",
     method: Method = "exact",
-    wrapping: str = "geodesic",
+    wrapping: Wrapping = "geodesic",
     threads: int | None = None,
 ) -> MuscleAnalysis:
     """Lengths, states, forces, powers, moment arms and moments of all muscles in a motion.
@@ -190,6 +190,11 @@ def muscle_analysis(
     g = muscle_geometry(model, Q, U, wrapping, threads)
     length, speed = g.length, g.speed
     assert speed is not None
+    # poses for which OpenSim's wrapping has no number
+    lost = np.isnan(length) | np.isnan(speed)
+    if lost.any():
+        usual = np.array([m.optimal_fiber_length + m.tendon_slack_length for m in model.muscles])
+        length, speed = np.where(lost, usual, length), np.where(lost, 0.0, speed)
     a = np.broadcast_to(_activation(model, activation), length.shape)
     if tendon_force is not None:
         if fiber_length is not None:
@@ -203,12 +208,15 @@ def muscle_analysis(
     else:
         f = muscle_force(model, length, speed, a, fiber_length, tendon=tendon, method=method, threads=threads)
     arms = moment_arms(model, g, Q, wanted)
-    series = _series(model, f, length, speed, method == "opensim")
-    series |= {"activation": a, "length": length, "speed": speed, "status": f.status}
-    series |= {"moment_arm": arms, "moment": arms * f.tendon_force[:, :, None]}
+    series = _series(model, f, speed, method == "opensim")
+    for values in series.values():
+        values[lost] = np.nan
+    status = np.where(lost, Status.NOT_CONVERGED, f.status)
+    series |= {"activation": a, "length": g.length, "speed": g.speed, "status": status}
+    series |= {"moment_arm": arms, "moment": arms * series["tendon_force"][:, :, None]}
     if single:
         series = {name: values[0] for name, values in series.items()}
-    options = {"tendon": tendon, "method": method, "wrapping": wrapping}
+    options: dict[str, Any] = {"tendon": tendon, "method": method, "wrapping": wrapping}
     options["fibers"] = "in equilibrium" if fiber_length is None else "given"
     return MuscleAnalysis(model=model, muscles=g.names, coordinates=wanted, options=options, **series)
 
@@ -219,10 +227,10 @@ def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:
     return np.array([activation_at_start(m) for m in model.muscles])
 
 
-def _series(model: Model, f: MuscleForces, length: FloatArray, speed: FloatArray, opensim: bool) -> dict[str, Any]:
+def _series(model: Model, f: MuscleForces, speed: FloatArray, opensim: bool) -> dict[str, Any]:
     """Everything that follows from the states of fibres and tendons."""
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
-    number = compiled_muscles(model).muscles.number
+    number = compiled_muscles(model, rigid=True).muscles.number
     # Deprecated kinds have a time scale of their own, and files that state no fastest contraction beside it.
     stated = optimal * np.array([m.max_contraction_velocity for m in model.muscles])
     fastest = np.where(stated > 0.0, stated, np.where(number[:, MAX_SPEED] > 0.0, number[:, MAX_SPEED], np.nan))

@@ -23,7 +23,7 @@ from musculo.model.model import Model, Note
 from musculo.model.path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
-from musculo.muscle.geometry import path_geometry
+from musculo.muscle.geometry import Wrapping, path_geometry
 from musculo.results.angles import sliding_coordinates
 from musculo.spatial.rotation import from_xyz
 
@@ -50,7 +50,7 @@ def scale_model(
     factors: Factors,
     mass: float | None = None,
     preserve_mass_distribution: bool = False,
-    wrapping: str = "opensim",
+    wrapping: Wrapping = "opensim",
 ) -> Model:
     """The model with its bodies stretched along their own axes, and everything on them.
 
@@ -301,7 +301,7 @@ def _point(point: P, factors: Vec3) -> P:
     return moved
 
 
-def _with_lengths(generic: Model, scaled: Model, wrapping: str) -> Model:
+def _with_lengths(generic: Model, scaled: Model, wrapping: Wrapping) -> Model:
     """Fibres, tendons, springs and ligaments that keep their share of the path."""
     elastic = [f for f in generic.forces if type(f) in _LENGTHS and f.path is not None]
     notes = [
@@ -324,7 +324,7 @@ def _with_lengths(generic: Model, scaled: Model, wrapping: str) -> Model:
     )
 
 
-def _lengths(model: Model, names: set[str], wrapping: str) -> dict[str, float]:
+def _lengths(model: Model, names: set[str], wrapping: Wrapping) -> dict[str, float]:
     """Lengths of some paths at the default pose."""
     measured = model.replace(forces=tuple(f for f in model.forces if f.name in names))
     geometry = path_geometry(measured, default_pose(measured), wrapping=wrapping)

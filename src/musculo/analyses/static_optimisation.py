@@ -28,8 +28,8 @@ from musculo.forces.compiled_forces import left_out
 from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
 from musculo.muscle.equilibrium import Method
-from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
-from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import spring_forces
 
 # Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
 _ROUNDS = 150
@@ -55,7 +55,7 @@ def static_optimisation(
     model_forces: bool = True,
     time: ArrayLike = 0.0,
     method: Method = "exact",
-    wrapping: str = "geodesic",
+    wrapping: Wrapping = "geodesic",
     threads: int | None = None,
 ) -> StaticOptimum:
     """The activations a (and controls of actuators) of least effort that give the generalised forces of a motion.
@@ -85,7 +85,7 @@ def static_optimisation(
         udot: accelerations, likewise; or give
         tau: (frames, n_u) generalised forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
         loads: from outside, for instance ground reactions.
-        power: of the activations, 1 or more.
+        power: of the activations, 1 to 100.
         force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
             its maximum isometric force, and there is no passive force.
         passive: whether fibres resist being stretched. Off by default, as in OpenSim: many models of whole legs
@@ -108,15 +108,16 @@ def static_optimisation(
     Q, single = frames_of("q", q, model.coordinate_names)
     U, _ = frames_of("u", u, model.speed_names)
     same_frames(q=Q, u=U)
+    at = times_of(time, len(Q))
     T = _generalized_forces(model, Q, U, udot, tau, loads, threads)
     J = e.jacobian(Q)
     motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
     paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
     g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping, threads)
     if paths:
-        T = T - _springs(model, g, threads)
+        T = T - spring_forces(model, g, threads)
     if model_forces:
-        T = T - passive_forces(model, Q, U, times_of(time, len(Q)), method, threads)[0]
+        T = T - passive_forces(model, Q, U, at, method, threads)[0]
     need = np.einsum("fuz,fu->fz", J, T)
     muscles = ForceByActivation(model, g, J, force_length_velocity, passive, tendon, method, threads)
     columns = _columns(model, Q, J, g, motors, threads)
@@ -143,6 +144,7 @@ def static_optimisation(
         "model_forces": model_forces,
         "method": method,
         "wrapping": wrapping,
+        **_told(reserves, weights, at),
     }
 
     def cut(part: Any) -> Any:
@@ -166,6 +168,15 @@ def static_optimisation(
         left_out=left_out(model) if model_forces else (),
         options=options,
     )
+
+
+def _told(reserves: Reserves | None, weights: Mapping[str, float] | None, time: FloatArray) -> dict[str, Any]:
+    """What was asked for by name, and the span of time, for the provenance of results."""
+    found: dict[str, Any] = {"start": float(time[0]), "end": float(time[-1])} if len(time) else {}
+    for name, given in (("reserves", reserves), ("weights", weights)):
+        if given is not None:
+            found[name] = dict(given) if isinstance(given, Mapping) else float(given)
+    return found
 
 
 def _check(tendon: str, method: str) -> None:
@@ -194,13 +205,6 @@ def _generalized_forces(
         return T
     D, _ = frames_of("udot", udot, model.speed_names)  # type: ignore[arg-type]
     return inverse_dynamics(model, Q, U, D, loads, threads=threads)
-
-
-def _springs(model: Model, g: PathGeometry, threads: int | None) -> FloatArray:
-    """What springs and ligaments do on every speed; actuators and clutches are idle."""
-    assert g.speed is not None
-    tension = path_tensions(model, g.length, g.speed, control=0.0, threads=threads)
-    return path_generalized_forces(g, tension.tension, tension.names)
 
 
 def _columns(

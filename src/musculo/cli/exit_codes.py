@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from musculo.errors import InvalidInput
+
 GOOD = 0
 """All that was asked for is written, and nothing is amiss."""
 BAD_INPUT = 1
 """An input is bad: one sentence on stderr says which and where; nothing is written for it."""
 WRONG_USAGE = 2
-"""A flag or argument is wrong (the parser of the command line ends so)."""
+"""A flag or argument is wrong whatever the files hold: the parser of the command line ends so, and `WrongUsage`."""
 INCOMPLETE = 3
 """All is written, but frames or parts of it are not solved or mean nothing; sentences on stderr say which."""
+READER_GONE = 141
+"""Nobody reads what is printed (`| head`): 128 and the number of SIGPIPE, as shells tell of other tools."""
 
 EXIT_CODES = (
     "Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: all is written, but some frames or parts are not "
     "solved or mean nothing, and stderr says which."
 )
+
+
+class WrongUsage(InvalidInput):
+    """A flag or argument that is wrong whatever the files hold; a command that raises it ends with `WRONG_USAGE`.
+
+    A name that a model lacks, and a time outside a recording, are no such thing: they end with `BAD_INPUT`.
+    """

@@ -11,12 +11,13 @@ import typer
 
 from musculo import __version__
 from musculo.cli.compiling import started_by_shell
-from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES
+from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
+from musculo.cli.overwriting import Commands
 from musculo.cli.pipeline import add_commands
 from musculo.cli.sensors import add_sensor_commands
 from musculo.errors import MusculoError
 
-app = typer.Typer(
+app = Commands(
     help="Musculoskeletal multibody dynamics: how bodies move, and which muscles move them.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -119,15 +120,15 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where all results go.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Set-ups at a time, in processes.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Set-ups at a time, each in a process.")] = 1,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads of a set-up; all cores.")
+        int | None, typer.Option("--threads", metavar="N", help="Threads of each set-up; without it, all cores.")
     ] = None,
     no_compare: Annotated[
         bool, typer.Option("--no-compare", help="Do not compute how far the exact method is from OpenSim's.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Run even if nothing changed since the last run.")
+        bool, typer.Option("--force", "-f", help="Run even if nothing changed, or an input is overwritten.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
@@ -135,7 +136,10 @@ def run(
         bool, typer.Option("--report/--no-report", help="Make one page, report.html, of each folder of results.")
     ] = True,
 ) -> None:
-    """Run OpenSim's scale, inverse kinematics, inverse dynamics and analyze tools: same files, same numbers."""
+    """Run set-up files of OpenSim's tools: same files, same numbers.
+
+    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, IMUPlacer, IMUInverseKinematicsTool.
+    """
     from musculo.cli.run import Options, run_setups
 
     options = Options(exact, output, not no_compare, force, threads)
@@ -227,29 +231,42 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     started_by_shell()
     try:
+        _run_command()
+    except BrokenPipeError:
+        _leave_quietly()
+
+
+def _run_command() -> None:
+    try:
         app()
+    except SystemExit as ended:
+        # The parser takes a reader that has gone for itself, and ends with 1.
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None
+        raise
+    except WrongUsage as error:
+        _fail(str(error), WRONG_USAGE)
     except MusculoError as error:
         _fail(str(error))
     except BrokenPipeError:
-        _close_quietly()
+        raise
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _close_quietly()
+        sys.stdout.flush()
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, code: int = BAD_INPUT) -> None:
     print(f"error: {message}", file=sys.stderr)
-    raise SystemExit(BAD_INPUT)
+    raise SystemExit(code)
 
 
-def _close_quietly() -> None:
+def _leave_quietly() -> None:
     """The reader has gone (`| head`); what Python still holds goes nowhere, without a complaint at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+    raise SystemExit(READER_GONE)
 
 
 if __name__ == "__main__":

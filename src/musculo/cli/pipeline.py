@@ -40,7 +40,11 @@ FillGaps = Annotated[
 ]
 Up = Annotated[
     str,
-    typer.Option("--up", metavar="x|y|z", help="The recording's upward axis, where it is neither y nor as a C3D says."),
+    typer.Option(
+        "--up",
+        metavar="x|-x|y|-y|z|-z",
+        help="The recording's upward axis, where it is neither y nor as a C3D says.",
+    ),
 ]
 Zeros = Annotated[
     bool, typer.Option("--zeros-as-gaps", help="Markers exactly at the origin were not seen: some systems write so.")
@@ -52,9 +56,11 @@ Resample = Annotated[
 Opensim = Annotated[
     bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
 ]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write FOLDER/report.html at the end.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed since the last run.")]
-Threads = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results at the end.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed, or an input is overwritten.")]
+Threads = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step; without it, all cores.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")]
 Names = list[str]
@@ -207,7 +213,7 @@ def jr(
     """Joint reactions: what joints carry, with or without muscle forces."""
     from musculo.cli.setups import analyze_setup, joint_reaction, preparation
 
-    analysis = joint_reaction(muscle_forces, joint or [], on, frame)
+    analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
     prepare = preparation(fill_gaps, filter_loads, loads, resample)
     return analyze_setup("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
 
@@ -267,15 +273,12 @@ def scale(
     up: Up = "",
     zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
-    force: Force = False,
 ) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
     from musculo.cli.setups import preparation, scale_setup
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    return scale_setup(
-        model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, force, prepare
-    )
+    return scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, prepare)
 
 
 def add_commands(app: typer.Typer) -> None:

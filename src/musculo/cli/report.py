@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from musculo.cli.compiling import tell_of_compiling
+from musculo.cli.overwriting import check_page
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
 from musculo.report import report_of_folder, write_report
@@ -37,6 +38,7 @@ def make_report(
     as_json: bool = False,
 ) -> None:
     """Write the page and say how good the results are."""
+    check_page(output)
     tell_of_compiling(quiet)
     report = report_of_folder(folder, read_osim(model) if model is not None else None, title)
     path = output or folder / PAGE
@@ -104,8 +106,8 @@ def _is_of(check: Check, runs: Sequence[ToolResult]) -> bool:
     """Whether a check is about these runs; the page has those of earlier runs of the same trial as well."""
     if check.title == UNSOLVED:
         return any(check.found in run.troubles for run in runs)
-    written = {file.absolute() for run in runs for file in run.files}
-    return not check.source or Path(check.source).absolute() in written
+    written = {file.resolve() for run in runs for file in run.files}
+    return not check.source or Path(check.source).resolve() in written
 
 
 def _line(check: Check) -> str:

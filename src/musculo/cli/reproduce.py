@@ -15,7 +15,7 @@ from rich.table import Table
 
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
-from musculo.cli.exit_codes import GOOD, INCOMPLETE
+from musculo.cli.exit_codes import GOOD, INCOMPLETE, WrongUsage
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.text import write_text
 from musculo.replications.study import Part, Quantity, Row, Settings, Study
@@ -78,7 +78,7 @@ def run_studies(
         if name not in known:
             # a guess is told first; there are few enough to list them all besides
             guess = UnknownName("study", name, known)
-            raise InvalidInput(f"{guess} All there are: {', '.join(known)}" if "?" in str(guess) else str(guess))
+            raise WrongUsage(f"{guess} All there are: {', '.join(known)}" if "?" in str(guess) else str(guess))
     # each once, in the order in which they are named
     wanted = tuple(STUDIES) if ALL in names else tuple(dict.fromkeys(names))
     if data is not None and not data.is_dir():

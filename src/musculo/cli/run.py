@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
-from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE
+from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, WrongUsage
+from musculo.cli.overwriting import refuse_overwriting
 from musculo.cli.report import report_of_runs
-from musculo.errors import InvalidInput, MusculoError
-from musculo.io.setup import Setup
-from musculo.tools.order import Waits, waits_of
+from musculo.errors import MusculoError
+from musculo.io.setup import Setup, read_setup
+from musculo.tools.order import Waits, named_files, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
@@ -45,10 +46,10 @@ def run_setups(
 ) -> int:
     """Run every set-up, print what came of it, make a page of each folder, and return the exit code."""
     if jobs < 1:
-        raise InvalidInput(f"--jobs {jobs}: give 1 or more")
+        raise WrongUsage(f"--jobs {jobs}: give 1 or more")
     if options.threads is not None and options.threads < 1:
         flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
-        raise InvalidInput(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
+        raise WrongUsage(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
     tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
     for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
@@ -132,8 +133,12 @@ def _name(setup: Path | Setup) -> str:
 
 def _one(setup: Path | Setup, options: Options, progress: Progress | None = None) -> Outcome:
     try:
+        known = read_setup(setup) if isinstance(setup, Path) else setup
+        if not options.force:
+            reads, writes = named_files(known, options.output)
+            refuse_overwriting(writes, reads)
         return run_setup(
-            setup,
+            known,
             exact=options.exact,
             output=options.output,
             progress=progress,

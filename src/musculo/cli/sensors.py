@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from musculo.cli.exit_codes import EXIT_CODES
+from musculo.cli.exit_codes import EXIT_CODES, WrongUsage
 from musculo.cli.pipeline import ModelFile, Names, Time, step
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ def imu_place(
     turn: Turned = "",
 ) -> Setup:
     """Put sensors on a model, turned as they were while the subject held the model's default pose."""
-    from musculo.errors import InvalidInput
+    from musculo.cli.setups import check_axis
     from musculo.io.setup import IMUPlacerSetup
 
     if bool(base) != bool(axis):
-        raise InvalidInput("a heading needs both --base and --axis; give both or none")
+        raise WrongUsage("a heading needs both --base and --axis; give both or none")
+    if axis:
+        check_axis("--axis", axis)
     return IMUPlacerSetup(
         output.stem,
         model_file=model,
@@ -83,17 +85,12 @@ def imu_ik(
     time: Time = "",
 ) -> Setup:
     """Inverse kinematics of sensors: the motion whose frames are turned most nearly as sensors measured."""
-    from musculo.cli.setups import numbers_of, pairs_of, span_of
-    from musculo.errors import InvalidInput
+    from musculo.cli.setups import span_of, weights_of
     from musculo.io.setup import OrientationWeight
     from musculo.tools.imu import TurnedTrial
 
     if not abs(heading) <= _FULL_TURN:
-        raise InvalidInput(f"--heading {heading:g}: give degrees from -360 to 360")
-    weights = [(name, numbers_of(f"--weight {name}=", text, 1)[0]) for name, text in pairs_of("--weight", weight or [])]
-    for name, value in weights:
-        if value < 0.0:
-            raise InvalidInput(f"--weight {name}={value:g}: give a number above zero, or 0 to leave the sensor out")
+        raise WrongUsage(f"--heading {heading:g}: give degrees from -360 to 360")
     return TurnedTrial(
         orientations.stem,
         model_file=model,
@@ -101,7 +98,7 @@ def imu_ik(
         output_motion_file=f"{orientations.stem}_ik.mot",
         sensor_to_opensim_rotations=_angles(turn),
         orientations_file=orientations,
-        weights=tuple(OrientationWeight(name, value) for name, value in weights),
+        weights=tuple(OrientationWeight(name, value) for name, value in weights_of(weight or [], "sensor")),
         source=f"imu-ik_{orientations.stem}",
         heading=math.radians(heading),
     )

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
+from musculo.analyses.joint_loads import SIDES
+from musculo.analyses.least_effort import check_power
+from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.axes import check_axis
+from musculo.io.axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     AnalyzeSetup,
@@ -27,8 +30,10 @@ from musculo.io.setup.analyses import Analysis
 from musculo.io.setup.kinematics import Task
 from musculo.io.setup.scale import GenericModel, MarkerPlacer
 from musculo.io.storage import read_storage
+from musculo.model.body import GROUND
 from musculo.tools.analyze import MusclesAtActivations
 from musculo.tools.joint_reaction import LoadsOfGivenForces
+from musculo.tools.listed import everything
 from musculo.tools.preparation import (
     NOTHING,
     LaboratoryAnalyses,
@@ -42,6 +47,7 @@ from musculo.tools.static_optimisation import LeastEffort
 
 Span = tuple[float, float]
 AUTO = "auto"  # a cutoff by residual analysis
+TENDONS = ("rigid", "elastic")
 
 
 def span_of(text: str) -> Span:
@@ -54,7 +60,7 @@ def span_of(text: str) -> Span:
     except ValueError:
         span = math.nan, math.nan
     if not colon or not span[0] <= span[1]:
-        raise InvalidInput(f"--time {text} is no span of time; write it as START:END in seconds, for instance 0.5:1.2")
+        raise WrongUsage(f"--time {text} is no span of time; write it as START:END in seconds, for instance 0.5:1.2")
     return span
 
 
@@ -64,7 +70,7 @@ def pairs_of(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     for text in texts:
         name, equals, value = text.rpartition("=")
         if not equals or not name.strip():
-            raise InvalidInput(f"{option} {text}: write it as NAME=VALUE")
+            raise WrongUsage(f"{option} {text}: write it as NAME=VALUE")
         pairs.append((name.strip(), value.strip()))
     return pairs
 
@@ -77,8 +83,30 @@ def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
         values = ()
     if len(values) not in (1, count) or not all(math.isfinite(v) for v in values):
         wanted = f"1 or {count} numbers, with commas between" if count > 1 else "a number"
-        raise InvalidInput(f"{option} {text}: give {wanted}")
+        raise WrongUsage(f"{option} {text}: give {wanted}")
     return values * count if len(values) == 1 else values
+
+
+def weights_of(texts: Sequence[str], leaves_out: str = "") -> list[tuple[str, float]]:
+    """Weights by name; zero leaves out what is weighed, a `leaves_out`, or is refused where there is no such thing."""
+    found = []
+    for name, text in pairs_of("--weight", texts):
+        (weight,) = numbers_of(f"--weight {name}=", text, 1)
+        if weight < 0.0 or (weight == 0.0 and not leaves_out):
+            zero = f", or 0 to leave the {leaves_out} out" if leaves_out else ""
+            raise WrongUsage(f"--weight {name}={text}: give a number above zero{zero}")
+        found.append((name, weight))
+    return found
+
+
+def check_axis(option: str, text: str) -> None:
+    """`-z`, `+x` or `Y`."""
+    _check_word(option, text.lower().removeprefix("+"), [axis for axis in AXES if not axis.startswith("+")])
+
+
+def _check_word(option: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise WrongUsage(f"{option} {word}: give one of {', '.join(known)}")
 
 
 def inverse_kinematics_setup(
@@ -97,10 +125,7 @@ def inverse_kinematics_setup(
         # markers that no task names would not be followed
         listed = [MarkerTask(name, weight=1.0) for name in known]
     given = {task.name: task for task in listed}
-    for name, text in pairs_of("--weight", weights):
-        (weight,) = numbers_of(f"--weight {name}=", text, 1)
-        if weight < 0.0:
-            raise InvalidInput(f"--weight {name}={text}: give a number above zero, or 0 to leave the marker out")
+    for name, weight in weights_of(weights, "marker"):
         if name not in known and name not in given:
             raise UnknownName("marker", name, known, str(model))
         given[name] = replace(given.get(name, MarkerTask(name)), weight=weight, apply=weight > 0.0)
@@ -127,7 +152,7 @@ def preparation(
 ) -> Preparation:
     """What is done to recordings first."""
     if loads_cutoff is not None and loads is None:
-        raise InvalidInput("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
+        raise WrongUsage("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
     for option, value, unit in (
         ("--fill-gaps", fill_gaps, "time"),
         ("--filter-loads", loads_cutoff, "frequency"),
@@ -135,8 +160,9 @@ def preparation(
     ):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             of = "s" if unit == "time" else "Hz"
-            raise InvalidInput(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
-    check_axis("--up", up or None)
+            raise WrongUsage(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
+    if up:
+        check_axis("--up", up)
     return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
 
 
@@ -193,8 +219,19 @@ def analyze_setup(
     )
 
 
-def joint_reaction(forces: Path | None, joints: Sequence[str], on: str, frame: str) -> JointReactionAnalysis:
+def joint_reaction(
+    model: Path, forces: Path | None, joints: Sequence[str], on: str, frame: str
+) -> JointReactionAnalysis:
     """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
+    _check_word("--on", on, SIDES)
+    named = () if everything(joints) else joints
+    if named or frame not in (GROUND, *SIDES):
+        # before anything is compiled, which takes minutes
+        known = read_osim(model)
+        for name in named:
+            known.joint(name)
+        if frame not in SIDES:
+            known.placement(frame)
     return LoadsOfGivenForces(
         name="JointReaction",
         forces_file=forces,
@@ -224,15 +261,18 @@ def least_effort(
     opensim: bool,
 ) -> StaticOptimizationAnalysis:
     """Activations of least effort."""
-    if tendon not in ("rigid", "elastic"):
-        raise InvalidInput(f"--tendon {tendon}: it is rigid or elastic")
+    _check_word("--tendon", tendon, TENDONS)
     if opensim and (passive or tendon != "rigid" or weights):
-        raise InvalidInput(
+        raise WrongUsage(
             "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibres resist "
             "nothing, and all muscles weigh the same"
         )
     if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
-        raise InvalidInput(f"--reserve {reserve:g}: give a strength above zero [N m]")
+        raise WrongUsage(f"--reserve {reserve:g}: give a strength above zero [N m]")
+    try:
+        check_power(power)
+    except InvalidInput as error:
+        raise WrongUsage(f"--{error}") from None
     return LeastEffort(
         name="StaticOptimization",
         activation_exponent=power,
@@ -240,7 +280,7 @@ def least_effort(
         passive=passive,
         tendon=tendon,
         reserve=reserve,
-        weights=tuple((name, numbers_of(f"--weight {name}=", w, 1)[0]) for name, w in pairs_of("--weight", weights)),
+        weights=tuple(weights_of(weights)),
     )
 
 
@@ -255,19 +295,16 @@ def scale_setup(
     markers: Path | None,
     time: str,
     keep_mass: bool,
-    overwrite: bool,
     prepare: Preparation = NOTHING,
 ) -> ScaleSetup:
     """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
-    if not overwrite and output.exists() and model.exists() and output.samefile(model):
-        raise InvalidInput(f"--output {output} is the model itself; give another file, or --force to write over it")
     if setup is None and static is None and mass is None and markers is None and not factors:
-        raise InvalidInput(
+        raise WrongUsage(
             "nothing says how to scale; give --factors BODY=X,Y,Z, --setup with measurements, --static with a trial "
             "that places the markers, or --mass"
         )
     if mass is not None and not (math.isfinite(mass) and mass > 0.0):
-        raise InvalidInput(f"--mass {mass:g}: give the mass of the whole subject, above zero [kg]")
+        raise WrongUsage(f"--mass {mass:g}: give the mass of the whole subject, above zero [kg]")
     known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
     if not isinstance(known, ScaleSetup):
         raise InvalidInput(f"{setup} is no set-up of the ScaleTool; give one, or --factors")
@@ -303,7 +340,7 @@ def scale_setup(
 def _manual(body: str, text: str) -> ManualScale:
     x, y, z = numbers_of(f"--factors {body}=", text, 3)
     if min(x, y, z) <= 0.0:
-        raise InvalidInput(f"--factors {body}={text}: give numbers above zero")
+        raise WrongUsage(f"--factors {body}={text}: give numbers above zero")
     return ManualScale(body, (x, y, z))
 
 
@@ -323,7 +360,7 @@ def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple
     except ValueError:
         cutoff = math.nan
     if not (math.isfinite(cutoff) and cutoff > 0.0):
-        raise InvalidInput(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or leave it out")
+        raise WrongUsage(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or leave it out")
     return cutoff, ()
 
 

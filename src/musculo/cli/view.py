@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 
 from musculo.cli.compiling import tell_of_compiling
+from musculo.cli.overwriting import check_page
 from musculo.io import read_osim
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
@@ -31,6 +32,7 @@ def open_viewer(
     as_json: bool = False,
 ) -> None:
     """Read the files, write the page, and open it unless `show` is off."""
+    check_page(output)
     tell_of_compiling(quiet)
     model = read_osim(model_file)
     scene = view(

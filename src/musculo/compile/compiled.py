@@ -203,14 +203,19 @@ def _arrays(
     )
 
 
+def check_model(model: object) -> None:
+    """Refuse what is no model."""
+    if not isinstance(model, Model):
+        raise InvalidInput(
+            f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
+        )
+
+
 def compiled(model: Model, merged: bool = True) -> CompiledModel:
     """The compiled form of a model, made once.
 
     Raises:
         InvalidInput: what is handed in is no model.
     """
-    if not isinstance(model, Model):
-        raise InvalidInput(
-            f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
-        )
+    check_model(model)
     return model.derived(("compiled", merged), lambda: compile_model(model, merged))

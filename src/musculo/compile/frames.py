@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:
         return value
     names = [str(label) for label in labels]
     for label in names:
+        if label == "time" and label not in columns:
+            raise InvalidInput(f"{name} has a column 'time'; drop it, or make it the index, and pass on the others")
         if label not in columns:
             raise UnknownName("column", label, columns, f"the model's columns for {name}")
         if names.count(label) > 1:
@@ -75,7 +77,7 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
             raise InvalidInput(f"{name} holds complex numbers; pass real ones")
         array = np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is not an array of numbers: {error}") from None
+        raise not_numbers(name, value, error) from None
     single = array.ndim == 1
     if single:
         array = array[None]
@@ -92,6 +94,22 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
             "fill or drop such frames first"
         )
     return np.ascontiguousarray(array), single
+
+
+def not_numbers(name: str, value: Any, error: Exception) -> InvalidInput:
+    """The error for what is no array of numbers, with the way to one where what it is has one."""
+    from musculo.results.table import Table
+
+    kind = type(value).__name__
+    if isinstance(value, Table):
+        moving = name in ("q", "u")
+        how = "table.coordinates(model), or motion_of(model, table) with its q and u" if moving else "table.values"
+        return InvalidInput(f"{name} is a Table; give an array: {how}")
+    if isinstance(value, Mapping):
+        return InvalidInput(f"{name} is a {kind}; give an array, or columns with names: pandas.DataFrame({name})")
+    if hasattr(value, name):
+        return InvalidInput(f"{name} is a {kind}; give the array in it, its {name!r}")
+    return InvalidInput(f"{name} is not an array of numbers: {error}")
 
 
 def finite(name: str, result: FloatArray, columns: Sequence[str]) -> FloatArray:

@@ -224,9 +224,11 @@ class NodeChain:
         quaternion = not isinstance(motion, EllipsoidMotion) and motion.quaternion
         wanted = (7 if quaternion else 6) if kind == FREE else (4 if quaternion else 3)
         if len(motion.coordinates) != wanted:
+            # a joint may have coordinates besides those of this motion
+            whole = len(self.joint.coordinate_names)
+            more = wanted - len(motion.coordinates)
             raise InvalidModel(
-                f"joint {self.joint.name!r} ({self.joint.kind}) needs {wanted} coordinates, it has "
-                f"{len(motion.coordinates)}"
+                f"joint {self.joint.name!r} ({self.joint.kind}) needs {whole + more} coordinates, it has {whole}"
             )
         speeds = self.joint.speed_names if quaternion else motion.coordinates
         radii = motion.radii if isinstance(motion, EllipsoidMotion) else (1.0, 1.0, 1.0)

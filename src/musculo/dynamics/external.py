@@ -28,6 +28,7 @@ class ExternalLoad:
         moment: (3,) or (frames, 3) free moment [N m].
         force_in: frame in which force and moment are expressed: `ground` (default) or any frame of the model.
         point_in: frame in which the point is given: `ground` (default) or any frame of the model.
+        source: where it comes from, for messages.
     """
 
     body: str
@@ -36,6 +37,7 @@ class ExternalLoad:
     moment: ArrayLike = (0.0, 0.0, 0.0)
     force_in: str = GROUND
     point_in: str = GROUND
+    source: str = ""
 
 
 def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
@@ -82,7 +84,7 @@ def node_wrenches(
     motion = cache(poses)
     for load in loads:
         if load.body not in compiled.body_node:
-            raise UnknownName("body", load.body, compiled.body_node, "an external load")
+            raise UnknownName("body", load.body, compiled.body_node, load.source or "an external load")
         force, point = _vectors("force", load.force, frames), _vectors("point", load.point, frames)
         moment = _vectors("moment", load.moment, frames)
         if load.force_in != GROUND:

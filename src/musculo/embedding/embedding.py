@@ -22,7 +22,7 @@ from musculo.embedding.collect import collect_rules, sort_rules
 from musculo.embedding.fitted import FittedVariables
 from musculo.embedding.loop import Loop
 from musculo.embedding.looped import Looped
-from musculo.embedding.methods import method_of
+from musculo.embedding.methods import LoopName, method_of
 from musculo.embedding.motion import CONSISTENT as CONSISTENT
 from musculo.embedding.motion import Closure, EmbeddedMotion, IntArray
 from musculo.embedding.motion import times_of as times_of
@@ -291,7 +291,7 @@ class Embedding:
 def embedding_of(
     model: Model,
     independent: Sequence[str] | None = None,
-    loops: str | LoopMethod = "projection",
+    loops: LoopName | LoopMethod = "projection",
     branch: ArrayLike | None = None,
 ) -> Embedding:
     """The embedding of a model, made once.

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
+from typing import Literal
+
 from musculo.embedding.fitted import Fitted
 from musculo.embedding.molecule import Molecule
 from musculo.embedding.projection import Projection
 from musculo.embedding.variables import LoopMethod
 from musculo.errors import UnknownName
 
+LoopName = Literal["projection", "molecule", "fitted"]
 _KNOWN: dict[str, LoopMethod] = {"projection": Projection(), "molecule": Molecule(), "fitted": Fitted()}
 
 
-def method_of(loops: str | LoopMethod) -> LoopMethod:
+def in_words(loops: LoopName | LoopMethod) -> str:
+    """A method as it was asked for, with its settings, for the provenance of results."""
+    if isinstance(loops, str):
+        return loops
+    return repr(loops) if is_dataclass(loops) else type(loops).__name__
+
+
+def method_of(loops: LoopName | LoopMethod) -> LoopMethod:
     """A method by its name, or as it was given."""
     if isinstance(loops, LoopMethod):
         return loops

@@ -15,7 +15,8 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
     """Refuse frames whose loop was not closed; `a_frame` positions belong to each, `first` is the first one's number.
 
     Raises:
-        InvalidInput: inputs out of reach; names the loop, the frame, and how far it came.
+        InvalidInput: inputs out of reach; names the loop, the frame, and how far it came. Or the loop does not close
+            from the pose that is given, which has these inputs.
         SingularSystem: a singular position stands in the way.
     """
     failed = np.flatnonzero(solution.status != LoopStatus.SOLVED)
@@ -28,6 +29,13 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
         raise SingularSystem(
             f"the {loop.title} meets a singular position on the way to {wanted} at frame {frame}, near {came}: there "
             "branches meet; give a pose beyond it, near the wanted one (guess=q of embeddings, q0 of simulate)"
+        )
+    if np.array_equal(solution.reached[k], X[k]):  # the pose has these inputs, which need not be out of reach
+        inputs = ", ".join(f"{name} = {value:.6g}" for name, value in zip(loop.inputs, X[k], strict=True))
+        raise InvalidInput(
+            f"the {loop.title} is open in the given pose and cannot be closed at frame {frame} from there with "
+            f"{inputs or 'its coordinates'}; leave this frame out, give a pose nearer to a closed one, or make it with "
+            "embedding_of(model).coordinates(z), if these coordinates can be reached"
         )
     raise InvalidInput(
         f"the {loop.title} cannot be closed at frame {frame} with {wanted or 'its coordinates'}; on this branch it "

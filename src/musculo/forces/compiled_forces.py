@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import PATH_FORCES, ClutchedPathSpring, PathActuator
 
-METHODS = ("exact", "opensim")
+Method = Literal["exact", "opensim"]
+METHODS: tuple[Method, ...] = ("exact", "opensim")
 # Frames at a time: what is held between the steps stays small beside the results.
 _CHUNK = 1024
 
@@ -74,7 +75,7 @@ class CompiledForces:
     reasons: dict[str, str]  # name -> why it is not computed
 
 
-def compiled_forces(model: Model, method: str = "exact") -> CompiledForces:
+def compiled_forces(model: Model, method: Method = "exact") -> CompiledForces:
     """The forces of a model, made once.
 
     Raises:
@@ -95,7 +96,7 @@ def told(model: Model) -> str:
     return "; ".join(f"{name} ({why})" for name, why in compiled_forces(model).reasons.items())
 
 
-def _compile(model: Model, method: str) -> CompiledForces:
+def _compile(model: Model, method: Method) -> CompiledForces:
     found: list[Force] = []
     reasons: dict[str, str] = {}
     for force in model.forces:

@@ -98,6 +98,12 @@ class Foundations:
         return body_columns(self.names, self._shapes_of, self._place, s, acting)
 
 
+def mesh_files(model: Model) -> tuple[Path, ...]:
+    """Files of the contact meshes of a model, where they are found."""
+    found = [_found(model, shape) for shape in model.contact_geometries if shape.kind == "ContactMesh"]
+    return tuple(dict.fromkeys(path for path in found if path is not None))
+
+
 def _mesh(model: Model, shape: ContactGeometry) -> Mesh:
     read = read_mesh(_file(model, shape))
     corners = read.points[read.triangles]
@@ -116,14 +122,22 @@ def _mesh(model: Model, shape: ContactGeometry) -> Mesh:
     return Mesh(middle, area, normal, np.ascontiguousarray(corners.reshape(-1, 9)), size)
 
 
-def _file(model: Model, shape: ContactGeometry) -> Path:
+def _found(model: Model, shape: ContactGeometry) -> Path | None:
     """Where the mesh is: beside the model, or in a folder named Geometry there."""
-    beside = Path(model.source).parent if model.source else Path()
+    beside = _folder(model)
     tried = [Path(shape.filename), beside / shape.filename, beside / "Geometry" / shape.filename]
-    found = next((path for path in tried if shape.filename and path.is_file()), None)
+    return next((path for path in tried if shape.filename and path.is_file()), None)
+
+
+def _folder(model: Model) -> Path:
+    return Path(model.source).parent if model.source else Path()
+
+
+def _file(model: Model, shape: ContactGeometry) -> Path:
+    found = _found(model, shape)
     if found is None:
         raise InvalidFile(
-            f"contact shape {shape.name!r}: there is no file {shape.filename!r}; it is sought in {beside} and in its "
-            "folder Geometry"
+            f"contact shape {shape.name!r}: there is no file {shape.filename!r}; it is sought in {_folder(model)} and "
+            "in its folder Geometry"
         )
     return found

@@ -15,11 +15,11 @@ from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.along_paths import path_columns, stored_energy
-from musculo.forces.compiled_forces import Group, acting_on, add, compiled_forces, moving, passive_paths
+from musculo.forces.compiled_forces import Group, Method, acting_on, add, compiled_forces, moving, passive_paths
 from musculo.forces.placed import Acting, Columns, IntArray, Moving
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS, path_geometry
+from musculo.muscle.geometry import WRAPPINGS, Wrapping, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled import labelled
@@ -135,8 +135,8 @@ def model_forces(
     *,
     time: ArrayLike = 0.0,
     paths: bool = True,
-    wrapping: str = "geodesic",
-    method: str = "exact",
+    wrapping: Wrapping = "geodesic",
+    method: Method = "exact",
     threads: int | None = None,
 ) -> ModelForces:
     """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
@@ -223,7 +223,7 @@ def passive_forces(
     Q: FloatArray,
     U: FloatArray,
     time: FloatArray,
-    method: str = "exact",
+    method: Method = "exact",
     threads: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """tau (frames, n_u) and wrenches (frames, 1 + bodies, 6) of all forces but those along paths, and nothing else."""
@@ -244,7 +244,7 @@ class ForcesAtStates:
 
     __name__ = "model_forces"
 
-    def __init__(self, model: Model, method: str = "exact") -> None:
+    def __init__(self, model: Model, method: Method = "exact") -> None:
         self.model, self._method = model, method
         self._along = passive_paths(model)
         self.any = bool(compiled_forces(model, method).groups) or self._along is not None

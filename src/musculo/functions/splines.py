@@ -32,7 +32,8 @@ class SimmSpline(Function):
     Departs:    OpenSim treats x within 2e-13 of an end as the end; here it does not.
     Guarantees: f'' is continuous between the end knots and zero beyond; it jumps at the ends, where it is the spline's.
 
-    Real files repeat knots. As in OpenSim, spacings below 1e-7 count as 1e-7, which lets the curve jump there.
+    One knot is refused: OpenSim reads it, and its value is NaN. Real files repeat knots. As in OpenSim, spacings below
+    1e-7 count as 1e-7, which lets the curve jump there.
     """
 
     x: tuple[float, ...]

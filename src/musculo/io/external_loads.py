@@ -141,7 +141,8 @@ def _data_file(stated: str, where: str) -> Path:
                 return place
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{where}: the data file {stated!r:.80} cannot be looked for ({error})") from None
-    looked = " and ".join(str(folder.absolute()) for folder in (Path(where).parent, Path()))
+    folders = dict.fromkeys(os.path.abspath(folder) for folder in (Path(where).parent, Path()))
+    looked = " and ".join(folders)
     raise InvalidFile(f"{where}: its data file {stated!r:.80} is missing; looked in {looked}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -112,17 +112,17 @@ def write_beside(path: PathLike, write: Callable[[str], None]) -> None:
         raise InvalidFile(f"{where} is a folder; give the name of a file in it")
     if not target.parent.is_dir():
         raise InvalidFile(f"{where} cannot be written: there is no folder {target.parent}; make it first")
+    part = str(target.with_name(f".{target.name}.{secrets.token_hex(8)}.part"))
     try:
-        handle, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        # a file that is replaced keeps its mode, and is nobody else's to read until it has it; a new one has the usual
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
     except OSError as error:
         raise InvalidFile(f"{where} cannot be written ({error.strerror}); choose another folder") from None
-    os.close(handle)
     try:
         write(part)
-        # mkstemp makes files that only their owner reads: keep the mode of a file that is replaced, else the usual one
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(part, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        if mode is not None:
+            os.chmod(part, mode)
         os.replace(part, target)
     except OSError as error:
         raise InvalidFile(f"{where} cannot be written ({error.strerror}); check the disk and permissions") from None

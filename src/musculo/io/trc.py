@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -218,7 +218,7 @@ def _once(names: tuple[str, ...], notes: list[str]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def write_trc(markers: Markers, path: PathLike, units: str = "m") -> None:
+def write_trc(markers: Markers, path: PathLike, units: Literal["m", "mm"] = "m") -> None:
     """Write a TRC file that OpenSim reads: every digit kept in metres, gaps as nan.
 
     Args:

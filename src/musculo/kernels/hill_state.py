@@ -39,6 +39,8 @@ from musculo.kernels.scalar import like
 # OpenSim's search for the share of a Thelen fibre in the path's speed: passes until it stands still.
 _SHARE_PASSES = 60
 _SHARE_TOLERANCE = 1e-10
+# The part along the tendon of a fibre that stands across it, over the optimal length.
+_ACROSS = 1e-8
 
 
 @inline
@@ -159,29 +161,38 @@ def _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, 
 
 @kernel
 def rigid_forces(m, c, i, length, speed, a, opensim):
-    """Muscle i with a tendon of its slack length."""
+    """Muscle i with a tendon of its slack length.
+
+    A path shorter than tendon and shortest fibre leaves the tendon slack: nothing pulls. In OpenSim the fibres of
+    RigidTendonMuscle and of De Groote and Fregly have no shortest length: those of the first keep the length of a fibre
+    across the tendon, and pull as before; those of the second turn round and push, which is not followed.
+    """
     a = activation_in_range(m, i, a)
     kind = m.integer[i, KIND]
+    least = m.number[i, LEAST_ALONG]
+    if opensim and kind in (RIGID_TENDON, DE_GROOTE_FREGLY_2016):
+        least = _ACROSS / m.number[i, PER_OPTIMAL_LENGTH]
     s = length - m.number[i, SLACK_LENGTH]
-    short = less(s, m.number[i, LEAST_ALONG])
-    s = where(short, m.number[i, LEAST_ALONG], s)
-    v = where(short, 0.0, speed)
+    short = less(s, least)
+    s = where(short, least, s)
+    v = 1.0 * speed
     if opensim and kind == RIGID_TENDON:
         # OpenSim leaves the cosine out here
         v = v * root(s * s + m.number[i, WIDTH] * m.number[i, WIDTH]) / s
+    else:
+        v = where(short, 0.0, v)
     force, fiber, cosine, slope, active, passive = fiber_force(m, c, i, a, s, v)
     w = v * cosine * m.number[i, PER_MAX_SPEED]
     tendon = force * cosine
     # nothing pulls on the tendon; what the contractile part cannot take off the passive one, nothing takes
     free = less(force, 0.0)
-    if opensim:
-        slack = either(short, free) if kind == MILLARD_2012 else short
-        dropped = free if kind == MILLARD_2012 else less(force, force)
+    slack = short if opensim and kind != MILLARD_2012 else either(short, free)
+    dropped = slack
+    if opensim and kind == RIGID_TENDON:
+        dropped = less(force, force)
     else:
-        slack = either(short, free)
-        dropped = slack
         active, passive = where(short, 0.0, active), where(short, 0.0, passive)
-    tendon, slope = where(dropped, 0.0, tendon), where(dropped, 0.0, slope)
+    tendon, slope = where(dropped, 0.0, tendon), where(slack, 0.0, slope)
     passive = where(dropped, -active, passive)
     status = where(slack, float(TENDON_SLACK), float(CONVERGED))
     return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, slope), status

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from musculo.functions.base import Function
+from musculo.model.muscle_parameters import Scalar, min_control
 from musculo.model.path import Path
-
-Scalar = float | bool | str
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class MuscleCurve:
     parameters: tuple[tuple[str, float], ...] = ()
 
     def parameter(self, key: str, default: float) -> float:
+        """A number of this curve, or the default where it states none."""
         return dict(self.parameters).get(key, default)
 
 
@@ -50,7 +50,9 @@ class Muscle(Force):
 
     `max_contraction_velocity` is in optimal fibre lengths per second. `parameters` are the scalars that only this
     kind of muscle has, with OpenSim's values for those that the file leaves out; `curves` the curves it describes by
-    parameters, and `functions` those it gives as functions.
+    parameters, and `functions` those it gives as functions. `min_control` and `max_control` bound the excitation; where
+    the first is left out, it is OpenSim's for the kind: 0.01 for Millard2012EquilibriumMuscle and Thelen2003Muscle,
+    which refuse less than their least activation, and zero for the others.
     """
 
     max_isometric_force: float = 1000.0
@@ -60,10 +62,14 @@ class Muscle(Force):
     max_contraction_velocity: float = 10.0
     ignore_tendon_compliance: bool = False
     ignore_activation_dynamics: bool = False
-    min_control: float = 0.0
+    min_control: float = None  # type: ignore[assignment]  # a number as soon as the muscle is made
     max_control: float = 1.0
     parameters: tuple[tuple[str, Scalar], ...] = ()
     curves: tuple[MuscleCurve, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.min_control is None:
+            object.__setattr__(self, "min_control", min_control(self.kind))
 
     def parameter(self, key: str, default: Scalar) -> Scalar:
         """A scalar of this kind of muscle, or the default where it has none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from musculo.model.body import GROUND, Body, Frame, Marker, Placement, Vec3
 from musculo.model.constraint import Constraint, CoordinateCoupler
 from musculo.model.contact import ContactGeometry
 from musculo.model.coordinate import Coordinate
+from musculo.model.fingerprint import fingerprint_of
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
 from musculo.model.notebook import facts_html
@@ -94,14 +94,17 @@ class Model:
     # --- names, in file order ---------------------------------------------------------------------------------------
     @cached_property
     def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, ground not among them."""
         return tuple(b.name for b in self.bodies)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints."""
         return tuple(j.name for j in self.joints)
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates of all joints, in the order of `q`."""
         return tuple(c for j in self.joints for c in j.coordinates)
 
     @cached_property
@@ -123,14 +126,17 @@ class Model:
 
     @cached_property
     def marker_names(self) -> tuple[str, ...]:
+        """Names of the markers."""
         return tuple(m.name for m in self.markers)
 
     @cached_property
     def muscles(self) -> tuple[Muscle, ...]:
+        """Those of the forces that are muscles: the columns of lengths, activations and muscle forces."""
         return tuple(f for f in self.forces if isinstance(f, Muscle))
 
     @cached_property
     def muscle_names(self) -> tuple[str, ...]:
+        """Names of the muscles."""
         return tuple(m.name for m in self.muscles)
 
     @property
@@ -139,18 +145,23 @@ class Model:
 
     # --- look-up ----------------------------------------------------------------------------------------------------
     def body(self, name: str) -> Body:
+        """The body of that name; ground is none."""
         return _find("body", name, self.bodies, self._where)
 
     def joint(self, name: str) -> Joint:
+        """The joint of that name."""
         return _find("joint", name, self.joints, self._where)
 
     def coordinate(self, name: str) -> Coordinate:
+        """The coordinate of that name."""
         return _find("coordinate", name, self.coordinates, self._where)
 
     def marker(self, name: str) -> Marker:
+        """The marker of that name."""
         return _find("marker", name, self.markers, self._where)
 
     def muscle(self, name: str) -> Muscle:
+        """The muscle of that name."""
         return _find("muscle", name, self.muscles, self._where)
 
     def coordinate_index(self, name: str) -> int:
@@ -233,9 +244,12 @@ class Model:
 
     @cached_property
     def hash(self) -> str:
-        """A fingerprint of everything the model says, for the provenance of results."""
-        fields = {k: v for k, v in vars(self).items() if k in self.__dataclass_fields__ and k != "source"}
-        return hashlib.sha256(repr(sorted(fields.items())).encode()).hexdigest()[:16]
+        """A fingerprint of everything the model says, for the provenance of results.
+
+        The same in every process. A user's own equations count by what they compute (`fingerprint_of`): by their
+        bytecode, so another version of Python may give the same equations another fingerprint.
+        """
+        return fingerprint_of({k: getattr(self, k) for k in self.__dataclass_fields__ if k != "source"})
 
     def _repr_html_(self) -> str:
         """For notebooks; `musculo.view(model)` draws it."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from musculo.model.force import Scalar
+Scalar = float | bool | str
 
 # The angle whose cosine is 0.1: OpenSim's bound on pennation [rad].
 _MAXIMUM_PENNATION = 1.4706289056333368
 
 # OpenSim's class defaults of the lower bound on excitation; zero for the others.
-MIN_CONTROL = {"Thelen2003Muscle": 0.01, "Millard2012EquilibriumMuscle": 0.01}
+_MIN_CONTROL = {"Thelen2003Muscle": 0.01, "Millard2012EquilibriumMuscle": 0.01}
 
 PARAMETERS: dict[str, dict[str, Scalar]] = {
     "Thelen2003Muscle": {
@@ -99,6 +99,16 @@ CURVES = {
         *("strain_at_one_norm_force", "stiffness_at_one_norm_force", "norm_force_at_toe_end", "curviness"),
     ),
 }
+
+
+def is_muscle(kind: str) -> bool:
+    """Whether an element of this name is a muscle: OpenSim's kinds, and those of plugins, which are kept."""
+    return kind.endswith(("Muscle", "Muscle_Deprecated"))
+
+
+def min_control(kind: str) -> float:
+    """The least excitation of a muscle of this kind that states none."""
+    return _MIN_CONTROL.get(kind, 0.0)
 
 
 def parameter_names(kind: str) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Muscle
 from musculo.model.joints.base import Joint
-from musculo.model.muscle_parameters import CURVES, parameter_names
+from musculo.model.muscle_parameters import CURVES, PARAMETERS, is_muscle, parameter_names
 from musculo.spatial.inertia import tensor
 
 # Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
@@ -78,17 +78,31 @@ def check_joint(joint: Joint) -> None:
 
 
 def check_muscle(muscle: Muscle) -> None:
-    """Numbers where numbers belong; whether a muscle can have them is asked where its forces are computed."""
+    """A kind of muscle, and numbers that some muscle has; what its equations ask beyond is asked where forces are."""
+    if not is_muscle(muscle.kind):
+        raise UnknownName("kind of muscle", str(muscle.kind), PARAMETERS, f"muscle {muscle.name!r}")
+    what = f"muscle {muscle.name!r}: its"
     for key in (
         "max_isometric_force",
         "optimal_fiber_length",
         "tendon_slack_length",
         "pennation_angle_at_optimal",
         "max_contraction_velocity",
+        "min_control",
+        "max_control",
     ):
         value = getattr(muscle, key)
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise InvalidModel(f"muscle {muscle.name!r}: its {key} is {value!r}; give a number")
+            raise InvalidModel(f"{what} {key} is {value!r}; give a number")
+    for key in ("max_isometric_force", "optimal_fiber_length"):
+        value = getattr(muscle, key)
+        if not 0.0 < value < math.inf:
+            raise InvalidModel(f"{what} {key} is {value:g}; give a number above zero")
+    if not 0.0 <= muscle.tendon_slack_length < math.inf:
+        raise InvalidModel(f"{what} tendon_slack_length is {muscle.tendon_slack_length:g} m; give zero or more")
+    if not muscle.min_control <= muscle.max_control:
+        low, high = muscle.min_control, muscle.max_control
+        raise InvalidModel(f"{what} min_control is {low:g} and its max_control {high:g}; give the smaller one first")
     where = f"muscle {muscle.name!r}, a {muscle.kind}"
     known = parameter_names(muscle.kind)
     if known is not None:

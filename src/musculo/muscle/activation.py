@@ -43,7 +43,7 @@ def activation_rate(model: Model, excitation: ArrayLike, activation: ArrayLike) 
 
     Returns: (frames, muscles), or (muscles,) for a single frame.
     """
-    c = compiled_muscles(model)
+    c = compiled_muscles(model, rigid=True)
     (e, a), single = muscle_columns(c, excitation=excitation, activation=activation)
     out = np.empty_like(a)
     over_frames(activation_frames, (c.muscles, e, a, out), len(a))

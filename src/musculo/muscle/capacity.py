@@ -41,7 +41,7 @@ def active_force_capacity(
     """
     if method not in ("exact", "opensim"):
         raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
-    c = compiled_muscles(model)
+    c = compiled_muscles(model, rigid=method == "exact")
     (L, v), single = muscle_columns(c, length=length, speed=speed)
     out = np.empty_like(L)
     over_frames(capacity_frames, (*c.arrays, L, v, method == "opensim", out), len(L), threads)

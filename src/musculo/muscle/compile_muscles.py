@@ -95,11 +95,22 @@ def not_computed(muscle: Muscle) -> str:
 _cache: weakref.WeakKeyDictionary[Model, CompiledMuscles] = weakref.WeakKeyDictionary()
 
 
-def compiled_muscles(model: Model) -> CompiledMuscles:
-    """The compiled muscles of a model, made once; models are frozen, so they cannot go stale."""
+def compiled_muscles(model: Model, rigid: bool = False) -> CompiledMuscles:
+    """The compiled muscles of a model, made once; models are frozen, so they cannot go stale.
+
+    Tendons of no length are refused but where they do not stretch: those that say so, or all if `rigid`.
+    """
     if model not in _cache:
         _cache[model] = compile_muscles(model)
-    return _cache[model]
+    c = _cache[model]
+    if not rigid:
+        bare = (c.muscles.number[:, table.SLACK_LENGTH] == 0.0) & (c.muscles.integer[:, table.RIGID] != 1)
+        if bare.any():
+            raise InvalidModel(
+                f"muscle {c.names[int(bare.argmax())]!r}: its tendon_slack_length is zero, and a tendon of no length "
+                "cannot stretch; give a positive length, set ignore_tendon_compliance, or ask for tendon='rigid'"
+            )
+    return c
 
 
 _INTEGER_COLUMNS = {
@@ -128,19 +139,7 @@ def _positive(muscle: Muscle, key: str, default: float) -> float:
 
 
 def _check(muscle: Muscle) -> None:
-    for key in ("max_isometric_force", "optimal_fiber_length"):
-        value = getattr(muscle, key)
-        if not (math.isfinite(value) and value > 0.0):
-            raise _refuse(muscle, f"its {key} is {value:g}; give a number above zero")
-    slack, angle = muscle.tendon_slack_length, muscle.pennation_angle_at_optimal
-    if not (math.isfinite(slack) and slack >= 0.0):
-        raise _refuse(muscle, f"its tendon_slack_length is {slack:g} m; give zero or more")
-    if slack == 0.0 and not muscle.ignore_tendon_compliance and muscle.kind != "RigidTendonMuscle":
-        raise _refuse(
-            muscle,
-            "its tendon_slack_length is zero, and a tendon of no length cannot stretch; "
-            "give a positive length, or set ignore_tendon_compliance",
-        )
+    angle = muscle.pennation_angle_at_optimal
     if not math.isfinite(muscle.max_contraction_velocity):
         value = muscle.max_contraction_velocity
         raise _refuse(muscle, f"its max_contraction_velocity is {value:g}; give a number above zero")

@@ -101,8 +101,12 @@ def muscle_equilibrium(
     Departs:    `method="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
                 muscles as if the speed were zero, Thelen with the speed shared by stiffness.
                 Delp's muscles have no mass here. Tendon forces are never negative. With `method="opensim"` the tendon
-                of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there.
-    Guarantees: an answer for every length, speed and activation: Newton's method in a bracket that shrinks (see
+                of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there,
+                and so does RigidTendonMuscle without pennation, with a fibre of no length; De Groote-Fregly's rigid
+                tendons push where the fibre does. Other rigid tendons that are slack carry nothing; OpenSim's De
+                Groote-Fregly fibres turn round there and push, with any force, which is not followed.
+    Guarantees: an answer for every length, speed and activation (with `method="opensim"` some of Thelen's muscles have
+                none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
                 is none (the tendon is slack, or the fibre stops at its least length), and where a muscle is longer
                 than any that is whole (OVERSTRETCHED).
@@ -119,9 +123,9 @@ def muscle_equilibrium(
         threads: at most so many; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
     """
-    c = compiled_muscles(model)
-    (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     rigid, opensim = _choices(tendon, method)
+    c = compiled_muscles(model, rigid)
+    (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     if on_gpu(device):
         from musculo.kernels.hill_cuda import equilibrium_on_gpu
 
@@ -161,11 +165,11 @@ def muscle_force(
     Args: as in `muscle_equilibrium`, and
         fiber_length: [m]; (frames, muscles), (muscles,) or a number.
     """
-    c = compiled_muscles(model)
+    rigid, opensim = _choices(tendon, method)
+    c = compiled_muscles(model, rigid)
     (L, v, a, fiber), single = muscle_columns(
         c, length=length, speed=speed, activation=activation, fiber_length=fiber_length
     )
-    rigid, opensim = _choices(tendon, method)
     out = np.empty((table.OUTPUTS, *L.shape))
     over_frames(state_frames, (*c.arrays, L, v, a, fiber, rigid, opensim, out), len(L), threads)
     return _result(c, out, single)

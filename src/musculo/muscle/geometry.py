@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,8 @@ from musculo.model.model import Model
 from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
-WRAPPINGS = ("geodesic", "opensim")
+Wrapping = Literal["geodesic", "opensim"]
+WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 # How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
 # "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and "cut short": an end of the path is a
 # conditional point that is out of its range, so that the path runs between the other points only, as in OpenSim, and
@@ -68,7 +70,7 @@ class PathGeometry(LabelledGeometry):
     """
 
     model: Model = field(repr=False)
-    wrapping: str
+    wrapping: Wrapping
     names: tuple[str, ...]
     speed_names: tuple[str, ...]  # last axis of moment_arm: all speeds of the tree in file order
     length: FloatArray = field(repr=False)  # (frames, paths) [m]
@@ -83,7 +85,10 @@ class PathGeometry(LabelledGeometry):
 
     @cached_property
     def path_points(self) -> PathPoints:
-        """The paths themselves, contacts included; after work on a GPU the CPU makes them when they are asked for."""
+        """The paths themselves; after work on a GPU the CPU makes them when they are asked for.
+
+        A contact is its first and its last point; between them the path is a geodesic of the surface, not the chord.
+        """
         if self._points is not None:
             return self._points
         Q = np.atleast_2d(self._q)
@@ -103,6 +108,9 @@ class PathGeometry(LabelledGeometry):
     @cached_property
     def moment_arm_independent(self) -> FloatArray:
         """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
+
+        Without closed loops this is OpenSim's computeMomentArm. Under closed loops it depends on which coordinates are
+        called independent; `muscle_analysis` gives OpenSim's arms, which do not.
 
         Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
 
@@ -144,7 +152,7 @@ def muscle_geometry(
     model: Model,
     q: ArrayLike,
     u: ArrayLike | None = None,
-    wrapping: str = "geodesic",
+    wrapping: Wrapping = "geodesic",
     threads: int | None = None,
     device: Device = "cpu",
 ) -> PathGeometry:
@@ -154,7 +162,8 @@ def muscle_geometry(
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
-    Guarantees: r = -dl/du, except with wrapping="opensim", which gives what OpenSim 4.6 gives.
+    Guarantees: r = -dl/du, except with wrapping="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of
+                which a `MusculoWarning` tells.
 
     Args:
         model: the model.
@@ -172,7 +181,7 @@ def path_geometry(
     model: Model,
     q: ArrayLike,
     u: ArrayLike | None = None,
-    wrapping: str = "geodesic",
+    wrapping: Wrapping = "geodesic",
     threads: int | None = None,
     device: Device = "cpu",
 ) -> PathGeometry:
@@ -185,7 +194,7 @@ def _geometry(
     p: CompiledPaths,
     q: ArrayLike,
     u: ArrayLike | None,
-    wrapping: str,
+    wrapping: Wrapping,
     threads: int | None,
     device: str,
 ) -> PathGeometry:
@@ -214,10 +223,28 @@ def _geometry(
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
+    if literal:
+        _warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
     return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
+
+
+def _warn_of_no_length(names: tuple[str, ...], length: FloatArray) -> None:
+    """Say for which paths OpenSim's wrapping has no number."""
+    lost = np.isnan(length)
+    if not lost.any():
+        return
+    frames = np.flatnonzero(lost.any(axis=1))
+    where = [names[k] for k in np.flatnonzero(lost.any(axis=0))]
+    warnings.warn(
+        f"wrapping='opensim' gives NaN at {len(frames)} of {len(length)} frames, frame {frames[0]} the first of them, "
+        f"for {', '.join(where[:4])}{f' and {len(where) - 4} others' if where[4:] else ''}, as OpenSim itself does in "
+        "these poses; wrapping='geodesic' has a length in every pose",
+        MusculoWarning,
+        stacklevel=4,  # through `_geometry` and who called it
+    )
 
 
 def mark_cut_short(p: CompiledPaths, Q: FloatArray, status: NDArray[np.int8]) -> None:

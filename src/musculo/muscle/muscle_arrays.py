@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import columns_by_name
+from musculo.compile.frames import columns_by_name, not_numbers
 from musculo.errors import InvalidInput
 from musculo.muscle.compile_muscles import CompiledMuscles
 
@@ -50,7 +50,7 @@ def _checked(name: str, value: ArrayLike, muscles: tuple[str, ...]) -> FloatArra
             raise InvalidInput(f"{name} holds complex numbers; pass real ones")
         array = np.asarray(array, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is not an array of numbers: {error}") from None
+        raise not_numbers(name, value, error) from None
     n = len(muscles)
     if array.ndim > 2 or (array.ndim > 0 and array.shape[-1] != n):
         raise InvalidInput(
@@ -59,7 +59,8 @@ def _checked(name: str, value: ArrayLike, muscles: tuple[str, ...]) -> FloatArra
         )
     if not np.isfinite(array).all():
         where, what = _first(array, ~np.isfinite(array), muscles)
-        raise InvalidInput(f"{name} holds {what}{where}; fill or drop such frames first")
+        lost = "; where wrapping='opensim' gives NaN, 'geodesic' has a length" if name in ("length", "speed") else ""
+        raise InvalidInput(f"{name} holds {what}{where}; fill or drop such frames first{lost}")
     if name in _NOT_NEGATIVE and (array < 0.0).any():
         where, what = _first(array, array < 0.0, muscles)
         raise InvalidInput(f"{name} is {what} m{where}; a length is zero or more")

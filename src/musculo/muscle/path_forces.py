@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import columns_by_name
+from musculo.compile.frames import columns_by_name, not_numbers
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName, Unsupported
 from musculo.functions.base import Function
 from musculo.functions.expression import compile_expressions
@@ -219,7 +219,7 @@ def _numbers(name: str, value: ArrayLike) -> FloatArray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} is not an array of numbers: {error}") from None
+        raise not_numbers(name, value, error) from None
     if array.ndim > 2:
         raise InvalidInput(f"{name} has shape {array.shape}; it has frames and paths at most")
     if not np.isfinite(array).all():
@@ -276,6 +276,11 @@ def path_generalized_forces(
 
     Returns: (frames, n_u) or (n_u,) [N m, N].
     """
+    if not hasattr(geometry, "moment_arm"):
+        raise InvalidInput(
+            f"geometry is a {type(geometry).__name__}; give what muscle_geometry or path_geometry returns, then the "
+            "tension: path_generalized_forces(geometry, tension, names), without a model"
+        )
     listed = geometry.names if names is None else tuple(names)
     T = _numbers("tension", columns_by_name("tension", tension, listed))
     if T.ndim == 0 or T.shape[-1] != len(listed):
@@ -291,3 +296,13 @@ def path_generalized_forces(
     if off:
         T = T * np.array([name not in off for name in listed])
     return np.einsum("...p,...pu->...u", T, arms)
+
+
+def spring_forces(model: Model, geometry: PathGeometry, threads: int | None = None) -> FloatArray:
+    """(frames, n_u): what springs and ligaments along paths do on every speed; actuators and clutches are idle.
+
+    `geometry` is that of `path_geometry`, with speeds.
+    """
+    assert geometry.speed is not None
+    tension = path_tensions(model, geometry.length, geometry.speed, control=0.0, threads=threads)
+    return path_generalized_forces(geometry, tension.tension, tension.names)

@@ -13,7 +13,7 @@ from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS, PathGeometry, PathPoints, refuse_mixed_rates, run_paths
+from musculo.muscle.geometry import WRAPPINGS, PathGeometry, PathPoints, Wrapping, refuse_mixed_rates, run_paths
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 IntArray = NDArray[np.int64]
@@ -137,7 +137,7 @@ def path_wrenches(
     model: Model,
     q: ArrayLike,
     u: ArrayLike | None = None,
-    wrapping: str = "geodesic",
+    wrapping: Wrapping = "geodesic",
     threads: int | None = None,
 ) -> PathWrenches:
     """As `path_geometry`, and the wrench of unit tension on each body that a path touches.

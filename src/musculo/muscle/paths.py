@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.nodes import placed
 from musculo.embedding.rates import turning_joints
-from musculo.errors import InvalidModel, UnknownName, Unsupported
+from musculo.errors import InvalidModel, MusculoWarning, UnknownName, Unsupported
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
 from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, FloatArray, IntArray, Paths
 from musculo.model.force import Force, Muscle
+from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.validate import check_numbers
@@ -31,7 +33,6 @@ class CompiledPaths:
     """All paths of a model as arrays, muscles first, then the other forces that run along a path, in file order."""
 
     names: tuple[str, ...]
-    n_muscles: int
     paths: Paths
     table: FunctionTable
     wrap_names: tuple[str, ...]  # wrap object of each wrap
@@ -157,6 +158,10 @@ class _Compiler:
             for axis, (curve, name) in enumerate(axes):
                 if curve.n_arguments > 1:
                     raise InvalidModel(f"{what} moves by a function of {curve.n_arguments} coordinates; it has one")
+                try:
+                    curve.packed()
+                except Unsupported as error:
+                    raise Unsupported(f"{what} moves along {'xyz'[axis]} by {error}") from None
                 function[axis] = len(self.functions)
                 self.functions.append(curve)
                 if name:
@@ -289,12 +294,20 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         if force.path is not None:
             compiler.add_path(force, force.path)
             wrap_names += [wrap.wrap_object for wrap in force.path.wraps]
+    if not model.source:
+        # what comes from a file has it among its notes
+        for force, wrap, point in idle_wraps(model):
+            warnings.warn(
+                f"the path of {force.name!r} never slides over {wrap.wrap_object!r}: its point {point!r} lies inside "
+                "that surface; move the point, make the surface smaller, or drop the wrap",
+                MusculoWarning,
+                stacklevel=2,
+            )
     paths = compiler.arrays()
     if wrap_names:
         paths = wrap_rules(paths, sample_poses(model, paths, compiler.functions))
     return CompiledPaths(
         tuple(f.name for f in forces),
-        sum(isinstance(f, Muscle) for f in forces),
         paths,
         compile_functions(compiler.functions),
         tuple(wrap_names),

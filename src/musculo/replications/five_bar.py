@@ -15,6 +15,7 @@ from scipy.interpolate import CubicHermiteSpline
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
+from musculo.embedding.methods import LoopName
 from musculo.replications.mechanisms import FIVE_BARS, FIVE_BASE, FIVE_P, five_bar
 from musculo.replications.study import Plot, Row, Settings, Study, relative_difference, significant
 
@@ -46,7 +47,7 @@ def trajectory(frames: int = FRAMES) -> tuple[FloatArray, FloatArray, FloatArray
     return t, z, zu, zudot
 
 
-def embedded_motion(method: str, z: FloatArray, zu: FloatArray, zudot: FloatArray) -> FiveBarMotion:
+def embedded_motion(method: LoopName, z: FloatArray, zu: FloatArray, zudot: FloatArray) -> FiveBarMotion:
     """The motion with joint variables by a method of the embedding."""
     model = five_bar()
     e = embedding_of(model, independent=("theta1", "theta2"), loops=method)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from musculo.signals.events import VERTICAL, events_from_force
 from musculo.signals.natural import NaturalSpline
 from musculo.tools.record import fingerprint
 from musculo.viewer import view
-from musculo.viewer.scene import STRAIGHT
+from musculo.viewer.scene import Drawing
 
 
 def report_of_folder(
@@ -109,10 +110,10 @@ def _scene(found: Results) -> str:
     return shown.html()
 
 
-def drawn_wrapping() -> str:
+def drawn_wrapping() -> Drawing:
     """How muscles are drawn: nobody should wait minutes for a compiler to see the page of a step without muscles."""
-    ways = (("geodesic", geodesic_path_frames), ("opensim", opensim_path_frames))
-    return next((name for name, driver in ways if kept(driver)), STRAIGHT)
+    ways: tuple[tuple[Drawing, Any], ...] = (("geodesic", geodesic_path_frames), ("opensim", opensim_path_frames))
+    return next((name for name, driver in ways if kept(driver)), "straight")
 
 
 def _angles(found: Results) -> Section | None:
@@ -322,7 +323,7 @@ def _provenance(found: Results) -> tuple[tuple[str, str], ...]:
                 rows += [(f"{tool}: {what[:-1]}", f"{path} · sha256 {str(mark)[:16]}") for path, mark in files.items()]
     # results of other programs have no record: the files themselves are what can be told
     named = {name for record in found.records for what in ("inputs", "results") for name in record.get(what, {})}
-    for path in dict.fromkeys(path.absolute() for path in found.read):
+    for path in dict.fromkeys(path.resolve() for path in found.read):
         if str(path) not in named:
             rows.append(("file", f"{path} · sha256 {fingerprint(path)[:16]}"))
     return tuple(rows)

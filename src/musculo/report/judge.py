@@ -55,6 +55,9 @@ def checks_of(found: Results) -> tuple[Check, ...]:
     if found.more:
         text = f"{len(found.more)} more tables of the same kinds are not shown: {_some(found.more)}"
         checks.append(Check("Several trials", text, Light.LOOK, "Keep one trial a folder, and make a page of each"))
+    if found.older:
+        text = f"{len(found.older)} older tables of the same kinds are not shown: {_some(found.older)}"
+        checks.append(Check("Several results", text, Light.LOOK, "Keep one analysis of a trial a folder"))
     if found.unread:
         checks.append(
             Check("Files", f"{len(found.unread)} could not be read: {'; '.join(found.unread[:3])}", Light.LOOK)

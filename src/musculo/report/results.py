@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
+from musculo.tools.record import fingerprint
 
 _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")
@@ -47,7 +49,8 @@ class Results:
     markers: Markers | None = None
     records: list[dict[str, Any]] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
-    more: list[str] = field(default_factory=list)  # tables of kinds that another one holds already
+    more: list[str] = field(default_factory=list)  # tables of other trials, of kinds that another one holds already
+    older: list[str] = field(default_factory=list)  # tables of this trial, of kinds that a newer one holds
     read: list[Path] = field(default_factory=list)  # files that the page is made from
 
     @property
@@ -64,17 +67,24 @@ def read_results(folder: PathLike, model: Model | None = None, runs: Collection[
         folder: to look through.
         model: of these results, where no record names it.
         runs: records of the runs that are meant. Then tables that no record names are passed over.
+
+    Where several runs of a trial made the same kind of table, those of the runs that are meant count, and newer ones
+    before older ones.
     """
     where = Path(folder)
     if not where.is_dir():
         raise InvalidInput(f"{where} is no folder; give one that `musculo run` or another command wrote results into")
     found = Results(where, model=model)
     known = _records(found)
-    trials = trials_of(list(known.values()))
+    meant = [known[Path(path).name] for path in runs or () if Path(path).name in known]
+    order = [*meant, *(record for record in known.values() if record not in meant)]
+    trials = trials_of(order)
     if runs is not None:
-        meant = [known[Path(path).name] for path in runs if Path(path).name in known]
-        trials = [trial for trial in trials if any(record in trial for record in meant)]
-    found.records = trials[0] if trials else []
+        # a model that no trial of this folder uses is a matter of its own
+        trials = [trial for trial in trials if any(record in trial for record in meant)] or ([meant] if meant else [])
+    trial = trials[0] if trials else []
+    moving = sorted((record for record in trial if not makes_model(record)), key=order.index)
+    found.records = [*moving, *(record for record in trial if makes_model(record))]
     for record in (record for trial in trials[1:] for record in trial if record not in found.records):
         found.more += [Path(name).name for name in _names(record, "results") if Path(name).suffix.lower() in _TABLES]
     _inputs(found)
@@ -82,7 +92,7 @@ def read_results(folder: PathLike, model: Model | None = None, runs: Collection[
     others = {
         Path(name) for record in known.values() if record not in found.records for name in _names(record, "results")
     }
-    for path in dict.fromkeys([*_results(found), *(path for path in tables if path.absolute() not in others)]):
+    for path in dict.fromkeys([*_results(found), *(path for path in tables if path.resolve() not in others)]):
         _read_in(path, found)
     if found.angles is None:
         for path in _motions(found):
@@ -129,17 +139,47 @@ def _is_series(name: str) -> bool:
 
 
 def _records(found: Results) -> dict[str, dict[str, Any]]:
-    """Records of runs by the names of their files."""
+    """Records of runs by the names of their files, the newest first."""
     records = {}
-    for path in sorted(found.folder.glob(f"*{_RECORD}")):
+    for path in sorted(found.folder.glob(f"*{_RECORD}"), key=lambda path: (-path.stat().st_mtime_ns, path.name)):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(record, dict):
                 raise ValueError("not a record of a run")
-            records[path.name] = record
+            records[path.name] = here(record, found.folder.resolve())
         except (OSError, ValueError) as error:
             found.unread.append(f"{path.name}: {error}")
     return records
+
+
+def here(record: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A record with the files as they lie now, if its folder was copied or moved after the run.
+
+    The folder of the run is that of results which lie beside the record today. A result within it is in this folder
+    and nowhere else, an input within it if it is there. Any other file is where it is from here as it was from there,
+    if it is the same, and else where it was.
+    """
+    files = {
+        key: {Path(os.path.realpath(name)): mark for name, mark in _files(record, key).items()}
+        for key in ("inputs", "results")
+    }
+    results = files["results"]
+    homes = [path.parent for path in results if (folder / path.name).is_file()]
+    home = folder if folder in homes or not homes else max(homes, key=homes.count)
+
+    def now(path: Path, mark: object) -> str:
+        if home == folder or path.anchor != home.anchor:
+            return str(path)
+        moved = Path(os.path.normpath(folder / os.path.relpath(path, home)))
+        own = path.is_relative_to(home) and (path in results or moved.is_file())
+        return str(moved if own or not path.is_file() or fingerprint(moved) == mark else path)
+
+    return record | {key: {now(path, mark): mark for path, mark in f.items()} for key, f in files.items()}
+
+
+def _files(record: dict[str, Any], key: str) -> dict[str, Any]:
+    files = record.get(key, {})
+    return files if isinstance(files, dict) else {}
 
 
 def _results(found: Results) -> list[Path]:
@@ -156,14 +196,13 @@ def _motions(found: Results) -> list[Path]:
 def _there(names: list[str], found: Results) -> list[Path]:
     paths = [Path(name) for name in names]
     # as the folder was given, so that a table is not read twice
-    here = found.folder.absolute()
-    paths = [found.folder / path.name if path.parent == here else path for path in paths]
+    folder = found.folder.resolve()
+    paths = [found.folder / path.name if path.parent == folder else path for path in paths]
     return [path for path in paths if path.suffix.lower() in _TABLES and path.is_file()]
 
 
 def _names(record: dict[str, Any], key: str) -> list[str]:
-    files = record.get(key, {})
-    return list(files) if isinstance(files, dict) else []
+    return list(_files(record, key))
 
 
 def _inputs(found: Results) -> None:
@@ -245,7 +284,8 @@ def _sort_in(table: Table, path: Path, found: Results, only: str = "", kind: str
         setattr(found, kind, table)
         found.read.append(path)
     elif getattr(found, kind).source != table.source:
-        found.more.append(path.name)
+        of_trial = any(str(path.resolve()) in _names(record, "results") for record in found.records)
+        (found.older if of_trial else found.more).append(path.name)
 
 
 def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) -> str:

@@ -28,6 +28,7 @@ class LoadSeries(NamedTuple):
     moment: FloatArray  # (frames, 3) [N m]
     force_in: str  # the frame of force and moment
     point_in: str  # the frame of the point
+    source: str = ""  # the file and the load in it
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class ExternalLoads:
             values.append(self._curve(force, identifier, time) if identifier else np.zeros((len(time), 3)))
         # Without a point the force acts at the body's origin.
         point_in = force.point_in if force.point_identifier else force.body
-        return LoadSeries(force.body, values[0], values[1], values[2], force.force_in, point_in)
+        return LoadSeries(force.body, values[0], values[1], values[2], force.force_in, point_in, self._of(force))
 
     def _curve(self, force: ExternalForce, identifier: str, time: FloatArray) -> FloatArray:
         columns = self._columns(force, identifier)

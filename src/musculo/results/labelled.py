@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from musculo.results.table import Table
 
-# The names of axes in public results; others are allowed where none of these fits.
-DIMENSIONS = ("time", "coordinate", "muscle", "body", "marker", "axis")
 AXES = ("x", "y", "z")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ class Provenance:
 
     @classmethod
     def of(cls, made_by: str, model: Model | None = None, sources: tuple[str, ...] = (), **options: Any) -> Provenance:
-        """`Provenance.of("inverse_dynamics", model, cutoff=6.0)`."""
+        """`Provenance.of("inverse_dynamics", model, cutoff=6.0)`; what has names, as weights have, is kept as JSON."""
         return cls(
             made_by,
             "" if model is None else model.name,
@@ -64,4 +65,6 @@ class Provenance:
 
 
 def _one_line(value: Any) -> str:
-    return " ".join(str(value).split())
+    # what has names in it is read back by json.loads
+    text = json.dumps(value, ensure_ascii=False, default=float) if isinstance(value, Mapping) else str(value)
+    return " ".join(text.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from musculo.results.frozen import check_names, frozen, frozen_time, mapped_name
 from musculo.results.provenance import Provenance
 from musculo.signals.arrays import FloatArray, sampling_rate
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
-from musculo.signals.lowpass import lowpass, parts_in_words
+from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
 from musculo.signals.natural import even_times, resample, time_derivative
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Table:
             units[k] = units[k].replace("deg", "rad") if factor < 1.0 else units[k].replace("rad", "deg")
         return replace(self, values=values, degrees=degrees, units=tuple(units))
 
-    def coordinates(self, model: Model, missing: str = "error") -> FloatArray:
+    def coordinates(self, model: Model, missing: Literal["error", "default", "zero"] = "error") -> FloatArray:
         """All coordinates of a model (frames, nq) in its order [rad, m].
 
         Args:
@@ -227,7 +227,7 @@ class Table:
             notes.append(f"{len(left)} gaps, the longest {worst}, exceed {longest} frames or are at an end, {_STAY}")
         return replace(self, values=values, notes=(*self.notes, *notes))
 
-    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth") -> Table:
+    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: FilterMethod = "butterworth") -> Table:
         """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""
         self.check_finite(range(len(self.names)))
         try:

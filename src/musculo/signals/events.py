@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,7 +77,7 @@ def events_from_markers(
     heel: ArrayLike,
     toe: ArrayLike,
     sacrum: ArrayLike | None = None,
-    method: str = "zeni",
+    method: Literal["zeni", "velocity"] = "zeni",
 ) -> GaitEvents:
     """Heel strike and toe off of one foot from its markers, where no plate was hit.
 

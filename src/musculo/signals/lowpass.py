@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,8 @@ from musculo.signals.arrays import FloatArray, Series, even_parts, series
 from musculo.signals.gaps import runs
 from musculo.signals.natural import NaturalSpline
 
-METHODS = ("butterworth", "opensim")
+FilterMethod = Literal["butterworth", "opensim"]
+METHODS: tuple[FilterMethod, ...] = ("butterworth", "opensim")
 
 # What Storage.cpp of OpenSim 4.6 holds fixed.
 OPENSIM_ORDER = 3
@@ -25,7 +27,7 @@ OPENSIM_STEP_TOLERANCE = 2.2204460492503131e-16  # [s] SimTK::Eps
 
 
 def lowpass(
-    time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, order: int = 4, method: str = "butterworth"
+    time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, order: int = 4, method: FilterMethod = "butterworth"
 ) -> Series:
     """A signal without what is faster than the cutoff, without delay.
 

@@ -34,6 +34,11 @@ class SimulationEvent:
     terminal: bool = False
     direction: int = 0
 
+    def __str__(self) -> str:
+        how = [{1: "rising", -1: "falling"}[self.direction]] if self.direction in (1, -1) else []
+        how += ["terminal"] if self.terminal else []
+        return f"{self.name} ({', '.join(how)})" if how else self.name
+
 
 class EventTime(NamedTuple):
     """When an event was, and the state then."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.methods import method_of
+from musculo.embedding.methods import LoopName, in_words, method_of
 from musculo.embedding.projection import Projection
 from musculo.embedding.variables import LoopMethod
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
@@ -56,7 +56,7 @@ def simulate(
     method: Method = "cvode",
     formulation: Formulation = "embedded",
     independent: str | Sequence[str] | None = None,
-    loops: str | LoopMethod = "projection",
+    loops: LoopName | LoopMethod = "projection",
     stabilisation: float | Literal["project"] | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -156,6 +156,8 @@ def simulate(
         end=float(wanted[-1]),
         **_told(forces=acting.describe(), method=method, formulation=formulation, rtol=rtol, atol=atol),
         **_told(independent=system.independent, stabilisation=system.stabilised, max_step=control.max_step),
+        **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
+        model_forces=model_forces,
     )
     sprung = own is not None and own.any
     notes = embedding_of(used).notes if q0 is None else ()
@@ -177,7 +179,7 @@ def _told(**options: Any) -> dict[str, Any]:
 
 
 def _embedded_as(
-    model: Model, independent: str | Sequence[str] | None, loops: str | LoopMethod, formulation: Formulation
+    model: Model, independent: str | Sequence[str] | None, loops: LoopName | LoopMethod, formulation: Formulation
 ) -> Model:
     """The same model, embedded with the named coordinates independent and loops solved as asked for."""
     method = method_of(loops)

@@ -100,7 +100,7 @@ def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
     write("u", "Speeds", study.motion.u[:, rows])
     udot = study.accelerations
     write("dudt", "Accelerations", udot[:, rows])
-    if not work.exact and work.compare:
+    if study.compared:
         apart, worst = largest(names, study.exact_motion.udot[:, rows] * factor, udot[:, rows] * factor)
         work.note(
             f"{analysis.name}: dudt is how the model would fall under its own forces, as OpenSim writes it; the "
@@ -125,12 +125,11 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     if analysis.compute_moments:
         listed = analysis.moment_arm_coordinate_list
         coordinates = chosen("coordinate", analysis.name, listed, model.coordinate_names, work)
-    method, wrapping = ("exact", "geodesic") if work.exact else ("opensim", "opensim")
     lost = [why for m in model.muscles if (why := not_computed(m))]
     if lost:
         more = f" (and {len(lost) - 1} more)" if lost[1:] else ""
         work.trouble(f"analysis {analysis.name!r}: {lost[0]}{more}; only its length and moment arms are written")
-        _path_files(study, analysis, muscles, coordinates, wrapping)
+        _path_files(study, analysis, muscles, coordinates)
         study = _computed(study)
         model, muscles = study.model, tuple(name for name in muscles if name in study.model.muscle_names)
         if not muscles:
@@ -144,8 +143,8 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         study.muscles.activation,
         fiber_length=fibers,
         coordinates=coordinates,
-        method=method,  # type: ignore[arg-type]
-        wrapping=wrapping,
+        method=work.method,
+        wrapping=work.wrapping,
         threads=work.threads,
     )
     over = (found.status == Status.OVERSTRETCHED).any(axis=0)
@@ -161,11 +160,9 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
             work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
 
 
-def _path_files(
-    study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], coordinates: tuple[str, ...], wrapping: str
-) -> None:
+def _path_files(study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], coordinates: tuple[str, ...]) -> None:
     """Lengths and moment arms, which muscles of every kind have."""
-    g = muscle_geometry(study.model, study.motion.q, study.motion.u, wrapping, study.work.threads)
+    g = muscle_geometry(study.model, study.motion.q, study.motion.u, study.work.wrapping, study.work.threads)
     columns = [g.index(name) for name in muscles]
     arms = moment_arms(study.model, g, study.motion.q, coordinates)
     parts = {"Length": g.length} | {f"MomentArm_{name}": arms[:, :, k] for k, name in enumerate(coordinates)}

@@ -54,9 +54,8 @@ def force_columns(study: Study, forces: Mapping[str, FloatArray]) -> tuple[list[
 def _own(study: Study) -> dict[str, list[tuple[str, FloatArray]]]:
     """Columns by force: of all that act by themselves, and of clutches, which nothing engages."""
     model, motion, work = study.model, study.motion, study.work
-    wrapping, method = ("geodesic", "exact") if work.exact else ("opensim", "opensim")
     found = model_forces(
-        model, motion.q, motion.u, time=motion.time, wrapping=wrapping, method=method, threads=work.threads
+        model, motion.q, motion.u, time=motion.time, wrapping=work.wrapping, method=work.method, threads=work.threads
     )
     columns: dict[str, list[tuple[str, FloatArray]]] = {name: [] for name in found.names}
     for name, label, values in found.reported:
@@ -102,7 +101,7 @@ def _idle(study: Study) -> dict[str, FloatArray]:
 
 def force_reporter(study: Study, analysis: ForceReporterAnalysis) -> None:
     """Forces of muscles at their states, springs, and external loads."""
-    if analysis.include_constraint_forces:
+    if analysis.include_constraint_forces and study.model.constraints:
         study.work.trouble(f"{analysis.name}: forces of constraints are not reported; couplings have none here")
     labels, values = force_columns(study, _idle(study))
     study.work.write(study.file(analysis, "forces"), "ModelForces", study.time, labels, values, FORCES)

@@ -27,7 +27,7 @@ from musculo.results.table import Table
 from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import muscle_forces, own_forces, spring_forces
+from musculo.tools.state import muscle_forces, own_forces, springs_in_motion
 from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
@@ -49,13 +49,15 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     rows = opensim_rows(whole.time, *setup.time_range)
     motion = whole.rows(rows)
     say_span(loads, motion.time, table.time, work)
-    external = loads_at(loads, model, motion.time)
+    external = loads_at(loads, motion.time)
     work.report("inverse dynamics", 0.4)
     tau = _forces(model, motion, external, work)
     if not work.exact and work.compare:
-        filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
-        _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
-        _compare_columns(model, motion, loads, external, work)
+        with work.beside("OpenSim's inverse dynamics with the exact one"):
+            filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
+            _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
+        with work.beside("columns of external loads in their order with those by their names"):
+            _compare_columns(model, motion, loads, external, work)
     if not work.exact:
         _say_paths(model, table, cutoff, rows, external, tau, work)
     say_padding(table.time, motion.time, work)
@@ -91,11 +93,10 @@ def _forces(model: Model, motion: Motion, external: list[ExternalLoad], work: Wo
     """Of all speeds: what the motion needs less what forces of the model give."""
     added = [] if work.exact else simbody_loads(model, motion.q, motion.u)
     tau = inverse_dynamics(model, motion.q, motion.u, motion.udot, [*external, *added], threads=work.threads)
-    wrapping = "geodesic" if work.exact else "opensim"
     if any(force.applies_force and force.path is not None for force in model.forces):
         state = muscle_forces(model, motion, work, equilibrium=False)
         tau = tau - path_generalized_forces(state.geometry, state.tension, state.names)
-        tau = tau - spring_forces(model, motion, wrapping, work.threads)
+        tau = tau - springs_in_motion(model, motion, work.wrapping, work.threads)
     tau = tau - own_forces(model, motion, work)
     lost = told(model)
     if lost:
@@ -133,7 +134,7 @@ def _compare_columns(
         return
     ours, theirs = (
         inverse_dynamics(model, motion.q, motion.u, motion.udot, acting, threads=work.threads)
-        for acting in (loads_at(named, model, motion.time), external)
+        for acting in (loads_at(named, motion.time), external)
     )
     apart, worst = largest(model.speed_names, ours, theirs)
     work.note(
@@ -158,13 +159,14 @@ def _say_paths(
         return
     differ = ""
     if work.compare:
-        values, angles = np.array(table.values), rotational_coordinates(model)
-        for name in paths:
-            value = model.coordinate(name).default_value
-            values[:, found[name]] = np.degrees(value) if table.degrees and name in angles else value
-        still = motion_of(model, replace(table, values=values), cutoff, like="opensim id").rows(rows)
-        apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work))
-        differ = f" by up to {apart:.4g} ({worst})"
+        with work.beside("these forces with OpenSim's"):
+            values, angles = np.array(table.values), rotational_coordinates(model)
+            for name in paths:
+                value = model.coordinate(name).default_value
+                values[:, found[name]] = np.degrees(value) if table.degrees and name in angles else value
+            still = motion_of(model, replace(table, values=values), cutoff, like="opensim id").rows(rows)
+            apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work))
+            differ = f" by up to {apart:.4g} ({worst})"
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     work.note(
         f"{table.source}: columns go by paths ({table.names[found[paths[0]]]}), and are read; OpenSim's inverse "

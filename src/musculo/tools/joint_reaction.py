@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.actuators import actuators_of
 from musculo.analyses.applied_forces import all_tensions, given_forces
-from musculo.analyses.joint_loads import joint_loads
+from musculo.analyses.joint_loads import JointLoads, joint_loads
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidInput
 from musculo.io.setup import JointReactionAnalysis
@@ -20,7 +20,7 @@ from musculo.tools.listed import everything, known_places
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
-from musculo.tools.work import largest
+from musculo.tools.work import Work, largest
 
 _TITLE_OF_ACTIVATIONS = "Static Optimization"  # OpenSim's and ours
 # Muscles that can pull so hard do not give one newton at most in a whole motion [N].
@@ -48,8 +48,7 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     forces = _given(study, analysis)
     muscles = {name: forces[name] for name in model.muscle_names}
     motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
-    wrapping = "geodesic" if work.exact else "opensim"
-    paths = path_wrenches(model, motion.q, motion.u, wrapping, work.threads)
+    paths = path_wrenches(model, motion.q, motion.u, work.wrapping, work.threads)
     loads = [*study.loads, *study.simbody]
     udot = motion.udot
     if not work.exact:
@@ -71,21 +70,27 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
         work.trouble(f"{analysis.name} lacks forces that are not computed: {', '.join(found.left_out)}")
     table = found.to_table(study.time)
     work.write(study.file(analysis, "ReactionLoads"), table.name, study.time, table.names, table.values, JOINT_REACTION)
-    if not work.exact and work.compare:
-        still = study.exact_motion
-        exact = joint_loads(model, motion.q, motion.u, still.udot, loads=study.exact_loads, **options)  # type: ignore[arg-type]
-        names = [f"{name}_{axis}" for name in found.names for axis in "xyz"]
-        parts = []
-        for what, unit, ours, theirs in (
-            ("forces", "N", exact.force, found.force),
-            ("moments", "N m", exact.moment, found.moment),
-        ):
-            apart, worst = largest(names, ours.reshape(len(motion), -1), theirs.reshape(len(motion), -1))
-            parts.append(f"{what} differ by up to {apart:.3g} {unit} ({worst})")
-        work.note(
-            f"{analysis.name}: loads go with the accelerations that the forces give, as in OpenSim; with those of the "
-            f"motion {' and '.join(parts)} (--exact)"
-        )
+    if study.compared:
+        with work.beside(f"{analysis.name} with the exact method"):
+            still = study.exact_motion
+            exact = joint_loads(model, motion.q, motion.u, still.udot, loads=study.exact_loads, **options)  # type: ignore[arg-type]
+            _say_apart(analysis.name, found, exact, work)
+
+
+def _say_apart(name: str, found: JointLoads, exact: JointLoads, work: Work) -> None:
+    """By how much loads with the accelerations of the motion are others."""
+    names = [f"{load}_{axis}" for load in found.names for axis in "xyz"]
+    parts = []
+    for what, unit, ours, theirs in (
+        ("forces", "N", exact.force, found.force),
+        ("moments", "N m", exact.moment, found.moment),
+    ):
+        apart, worst = largest(names, ours.reshape(len(ours), -1), theirs.reshape(len(ours), -1))
+        parts.append(f"{what} differ by up to {apart:.3g} {unit} ({worst})")
+    work.note(
+        f"{name}: loads go with the accelerations that the forces give, as in OpenSim; with those of the motion "
+        f"{' and '.join(parts)} (--exact)"
+    )
 
 
 def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tuple[str, ...] | None] | None:

@@ -64,23 +64,31 @@ def waits_of(setups: Sequence[PathLike | Setup], output: PathLike | None = None)
     return found
 
 
+def named_files(setup: Setup, output: PathLike | None = None) -> tuple[list[Path], list[Path]]:
+    """Files that a set-up reads, and those that it writes where it names them with their place."""
+    base = Path(setup.source).parent
+    inputs = list(_inputs(setup))
+    # OpenSim opens some of them from the working directory.
+    inputs += [Path(relpath(path, base)) for path in inputs if not path.exists()]
+    folder = results_folder(setup, output)
+    return inputs, [folder / path.name if output is not None else path for path in _named_paths(setup)]
+
+
 def _files(setup: PathLike | Setup, output: PathLike | None) -> _Files:
     try:
         known = setup if isinstance(setup, Setup) else read_setup(setup)
         folder = results_folder(known, output)
+        inputs, outputs = named_files(known, output)
     except (MusculoError, OSError):
         return _Files(frozenset(), ())
     base = Path(known.source).parent
-    inputs = list(_inputs(known))
-    # OpenSim opens some of them from the working directory.
-    inputs += [Path(relpath(path, base)) for path in inputs if not path.exists()]
     reads = {abspath(path) for path in inputs}
     loads = getattr(known, "external_loads_file", None)
     if loads is not None:
         # the table that the loads name is read, too, and may be written by another one
         reads |= {abspath(table) for path in (loads, Path(relpath(loads, base))) for table in data_files(path)}
     own = [escape(str(folder)) + f"/{name}" for name in _names(known)]
-    own += [escape(str(folder / path.name if output is not None else path)) for path in _named_paths(known)]
+    own += [escape(str(path)) for path in outputs]
     return _Files(frozenset(reads), tuple(abspath(pattern) for pattern in own))
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from musculo import __version__
 from musculo.io.setup import Setup
 from musculo.io.text import write_text
+from musculo.tools.own_sources import own_sources
 from musculo.tools.preparation import preparation_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder
 
-_LAYOUT = 3
+_LAYOUT = 4
 
 
 def record_path(folder: Path, source: str) -> Path:
@@ -54,6 +55,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
     record = {
         "layout": _LAYOUT,
         "musculo": __version__,
+        "sources": own_sources(),
         "tool": result.tool,
         "name": result.name,
         "analyses": analyses_of(setup),
@@ -95,6 +97,7 @@ def unchanged(folder: Path, setup: Any, work: Work, tool: str) -> ToolResult | N
         same = (
             record["layout"] == _LAYOUT
             and record["musculo"] == __version__
+            and record["sources"] == own_sources()
             and record["tool"] == tool
             and record["options"] == options_of(setup, work)
         )

@@ -83,7 +83,7 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
         found.factors,
         setup.mass if setup.mass > 0.0 else None,
         scaler.preserve_mass_distribution,
-        wrapping="geodesic" if work.exact else "opensim",
+        wrapping=work.wrapping,
     )
     # OpenSim lists the frames of joints, too, which follow their bodies.
     frames = [place.name for joint in model.joints for place in (joint.parent, joint.child) if place.name]

@@ -17,8 +17,8 @@ from musculo.forces.model_forces import passive_forces
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
-from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import spring_forces
 from musculo.tools.simbody import simbody_loop_accelerations
 from musculo.tools.work import Work
 
@@ -54,19 +54,19 @@ def muscle_forces(
     fiber_length: FloatArray | None = None,
 ) -> MuscleState:
     """Forces of muscles at given or default activations, their fibres in equilibrium or at their default lengths."""
-    wrapping, method = ("geodesic", "exact") if work.exact else ("opensim", "opensim")
-    g = muscle_geometry(model, motion.q, motion.u, wrapping, work.threads)
+    g = muscle_geometry(model, motion.q, motion.u, work.wrapping, work.threads)
     a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
     if not model.muscles:
         return MuscleState((), g, np.zeros_like(g.length), a, None)
     assert g.speed is not None
-    options = {"method": method, "threads": work.threads}
     if equilibrium or work.exact:
-        fiber_length = muscle_equilibrium(model, g.length, g.speed, a, **options).fiber_length  # type: ignore[arg-type]
+        fiber_length = muscle_equilibrium(
+            model, g.length, g.speed, a, method=work.method, threads=work.threads
+        ).fiber_length
     elif fiber_length is None:
         fiber_length = default_fiber_length(model)
         _say_no_fibers(model, fiber_length, work)
-    f = muscle_force(model, g.length, g.speed, a, fiber_length, **options)  # type: ignore[arg-type]
+    f = muscle_force(model, g.length, g.speed, a, fiber_length, method=work.method, threads=work.threads)
     on = np.array([m.applies_force for m in model.muscles], dtype=float)
     return MuscleState(model.muscle_names, g, f.tendon_force * on, a, f)
 
@@ -82,20 +82,16 @@ def _say_no_fibers(model: Model, fiber_length: FloatArray, work: Work) -> None:
         )
 
 
-def spring_forces(model: Model, motion: Motion, wrapping: str, threads: int | None) -> FloatArray:
+def springs_in_motion(model: Model, motion: Motion, wrapping: Wrapping, threads: int | None) -> FloatArray:
     """(frames, n_u): what springs and ligaments along paths do on every speed."""
     if len(model.muscles) == sum(f.path is not None for f in model.forces):
         return np.zeros((len(motion), len(model.speed_names)))
-    g = path_geometry(model, motion.q, motion.u, wrapping, threads)
-    assert g.speed is not None
-    tension = path_tensions(model, g.length, g.speed, control=0.0, threads=threads)
-    return path_generalized_forces(g, tension.tension, tension.names)
+    return spring_forces(model, path_geometry(model, motion.q, motion.u, wrapping, threads), threads)
 
 
 def own_forces(model: Model, motion: Motion, work: Work) -> FloatArray:
     """(frames, n_u): what limits of coordinates, bushings, contacts and the like do on every speed."""
-    method = "exact" if work.exact else "opensim"
-    return passive_forces(model, motion.q, motion.u, motion.time, method, work.threads)[0]
+    return passive_forces(model, motion.q, motion.u, motion.time, work.method, work.threads)[0]
 
 
 def accelerations(

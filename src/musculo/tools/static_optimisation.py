@@ -68,8 +68,9 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     controls = work.target(f"{study.name}_{analysis.name}_controls.xml")
     write_controls(controls, time, names, values)
     work.wrote(controls)
-    if not work.exact and work.compare:
-        _compare(study, analysis, optimum, work)
+    if study.compared:
+        with work.beside(f"{analysis.name} with the exact method"):
+            _compare(study, analysis, optimum, work)
 
 
 def _driven(model: Model) -> Model:
@@ -97,7 +98,6 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
     model, threads = study.model, study.work.threads
     motion = study.exact_motion if exact else study.motion
     loads = study.exact_loads if exact else [*study.loads, *study.simbody]
-    method, wrapping = ("exact", "geodesic") if exact else ("opensim", "opensim")
     chosen = analysis if exact and isinstance(analysis, LeastEffort) else LeastEffort()
     return static_optimisation(
         model,
@@ -110,8 +110,8 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
         weights=dict(chosen.weights),
         tendon=chosen.tendon,  # type: ignore[arg-type]
         time=motion.time,
-        method=method,  # type: ignore[arg-type]
-        wrapping=wrapping,
+        method="exact" if exact else "opensim",
+        wrapping="geodesic" if exact else "opensim",
         threads=threads,
     )
 
@@ -148,8 +148,7 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     ratio = optimum.passive_force[:, worst] / strength
     elastic = optimum.options["tendon"] == "elastic"
     frames = ratio[:, :most].argmax(axis=0)
-    wrapping = str(optimum.options["wrapping"])
-    g = muscle_geometry(model, motion.q[frames], motion.u[frames], wrapping, work.threads)
+    g = muscle_geometry(model, motion.q[frames], motion.u[frames], optimum.options["wrapping"], work.threads)
     assert g.speed is not None
     still = muscle_equilibrium(
         model,

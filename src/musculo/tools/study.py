@@ -28,7 +28,7 @@ from musculo.tools.state import (
     default_fiber_length,
     muscle_forces,
     own_forces,
-    spring_forces,
+    springs_in_motion,
 )
 from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
@@ -42,6 +42,7 @@ class Study:
     model: Model
     motion: Motion
     exact_motion: Motion
+    compared: bool  # whether the exact methods are computed beside OpenSim's
     external: ExternalLoads | None
     equilibrium: bool
     activation: FloatArray | None  # of states that a file gives
@@ -82,13 +83,13 @@ class Study:
     @cached_property
     def loads(self) -> list[ExternalLoad]:
         """External loads at the frames."""
-        return loads_at(self.external, self.model, self.time)
+        return loads_at(self.external, self.time)
 
     @cached_property
     def exact_loads(self) -> list[ExternalLoad]:
         """External loads at the frames, from columns by their names."""
         named = by_name(self.external)
-        return self.loads if named is self.external else loads_at(named, self.model, self.time)
+        return self.loads if named is self.external else loads_at(named, self.time)
 
     @cached_property
     def simbody(self) -> list[ExternalLoad]:
@@ -108,7 +109,7 @@ class Study:
         if state.names:
             tau += path_generalized_forces(state.geometry, state.tension, state.names)
         tau += own_forces(self.model, self.motion, self.work)
-        return tau + spring_forces(self.model, self.motion, state.geometry.wrapping, self.work.threads)
+        return tau + springs_in_motion(self.model, self.motion, state.geometry.wrapping, self.work.threads)
 
     @cached_property
     def accelerations(self) -> FloatArray:
@@ -140,7 +141,8 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     activation = fiber_length = None
     if setup.states_file is not None:
         table = work.table(setup.states_file, "states_file")
-        motion = twin = motion_of_states(model, table)
+        motion = motion_of_states(model, table)
+        twin: Motion | None = motion
         activation, fiber_length = (_states(model, table, what) for what in ("activation", "fiber_length"))
     else:
         table = work.table(setup.coordinates_file, "coordinates_file", preparation_of(setup))
@@ -155,12 +157,13 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     say_plates(loads, work)
     say_padding(table.time, motion.time[rows], work)
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
-        say_feet(model, motion.q[rows], loads_at(loads, model, motion.time[rows]), work)
+        say_feet(model, motion.q[rows], loads_at(loads, motion.time[rows]), work)
     return Study(
         setup.name,
         model,
         motion.rows(rows),
-        twin.rows(rows),
+        (twin or motion).rows(rows),
+        not work.exact and work.compare and twin is not None,
         loads,
         setup.solve_for_equilibrium_for_auxiliary_states,
         None if activation is None else activation[rows],
@@ -172,8 +175,8 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     )
 
 
-def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tuple[Motion, Motion]:
-    """The motion as it is analysed, and without OpenSim's faults at the same frames."""
+def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tuple[Motion, Motion | None]:
+    """The motion as it is analysed, and without OpenSim's faults at the same frames, where that can be made."""
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
         poses = all(isinstance(one, MuscleAnalysis) for one in setup.analyses)  # lengths and arms need no rates
@@ -184,7 +187,11 @@ def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tup
     speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
     filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
     motion = motion_of(model, filtered, like="opensim analyze", speeds=speeds)
-    return motion, motion_of(model, filtered) if work.compare else motion
+    twin = None
+    if work.compare:
+        with work.beside("OpenSim's analyses with the exact methods"):
+            twin = motion_of(model, filtered)
+    return motion, twin
 
 
 def _states(model: Model, table: Table, what: str) -> FloatArray | None:

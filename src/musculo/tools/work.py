@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,9 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
-from musculo.errors import InvalidFile, InvalidInput
+from musculo.errors import InvalidFile, InvalidInput, MusculoError
+from musculo.forces.compiled_forces import Method
+from musculo.forces.contact_foundation import mesh_files
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
 from musculo.io.orientations import read_orientations
@@ -21,6 +24,7 @@ from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.model.model import Model
+from musculo.muscle.geometry import Wrapping
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
@@ -57,10 +61,23 @@ class Work:
         """Whether a file asks for it, whose meaning is OpenSim's, rather than flags or a call."""
         return Path(self.source).is_file()
 
+    @property
+    def wrapping(self) -> Wrapping:
+        """How muscles run over surfaces: exactly, or as in OpenSim."""
+        return "geodesic" if self.exact else "opensim"
+
+    @property
+    def method(self) -> Method:
+        """By which definitions: the exact ones, or OpenSim's own."""
+        return "exact" if self.exact else "opensim"
+
     # --- reading ----------------------------------------------------------------------------------------------------
     def model(self, path: Path | None) -> Model:
         # OpenSim rounds joint frames and inertias of old files when it brings them up to date.
-        return self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
+        model = self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
+        for mesh in mesh_files(model):
+            self.used(mesh)
+        return model
 
     def table(self, path: Path | None, what: str, prepare: Preparation = NOTHING) -> Table:
         table = prepare.motion(self._input(path, what, read_storage))
@@ -201,6 +218,15 @@ class Work:
         if text not in self.troubles:
             self.troubles.append(text)
 
+    @contextmanager
+    def beside(self, what: str) -> Iterator[None]:
+        """A computation that only serves to compare `what`: where it fails a note says why, and the run goes on."""
+        try:
+            yield
+        except Exception as error:  # results do not depend on it, whatever it is
+            why = str(error) if isinstance(error, MusculoError) else f"{type(error).__name__}: {error}"
+            self.note(f"could not compare {what}: {why}")
+
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be made before any work; it is made when the first file is written."""
@@ -217,7 +243,7 @@ def make_folder(folder: Path) -> None:
         raise InvalidInput(f"the folder {folder} cannot be made ({error.strerror}); choose another one") from None
 
 
-def loads_at(loads: ExternalLoads | None, model: Model, time: FloatArray) -> list[ExternalLoad]:
+def loads_at(loads: ExternalLoads | None, time: FloatArray) -> list[ExternalLoad]:
     """External loads at the frames of a motion."""
     if loads is None:
         return []

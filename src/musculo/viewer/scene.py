@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +32,8 @@ from musculo.viewer.shapes import bones, wrap_shapes
 from musculo.viewer.straight import lengths, straight_paths
 
 FORMAT = 1
-STRAIGHT = "straight"
-WRAPPINGS = ("geodesic", "opensim", STRAIGHT)
+Drawing = Literal["geodesic", "opensim", "straight"]
+WRAPPINGS: tuple[Drawing, ...] = ("geodesic", "opensim", "straight")
 _STRAIGHT = "Muscles are drawn straight through the points of their paths, not over the surfaces that they slide over."
 # [bytes] A scene stays below this, by leaving out frames; the page says so.
 LARGEST = 8_000_000
@@ -99,7 +99,7 @@ def view(
     loads: ExternalLoads | None = None,
     reactions: Table | None = None,
     geometry: str | os.PathLike[str] | None = None,
-    wrapping: str = "geodesic",
+    wrapping: Drawing = "geodesic",
     path: str | os.PathLike[str] | None = None,
 ) -> Scene:
     """A model, or its motion, to look at in a browser.
@@ -150,7 +150,7 @@ class _Maker:
     loads: ExternalLoads | None
     reactions: Table | None
     geometry: str | os.PathLike[str] | None
-    wrapping: str
+    wrapping: Drawing
 
     def made(self, count: int) -> Scene:
         total = len(self.frames.time)
@@ -206,7 +206,7 @@ class _Maker:
     # --- muscles ----------------------------------------------------------------------------------------------------
     def _paths(self, q: FloatArray, poses: Kinematics) -> tuple[PathPoints | None, FloatArray, tuple[str, ...]]:
         """Points and lengths of what runs along a path; muscles alone where another has no mechanics; or nothing."""
-        if self.wrapping == STRAIGHT:
+        if self.wrapping == "straight":
             try:
                 points, lost = straight_paths(poses, q)
             except MusculoError as error:

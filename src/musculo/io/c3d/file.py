@@ -255,7 +255,7 @@ def _samples(data: _Bytes, parameters: dict[str, dict[str, Parameter]]) -> C3DFi
         position = block[:, :, :3] * (1.0 if layout.as_floats else scale)
         # The fourth word is negative where a point was not seen.
         seen = np.isfinite(position).all(axis=2) & (block[:, :, 3] >= 0.0)
-    analog = _analog(data, layout, values[:, 4 * points :].reshape(frames * samples, channels), stated, parameters)
+    analog = _analog(layout, values[:, 4 * points :].reshape(frames * samples, channels), stated, parameters)
     return C3DFile(data.where, parameters, first, rate, position, seen, analog, rate * max(samples, 1), tuple(notes))
 
 
@@ -295,7 +295,6 @@ def _values(data: _Bytes, layout: _Layout, frames: int, stated: _Stated) -> NDAr
 
 
 def _analog(
-    data: _Bytes,
     layout: _Layout,
     raw: NDArray[np.float64],
     stated: _Stated,

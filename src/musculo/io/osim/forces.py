@@ -12,8 +12,16 @@ from musculo.io.osim.context import Context, carried
 from musculo.io.osim.functions import is_function, read_function
 from musculo.io.osim.paths import is_path, read_path
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
-from musculo.model.force import Force, Muscle, MuscleCurve, Scalar
-from musculo.model.muscle_parameters import CURVES, MIN_CONTROL, PARAMETERS, in_some_kind, parameter_names
+from musculo.model.force import Force, Muscle, MuscleCurve
+from musculo.model.muscle_parameters import (
+    CURVES,
+    PARAMETERS,
+    Scalar,
+    in_some_kind,
+    is_muscle,
+    min_control,
+    parameter_names,
+)
 from musculo.model.path_force import PATH_FORCES
 
 _COMMON_NUMBERS = {
@@ -66,10 +74,6 @@ def acts_by_itself(tag: str) -> bool:
     """Whether a force needs no activation and no control, and its law is known."""
     passive = tag in _KNOWN_FORCES or (tag in _PATH_FORCES and tag != "ClutchedPathSpring")
     return passive and not tag.endswith("Actuator")
-
-
-def is_muscle(tag: str) -> bool:
-    return tag.endswith(("Muscle", "Muscle_Deprecated"))
 
 
 def read_forces(context: Context) -> tuple[Force, ...]:
@@ -208,7 +212,7 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
         **common,
         **numbers,
         **flags,
-        min_control=number(element, "min_control", MIN_CONTROL.get(element.tag, 0.0)),
+        min_control=number(element, "min_control", min_control(element.tag)),
         max_control=number(element, "max_control", 1.0),
         properties=tuple(kept.items()),
         parameters=tuple(parameters.items()),

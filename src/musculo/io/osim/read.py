@@ -32,6 +32,7 @@ from musculo.io.osim.xml import (
 )
 from musculo.model.body import GROUND
 from musculo.model.force import Force
+from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import Joint
 from musculo.model.model import STANDARD_GRAVITY, Carried, Model, Note
 from musculo.model.tree import base_bodies, tree_order
@@ -113,6 +114,9 @@ def _without_effect(model: Model) -> Iterable[Note]:
         if acts_by_itself(kind):
             why = "inverse and forward dynamics leave them out; musculo.model_forces says what they do"
         yield Note(f"{count} {kind}", "/forceset", why)
+    for force, wrap, point in idle_wraps(model):
+        why = f"its point {point!r} lies inside that surface, so that the path never slides over it, in OpenSim neither"
+        yield Note(f"wrap {wrap.wrap_object!r} of {force.name!r}", f"/forceset/{force.name}", why)
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:

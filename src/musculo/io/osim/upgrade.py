@@ -51,7 +51,7 @@ def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> lis
     _split_ground(model)
     split_inertia(model, version, opensim_rounding)
     upgrade_joints(model, version, opensim_rounding)
-    upgrade_frames(model, version, opensim_rounding)
+    upgrade_frames(model, opensim_rounding)
     upgrade_geometry(model)
     _upgrade_forces(model, version)
     _upgrade_paths(model)

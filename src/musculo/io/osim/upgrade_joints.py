@@ -122,7 +122,7 @@ def add_offset_frame(
     return frame
 
 
-def upgrade_frames(model: Element, version: int, opensim_rounding: bool) -> None:
+def upgrade_frames(model: Element, opensim_rounding: bool) -> None:
     """Weld constraints and bushings place their frames on bodies; the set of frames becomes components of the model."""
     members = [*objects(model, "ConstraintSet"), *objects(model, "ForceSet")]
     for member in members:

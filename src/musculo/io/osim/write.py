@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path as FilePath
 
 from lxml import etree
 
@@ -14,6 +12,7 @@ from musculo.io.osim.document import Document
 from musculo.io.osim.write_forces import write_force
 from musculo.io.osim.write_joints import write_constraint, write_joint
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, from_text, put, restore_colons
+from musculo.io.text import write_text
 from musculo.model.body import GROUND, Body, Marker
 from musculo.model.contact import ContactGeometry
 from musculo.model.model import Model, Note
@@ -44,7 +43,7 @@ def write_osim(model: Model, path: str | os.PathLike[str]) -> tuple[Note, ...]:
     _write_model(model, document)
     etree.indent(document.root, space="\t")
     content = restore_colons(etree.tostring(document.root, encoding="unicode"))
-    _replace_file(os.fspath(path), '<?xml version="1.0" encoding="UTF-8" ?>\n' + content + "\n")
+    write_text(path, ['<?xml version="1.0" encoding="UTF-8" ?>', content])
     return tuple(document.notes)
 
 
@@ -168,30 +167,3 @@ def _write_carried(model: Model, document: Document) -> None:
             document.owners[f"/{part.owner.lower()}/{element.get('name')}"] = element
         else:
             members.getparent().append(element)
-
-
-def _replace_file(path: str, content: str) -> None:
-    """Write beside, then rename: a reader never meets half a file."""
-    target = FilePath(os.path.realpath(path))  # a link stays a link
-    if target.is_dir():
-        raise InvalidFile(f"{path} is a folder; give the name of a file in it, for instance {target / 'model.osim'}")
-    if not target.parent.is_dir():
-        raise InvalidFile(f"cannot write {path}: there is no folder {target.parent}; make it first")
-    try:
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InvalidFile(f"cannot write {path} ({error.strerror}); check the permissions of its folder") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(content)
-        # mkstemp makes files that only their owner reads: keep the mode of a file that is replaced, else the usual one
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(beside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
-        os.replace(beside, target)
-    except OSError as error:
-        FilePath(beside).unlink(missing_ok=True)
-        raise InvalidFile(f"cannot write {path} ({error.strerror}); check the disk and permissions") from None
-    except BaseException:
-        FilePath(beside).unlink(missing_ok=True)
-        raise

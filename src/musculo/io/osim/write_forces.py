@@ -9,7 +9,8 @@ from lxml import etree
 from musculo.functions import Function
 from musculo.io.osim.document import Document
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
-from musculo.model.force import Force, Muscle, Scalar
+from musculo.model.force import Force, Muscle
+from musculo.model.muscle_parameters import Scalar
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import PATH_FORCES
 

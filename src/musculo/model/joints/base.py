@@ -110,6 +110,7 @@ class Joint(ABC):
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the joint's coordinates."""
         return tuple(c.name for c in self.coordinates)
 
     @property

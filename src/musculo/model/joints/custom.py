@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, MusculoWarning
 from musculo.functions.elementary import Linear
 from musculo.functions.sampled import SampledSpline
 from musculo.model.body import Placement
@@ -70,6 +71,8 @@ class CustomJoint(Joint):
                 f"joint {name!r}: samples may be {', '.join(MOTION_NAMES)} and the coordinate {coordinate!r}; "
                 f"got {sorted(samples)}"
             )
+        for key, values in samples.items():
+            cls._check_samples(name, key, np.asarray(values, dtype=float))
         knots = np.asarray(samples[coordinate], dtype=float)
         ways = np.sign(np.diff(knots)) if knots.ndim == 1 else np.zeros(0)
         turned = np.flatnonzero(ways != ways[:1]) if ways.size and ways[0] else np.flatnonzero(ways == 0.0)
@@ -95,6 +98,22 @@ class CustomJoint(Joint):
             rotations=tuple(motions[:3]),
             translations=tuple(motions[3:]),
         )
+
+    @staticmethod
+    def _check_samples(joint: str, key: str, values: np.ndarray) -> None:
+        """Refuse gaps, and warn of angles that look like degrees."""
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            raise InvalidInput(
+                f"joint {joint!r}: {key} is {values.flat[bad[0]]} at sample {bad[0]}; leave out samples with gaps"
+            )
+        if key not in MOTION_NAMES[3:] and values.size and np.ptp(values) > 2.0 * np.pi:
+            warnings.warn(
+                f"joint {joint!r}: {key} goes from {values.min():.4g} to {values.max():.4g}, more than one turn in "
+                "radians: are these degrees? Then pass np.radians of them",
+                MusculoWarning,
+                stacklevel=3,
+            )
 
     @staticmethod
     def _sampled_axis(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -39,10 +37,6 @@ from musculo.model.joints import (
 )
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import from_xyz, to_xyz
-
-# The folder of real models and of OpenSim's frozen tables.
-DATA = Path(os.environ.get("MUSCULO_DATA", Path(__file__).parents[2] / "shared" / "data"))
-NO_DATA = f"no models in {DATA}; set MUSCULO_DATA to the folder that holds them"
 
 # Knots of all splines in these models: whole numbers, so that states around the halves stay inside one piece.
 _KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)

@@ -1,0 +1,72 @@
+"""No command writes over one of its inputs unasked: one rule for flags and set-up files.
+
+`Commands` looks at the paths among the flags of every command, `musculo run` besides at those that set-ups name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from musculo.cli.exit_codes import WrongUsage
+from musculo.errors import InvalidInput
+
+# Parameters that name what a command writes; every other path among its parameters is read.
+OUTPUTS = ("output", "target", "json_file")
+FORCE = "force"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path], can_force: bool = True) -> None:
+    """Raise if a file would be written over one that is read, under whatever name."""
+    files = [path for path in outputs if path.is_file()]
+    for path in inputs:
+        for output in files:
+            if path.is_file() and output.samefile(path):
+                advice = "give another one" + (", or --force to write over it" if can_force else "")
+                raise InvalidInput(f"the output {output} is an input, too; {advice}")
+
+
+def check_page(output: Path | None) -> None:
+    """Refuse a page under the name of a model or a table: of a folder of results, no flag says which files it reads."""
+    if output is not None and output.suffix.lower() != ".html":
+        raise WrongUsage(f"the page {output} would be no .html file; give it a name that ends in .html")
+
+
+class Commands(typer.Typer):
+    """Commands none of which writes over a file that one of its own parameters names, but with `--force`."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
+        """As of `typer.Typer`."""
+        register = super().command(name, **settings)
+
+        def add(function: Command) -> Command:
+            register(_sparing(function))
+            return function
+
+        return add
+
+
+def _sparing(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def careful(**given: Any) -> Any:
+        if not given.get(FORCE):
+            outputs = [path for name in OUTPUTS for path in _paths(given.get(name))]
+            inputs = [path for name, value in given.items() if name not in OUTPUTS for path in _paths(value)]
+            refuse_overwriting(outputs, inputs, FORCE in given)
+        return function(**given)
+
+    return careful
+
+
+def _paths(value: object) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _paths(one)

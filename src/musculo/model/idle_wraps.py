@@ -1,0 +1,71 @@
+"""Wraps that no pose brings into play: fixed points of the path lie inside the surface, which then is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from musculo.errors import UnknownName
+from musculo.model.force import Force
+from musculo.model.model import Model
+from musculo.model.path import ConditionalPathPoint, MovingPathPoint, PathWrap
+from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
+from musculo.spatial.pose import Pose
+from musculo.spatial.rotation import FloatArray
+
+
+def idle_wraps(model: Model) -> Iterator[tuple[Force, PathWrap, str]]:
+    """Each force and wrap without effect in any pose, with the name of a point that lies inside the surface.
+
+    A path does not touch a surface between two points of which one is inside it, in OpenSim neither; where no two
+    neighbours are left, it never does. Points that move, or are on another body, may be inside in some poses only.
+    """
+    surfaces = {surface.name: surface for surface in model.wrap_objects}
+    for force in model.forces:
+        for wrap in () if force.path is None else force.path.wraps:
+            surface = surfaces.get(wrap.wrap_object)
+            if surface is not None and surface.active:
+                name = _idle(model, force, wrap, surface)
+                if name:
+                    yield force, wrap, name
+
+
+def _idle(model: Model, force: Force, wrap: PathWrap, surface: WrapObject) -> str:
+    """The point that keeps a wrap from being used; empty where it is used."""
+    assert force.path is not None
+    points = force.path.points
+    first, last = (wrap.range[0] if wrap.range[0] >= 1 else 1), (wrap.range[1] if wrap.range[1] >= 1 else len(points))
+    points = points[first - 1 : last]
+    try:
+        place = model.placement(surface.frame)
+        X = Pose.from_xyz(place.orientation, place.translation)
+        X = (X @ Pose.from_xyz(surface.orientation, surface.translation)).inverse()
+        inside = []
+        for point in points:
+            at = model.placement(point.frame)
+            fixed = at.body == place.body and not isinstance(point, MovingPathPoint)
+            x = X.apply(Pose.from_xyz(at.orientation, at.translation).apply(point.location))
+            inside.append(fixed and _inside(surface, x))
+    except UnknownName:  # of a frame: said where paths are computed
+        return ""
+    outside = [k for k, within in enumerate(inside) if not within]
+    for a, b in pairwise(outside):
+        if all(isinstance(point, ConditionalPathPoint) for point in points[a + 1 : b]):
+            return ""
+    return points[inside.index(True)].name if any(inside) else ""
+
+
+def _inside(surface: WrapObject, x: FloatArray) -> bool:
+    """Whether a point of the surface's frame lies inside it."""
+    across = float(np.hypot(x[0], x[1]))
+    if isinstance(surface, WrapCylinder):
+        return across < surface.radius
+    if isinstance(surface, WrapTorus):
+        return bool(np.hypot(across - surface.outer_radius, x[2]) < surface.inner_radius)
+    if isinstance(surface, WrapSphere):
+        return bool(np.linalg.norm(x) < surface.radius)
+    if isinstance(surface, WrapEllipsoid) and min(surface.semi_axes) > 0.0:
+        return bool(np.linalg.norm(x / np.array(surface.semi_axes)) < 1.0)
+    return False

@@ -1,0 +1,103 @@
+"""What "nothing changed" rests on besides set-up and inputs: the package's own code, and files that a model names."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import musculo
+from musculo import run_setup
+from musculo.demo import arm
+from musculo.model.contact import ContactGeometry
+from musculo.tools import record
+from musculo.tools.own_sources import own_sources, sources_of
+from musculo.tools.result import Status
+from support import tool_setups
+from support.force_models import FLOOR_UP, ball_mesh, contact
+from support.tool_setups import arm_folder
+
+
+def test_results_of_other_code_are_made_anew(tmp_path, monkeypatch):
+    setup = arm_folder(tmp_path, id=tool_setups.inverse_dynamics()) / "id.xml"
+    run_setup(setup, force=False)
+    assert run_setup(setup, force=False).status is Status.UNCHANGED
+    monkeypatch.setattr(record, "own_sources", lambda: "of a later commit")
+    assert run_setup(setup, force=False).status is Status.DONE
+    assert run_setup(setup, force=False).status is Status.UNCHANGED
+
+
+def test_a_change_of_a_contact_mesh_is_noticed(tmp_path):
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    (folder / "Geometry").mkdir()
+    (folder / "Geometry" / "egg.obj").write_text(ball_mesh())
+    model = arm()
+    shapes = (
+        ContactGeometry("floor", "ContactHalfSpace", "ground", (0.0, -0.1, 0.0), FLOOR_UP),
+        ContactGeometry("egg", "ContactMesh", model.body_names[-1], filename="egg.obj"),
+    )
+    bed = contact("bed", "ElasticFoundationForce", ("egg floor", 1e3, 0.4, 0.8, 0.5, 0.3))
+    musculo.write_osim(model.replace(contact_geometries=shapes).with_force(bed), folder / "arm.osim")
+    run_setup(folder / "id.xml", force=False)
+    kept = json.loads((folder / "results" / "id.musculo.json").read_text())
+    assert {Path(name).name for name in kept["inputs"]} == {"id.xml", "arm.osim", "motion.mot", "egg.obj"}
+    assert run_setup(folder / "id.xml", force=False).status is Status.UNCHANGED
+    (folder / "Geometry" / "egg.obj").write_text(ball_mesh(7, 10))
+    assert run_setup(folder / "id.xml", force=False).status is Status.DONE
+
+
+def _package(folder: Path, text: str = "x = 1\n") -> Path:
+    for name in ("a.py", "inner/b.py", "cli/c.py", "__pycache__/a.pyc", "inner/page.html"):
+        (folder / "pack" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "pack" / name).write_text("x = 1\n")
+    (folder / "pack" / "inner" / "b.py").write_text(text)
+    return folder / "pack"
+
+
+def _zipped(package: Path) -> Path:
+    archive = package.parent / "site.zip"
+    with zipfile.ZipFile(archive, "w") as held:
+        for path in package.rglob("*.*"):
+            held.write(path, Path("inside") / path.relative_to(package.parent))
+    return archive / "inside" / package.name
+
+
+def test_every_source_counts_and_nothing_else_does(tmp_path):
+    for form in (lambda package: package, _zipped):
+        package = _package(tmp_path)
+        first = sources_of(form(package))
+        assert len(first) == 64
+        for name in ("cli/c.py", "__pycache__/a.pyc", "inner/page.html"):
+            if "pycache" in name and form is _zipped:
+                continue  # archives hold none
+            (package / name).write_text("x = 2\n")
+            assert sources_of(form(package)) == first, name
+        assert sources_of(form(_package(tmp_path, "x = 2\n"))) != first
+        _package(tmp_path)
+        assert sources_of(form(package)) == first
+        (package / "a.py").rename(package / "c.py")
+        assert sources_of(form(package)) != first
+        shutil.rmtree(package)
+    assert sources_of(tmp_path / "nowhere") == ""
+
+
+def test_the_package_knows_its_sources_in_an_archive_too(tmp_path):
+    """As in a zip archive on the path: the module stands alone, beside no other."""
+    assert own_sources() == sources_of(Path(musculo.__file__).parent)
+    archive = tmp_path / "site.zip"
+    with zipfile.ZipFile(archive, "w") as held:
+        held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/tools/own_sources.py")
+        held.writestr("musculo/tools/__init__.py", "")
+        held.writestr("musculo/__init__.py", "")
+    code = "from musculo.tools.own_sources import own_sources; print(own_sources())"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(archive), "PATH": ""},
+    ).stdout
+    assert told.strip() == sources_of(archive / "musculo") != ""

@@ -1,0 +1,148 @@
+"""No command writes over one of its inputs, but with `--force`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import numpy as np
+import pytest
+
+import musculo
+from musculo.cli.main import app
+from musculo.cli.overwriting import OUTPUTS
+from musculo.demo import ARM_FILE, arm
+from support import tool_setups
+from support.tool_setups import arm_folder
+
+REFUSED = "is an input, too; give another one"
+
+
+class Given(NamedTuple):
+    """A parameter of a command that names files."""
+
+    name: str
+    flag: str  # none of an argument
+    required: bool
+
+    def words(self, value):
+        return [self.flag, value] if self.flag else [value]
+
+
+def _has_path(kind) -> bool:
+    """`Path | None` and `list[Path]` have one."""
+    return kind is Path or any(_has_path(part) for part in get_args(kind))
+
+
+def _files(function):
+    """The parameters of a command that name files, in their order."""
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind, (stated, *_) = parameter.annotation.__origin__, parameter.annotation.__metadata__
+        if _has_path(kind):
+            flags = (word for word in (stated.default, *(stated.param_decls or ())) if str(word).startswith("--"))
+            flag = next(flags, "")
+            yield Given(parameter.name, flag, parameter.default is parameter.empty)
+
+
+COMMANDS = {
+    one.name or one.callback.__name__: (one.callback, tuple(_files(one.callback))) for one in app.registered_commands
+}
+PAIRS = [
+    pytest.param(command, output, given, id=f"{command} {given.name} {output.name}")
+    for command, (_, files) in COMMANDS.items()
+    for output in files
+    if output.name in OUTPUTS
+    for given in files
+    if given.name not in OUTPUTS
+]
+
+
+@pytest.mark.parametrize(("command", "output", "given"), PAIRS)
+def test_an_input_is_not_written_over(shell, tmp_path, command, output, given):
+    file, other = tmp_path / "mine.osim", tmp_path / "other"
+    file.write_text("mine")
+    callback, files = COMMANDS[command]
+    words = [
+        word
+        for one in files
+        if one.required or one in (output, given)
+        for word in one.words(file if one in (output, given) else other)
+    ]
+    told = shell(command, *words)
+    assert told.status == 1
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert f"{file} {REFUSED}" in told.err
+    assert ("--force" in told.err) == ("force" in inspect.signature(callback).parameters)
+    assert file.read_text() == "mine"
+    assert not other.exists()
+
+
+def test_all_that_commands_write_is_known():
+    """A path with the flag of an output would not be guarded under another name."""
+    assert {command for command, (_, files) in COMMANDS.items() if {f.name for f in files} & set(OUTPUTS)} == (
+        COMMANDS.keys() - {"info"}
+    )
+    written = [one for _, files in COMMANDS.values() for one in files if one.flag in ("--output", "--json")]
+    assert {one.name for one in written} <= set(OUTPUTS)
+
+
+def _still(folder):
+    model = arm()
+    write = musculo.Orientations.from_rotations([0.0], (f"{model.body_names[-1]}_imu",), np.eye(3)[None, None])
+    musculo.write_orientations(write, folder / "still.sto")
+    shutil.copy(ARM_FILE, folder / "m.osim")
+    return folder / "m.osim", folder / "still.sto"
+
+
+def test_sensors_are_not_put_into_the_model_itself(shell, tmp_path):
+    model, still = _still(tmp_path)
+    os.symlink(model, tmp_path / "link.osim")
+    for name in ("m.osim", "link.osim"):
+        told = shell("imu-place", model, still, "-o", tmp_path / name, "--no-report")
+        assert (told.status, REFUSED in told.err) == (1, True)
+        assert model.read_bytes() == ARM_FILE.read_bytes()
+    assert shell("imu-place", model, still, "-o", model, "--no-report", "--force").status == 0
+    assert "_imu" in model.read_text()
+
+
+def test_a_set_up_does_not_write_over_its_model(shell, tmp_path):
+    """By what it names, and by where `--output` puts it."""
+    body = arm().body_names[-1]
+    place = (
+        "<mass>-1</mass><GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler>"
+        "<scaling_order>manualScale</scaling_order><ScaleSet><objects><Scale><scales>2 2 2</scales>"
+        f"<segment>{body}</segment></Scale></objects></ScaleSet><output_model_file>%s</output_model_file>"
+        "</ModelScaler><MarkerPlacer><apply>false</apply></MarkerPlacer>"
+    )
+    setups = {
+        name: tool_setups.document("ScaleTool", place % path)
+        for name, path in (("itself", "arm.osim"), ("away", "new/arm.osim"))
+    }
+    folder = arm_folder(tmp_path, **setups)
+    model = folder / "arm.osim"
+    for words in ((folder / "itself.xml",), (folder / "away.xml", "-o", folder)):
+        told = shell("run", *words, "--no-report")
+        assert told.status == 1
+        assert told.err.startswith(f"error: {words[0]}: the output {model} {REFUSED}, or --force")
+        assert model.read_bytes() == ARM_FILE.read_bytes()
+    (folder / "new").mkdir()
+    assert shell("run", folder / "away.xml", "--no-report").status == 0
+    assert (folder / "new" / "arm.osim").is_file()
+    assert shell("run", folder / "itself.xml", "--no-report", "--force").status == 0
+    assert model.read_bytes() == (folder / "new" / "arm.osim").read_bytes()
+
+
+def test_a_page_has_the_name_of_a_page(shell, tmp_path):
+    """So that it takes the place of no result, model or motion, whichever the folder holds."""
+    folder = arm_folder(tmp_path / "in")
+    files = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in (*files, tmp_path / "new.osim", tmp_path / "page"):
+        for words in (("report", folder, "-m", ARM_FILE), ("view", ARM_FILE, "--no-open")):
+            told = shell(*words, "-o", path)
+            assert (told.status, told.out) == (2, "")
+            assert told.err == f"error: the page {path} would be no .html file; give it a name that ends in .html\n"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == files
+    assert shell("view", ARM_FILE, "--no-open", "-o", tmp_path / "page.HTML").status == 0

@@ -1,0 +1,75 @@
+"""What is public is documented, and says by its types which words it knows."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+
+import pytest
+
+import musculo
+import musculo.demo
+import musculo.report
+from support.doc_pages import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+import reference_pages
+
+MODULES = (musculo, musculo.demo, musculo.report)
+CLASSES = {name: one for m in MODULES for name in m.__all__ if inspect.isclass(one := getattr(m, name))}
+FUNCTIONS = {name: one for m in MODULES for name in m.__all__ if inspect.isfunction(one := getattr(m, name))}
+# Names and units of columns, titles and defaults: any text will do.
+FREE_TEXT = {("Force.text", "default"), ("Table.to_xarray", "dim"), ("labelled", "unit"), ("report_of_folder", "title")}
+
+
+def _members(value: type) -> Iterator[tuple[str, object]]:
+    """Public methods and properties of a class, its own and inherited ones of this package."""
+    for part in value.__mro__:
+        if not part.__module__.startswith("musculo."):
+            continue
+        for name, member in vars(part).items():
+            plain = getattr(member, "__func__", member)
+            if not name.startswith("_") and (
+                inspect.isfunction(plain) or isinstance(plain, property | cached_property)
+            ):
+                yield name, plain
+
+
+def _documented(value: type, name: str) -> bool:
+    """Whether an attribute, or the one that it stands in for, has a docstring."""
+    found = (vars(part)[name] for part in value.__mro__ if name in vars(part))
+    return any((getattr(member, "__func__", member).__doc__ or "").strip() for member in found)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_public_attribute_has_a_docstring(name):
+    value = CLASSES[name]
+    text = (value.__doc__ or "").strip()
+    assert text, name
+    assert not text.startswith(f"{name}("), f"{name} has the docstring that dataclasses make"
+    assert [member for member, _ in _members(value) if not _documented(value, member)] == []
+
+
+def test_every_public_function_has_a_docstring():
+    assert [name for name, function in FUNCTIONS.items() if not (function.__doc__ or "").strip()] == []
+
+
+def test_the_reference_shows_the_look_ups_of_a_model():
+    """Members without a docstring are left out of the pages."""
+    text = reference_pages.markdown_of("musculo.Model")
+    for member, _ in _members(musculo.Model):
+        assert f"}} {member}" in text, member
+
+
+def test_words_that_an_argument_knows_are_its_type():
+    """`wrapping: str` would let a type checker pass "geodisic"."""
+    methods = (plain for one in CLASSES.values() for _, plain in _members(one) if inspect.isfunction(plain))
+    found = {
+        (function.__qualname__, one.name)
+        for function in (*FUNCTIONS.values(), *methods)
+        for one in inspect.signature(function).parameters.values()
+        if isinstance(one.default, str) and "str" in str(one.annotation).split(" | ")
+    }
+    assert found - FREE_TEXT == set()
