@@ -28,6 +28,8 @@ _MARGIN, _HOPELESS = 0.04, 0.15
 # A string of few pieces is shorter than its path by what pieces cut off; it is that path if by no more than twice this,
 # and by no more than this part of the length besides.
 _CUT, _COARSE = 2.0 / 24.0, 1e-5
+# Over a ring alone it is that path if it lies there, to this part of the tube's radius.
+_STAYS = 0.05
 _PATIENCE = 6
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
@@ -158,7 +160,11 @@ def _known(w, number, N):
 def _candidates(w, solids, P, Q, points, N, reach):
     """Find strings of N pieces from all starts, into w.kept; (how many, the shortest's length)."""
     number, least = 0, 1e300
+    # from all sides of the hole of a ring alone strings come to the same few
+    apart_by = 1 if solids > 1 else DIRECTIONS // 4
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
+        if start > 0 and start % apart_by != 0:
+            continue
         if start < 0:
             begin_along(w, points, N)
         else:
@@ -173,6 +179,17 @@ def _candidates(w, solids, P, Q, points, N, reach):
         least = min(least, w.kept_length[number])
         number += 1
     return number, least
+
+
+@kernel
+def _stayed(w, points, N):
+    """Whether the first of the strings that are kept lies where w.way does, which it started along."""
+    begin_along(w, points, N)
+    x, far = w.chain.x, 0.0
+    for i in range(1, N):
+        for j in range(3):
+            far = max(far, math.fabs(x[i, j] - w.kept[0, i, j]))
+    return far < _STAYS * w.form[0, 4]
 
 
 @kernel
@@ -229,8 +246,10 @@ def shortest_string(w, solids, P, Q, points, known, bends):
     near, best = 0, 1e300
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)
-    if near == 1 and known > 0.0 and known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known:
-        return 0.0
+    if near == 1 and known > 0.0:
+        cut_off = known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known
+        if _stayed(w, points, N) if solids == 1 else cut_off:
+            return 0.0
     for s in range(number):
         if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, N, reach) and r[0, LENGTH] < best:
             best = r[0, LENGTH]

@@ -110,18 +110,18 @@ def begin_apart(w, solids, P, Q, start, N):
     a, b = math.cos(angle), math.sin(angle)
     out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
     far = 0.0
+    ring = _ring_between(w, solids, P, Q)
     for k in range(solids):
         kind = int(w.form[k, 0])
         size = w.form[k, 4]
-        if kind == TORUS:
+        if kind == TORUS and (ring >= 0 or solids > 1):
             continue
-        if kind != CYLINDER:
+        if kind not in (CYLINDER, TORUS):
             size = 1.0 / math.sqrt(min(w.form[k, 1], min(w.form[k, 2], w.form[k, 3])))
         off = (w.pose[k, 9] - P[0]) * out[0] + (w.pose[k, 10] - P[1]) * out[1] + (w.pose[k, 11] - P[2]) * out[2]
-        if kind == CYLINDER:
+        if kind in (CYLINDER, TORUS):
             off = size
         far = max(far, min(max(off, 0.0) + 1.2 * size, 2.5 * size + 0.5 * l))
-    ring = _ring_between(w, solids, P, Q)
     for i in range(N + 1):
         t = i / N
         x = (P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1]), P[2] + t * (Q[2] - P[2]))

@@ -77,8 +77,8 @@ _TOUCH = 1e-6
 
 @driver
 def string_work(most):
-    """Workspace for strings over at most so many solids; next to nothing where there are no two."""
-    K = KNOTS if most > 1 else 1
+    """Workspace for strings over at most so many solids; next to nothing where there are none."""
+    K = KNOTS if most > 0 else 1
     n = max(most, 1)
     chain = Chain(
         np.zeros((K, 3)),
@@ -92,7 +92,7 @@ def string_work(most):
         np.zeros((K, n)),
         np.zeros(K, dtype=np.int64),
     )
-    kept = np.zeros((STARTS, PIECES + 1 if most > 1 else 1, 3))
+    kept = np.zeros((STARTS, PIECES + 1 if most > 0 else 1, 3))
     way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
     return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)

@@ -6,6 +6,7 @@ import math
 
 from musculo.kernels.geodesic import (
     ABSENT,
+    ARC,
     AS_QUADRANT,
     CONTACT,
     FIRST_TANGENT,
@@ -141,7 +142,7 @@ def _doubtful(paths, n, C, I, base, G, tags, lane):
 
     The path turns by more than _TURN in all, and either touches a ball or ellipsoid and something else; or a cylinder
     of which the side is open, with another such surface about; or a single surface, and may have been kept from the
-    shortest way over that by another near by.
+    shortest way over that by another near by; or a ring alone.
     """
     touching, ball, either, turn, alone, about = 0, False, False, 0.0, 0, 0
     for j in range(n):
@@ -154,7 +155,13 @@ def _doubtful(paths, n, C, I, base, G, tags, lane):
             either = either or _open(paths, j, C, I, G, tags, lane)
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
-    if turn < _TURN or not either or (about < 2 and not ball):
+    if n == 1:
+        # a path over a ring may wind round its tube, so that its ends do not tell its turn
+        ring, tube = paths.surface_kind[I[tags, lane]] == TORUS, paths.surface_size[I[tags, lane], 0]
+        return ring and touching > 0 and C[G + ARC, lane] > _TURN * tube
+    if turn < _TURN or not either:
+        return False
+    if about < 2 and not ball:
         return False
     # over one ball alone the short way is the only one
     if touching > 1 or paths.surface_kind[I[tags + alone, lane]] == SPHERE:
@@ -181,6 +188,8 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
     if n == 1:
         _toll_or_side(paths, I[tags, lane], C, base, most, lane)
+    # one convex surface is touched once; a ring may be touched again on the other side of its hole
+    lone = n == 1 and paths.surface_kind[I[tags, lane]] != TORUS
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
     combinations = 1
@@ -195,8 +204,11 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
             kept = _sides(n, C, G, lane)
             _set_options(n, C, I, base, tags, most, OPTION, lane)
             length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+            if lone and outcome == OTHER_SIDE and C[prices + PRICE_ROWS + PRICE, lane] < NEVER:
+                # there is no path on the quadrant's side: the toll is due
+                length = NEVER
             solved = number
-            clear = n == 1 or (outcome < OVERLAPPED and keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
+            clear = lone or (outcome < OVERLAPPED and keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
             doubtful = clear and _doubtful(paths, n, C, I, base, G, tags, lane)
             if (doubtful or not clear) and not last:
                 open_ = True

@@ -8,7 +8,7 @@ from musculo.kernels.geodesic import ABSENT, CONTACT, FIRST, FREE, HELD, LAST, R
 from musculo.kernels.geodesic_guess import ring_approach
 from musculo.kernels.geodesic_march import COARSE, geodesic_end
 from musculo.kernels.geodesic_round import principal
-from musculo.kernels.geodesic_surface import depth
+from musculo.kernels.geodesic_surface import bending, depth, frame_at
 from musculo.kernels.geodesic_work import DIRECTION, LENGTH, OBSTACLE_ROWS, POSE, SHAPE, START, load_shape
 from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, TORUS
@@ -20,6 +20,8 @@ _GRAZING = 1e-9
 # Arcs closer than this to another surface [m], or followed for longer than so many steps, count as through it: what
 # takes their place is as long.
 _NEAR, _STEPS = 3e-6, 200
+# Places along an arc over a ring where it is looked at.
+_PLACES = 16
 # A straight piece this far (over the radius) inside a ring's tube only touches it.
 _SKIN = 1e-6
 
@@ -72,6 +74,23 @@ def _along_arc(W, w, n, j, k, lane):
 
 
 @kernel
+def _presses(W, w, n, k, lane):
+    """Whether the arc on obstacle k presses on it all along: over the hollow side of a ring it would lift off."""
+    a = w + OBSTACLE_ROWS * k
+    shape = load_shape(W, a, lane)
+    x, t, step = load3(W, a + START, lane), load3(W, a + DIRECTION, lane), W[a + LENGTH, lane] / _PLACES
+    steps = w + OBSTACLE_ROWS * n
+    for i in range(_PLACES + 1):
+        if i > 0:
+            geodesic_end(shape, x, t, step, COARSE, W, steps, lane)
+            x, t = load3(W, steps, lane), load3(W, steps + 3, lane)
+        _, across = frame_at(shape, x, t)
+        if bending(shape, x, t, across)[0] > 0.0:
+            return False
+    return True
+
+
+@kernel
 def _through_hole(n, P, Q, C, base, G, W, k, held, pose_rows, lane):
     """Whether a path keeps out of the tube of ring k, but for arcs over it, and passes through its hole where its ends
     are on either side of its plane (one way less the other); arcs count as the lines between their ends there."""
@@ -90,7 +109,10 @@ def _through_hole(n, P, Q, C, base, G, W, k, held, pose_rows, lane):
             # a piece that begins on the ring may still meet it further on
             if ring_approach(shape, u, v, True)[1] < 1.0 - _SKIN:
                 return False
-        elif j // 2 != k:
+        elif j // 2 == k:
+            if not _presses(C, W, n, k, lane):
+                return False
+        else:
             clear, _ = _along_arc(C, W, n, j // 2, k, lane)
             if not clear:
                 return False

@@ -160,7 +160,7 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, string
         price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane)
         status[k, lane] = max(status[k, lane], outcome)
         if strings is not None:
-            stringed = n > 1 and outcome == OVERLAPPED
+            stringed = outcome == OVERLAPPED
             if stringed:
                 show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
                 price += string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane)
