@@ -42,6 +42,8 @@ STEPS = 3.2e-3 / 2.0 ** np.arange(7)
 AGREE = 1e-8
 # Strings have pieces of a fraction of a millimetre: their moment arms have small kinks, where pieces touch down.
 STRING = 1e-3
+# The same where the string itself does not change with the coordinates; 3.5e-9 is measured.
+STRING_DIFFERENCED = 2e-8
 
 INSIDE, OTHER_SIDE = STATUSES.index("inside"), STATUSES.index("other side")
 REAL = (
@@ -423,13 +425,18 @@ def test_independent_coordinates_of_real_models(name, data_folder):
     found = moment_arm_derivatives(model, e.coordinates(z))
     assert found.independent_coordinate_names == found.independent_speed_names == e.speed_names
     d = found.independent
-    assert np.abs(d - np.swapaxes(d, -1, -2)).max() <= SYMMETRIC * max(1.0, np.abs(d).max())
+    # a string (EDCR of MoBL-ARMS, through a narrow ring) has differences
+    exact = found.exact[:, None, None]
+    skew = np.abs(d - np.swapaxes(d, -1, -2))
+    assert np.where(exact, skew, 0.0).max() <= SYMMETRIC * max(1.0, np.abs(d).max())
+    assert skew.max() <= STRING_DIFFERENCED
     arms = muscle_geometry(model, e.coordinates(z)).moment_arm_independent
     assert d.shape == (*arms.shape, len(z))
     expected, gap = differences(lambda x: muscle_geometry(model, e.coordinates(x)).moment_arm_independent, z)
     clear = gap < AGREE
     assert clear.mean() > 0.98
-    assert np.abs(np.where(clear, d - expected, 0.0)).max() <= DIFFERENCED
+    assert np.abs(np.where(clear & exact, d - expected, 0.0)).max() <= DIFFERENCED
+    assert np.abs(np.where(clear, d - expected, 0.0)).max() <= STRING_DIFFERENCED
 
 
 @pytest.mark.parametrize("coupled", ["into_the_ball", "out_of_the_ball", "quaternion"])
