@@ -103,7 +103,13 @@ def hinge(points, wraps=(), surfaces=()) -> Model:
     )
     path = Path(tuple(points), tuple(wraps))
     bodies = (Body("arm", 1.0), Body("block", 1.0))
-    return Model("hinge", bodies, joints, wrap_objects=tuple(surfaces), forces=(Muscle("m", "X", path=path),))
+    return Model(
+        "hinge",
+        bodies,
+        joints,
+        wrap_objects=tuple(surfaces),
+        forces=(Muscle("m", "Millard2012EquilibriumMuscle", path=path),),
+    )
 
 
 def test_a_straight_path_has_the_derivative_of_a_triangle():
@@ -217,7 +223,7 @@ def over(*surfaces, joint=FLOATING, start=(-0.3, 0.01, 0.02), end=(0.3, 0.01, -0
         last = MovingPathPoint("b", "arm", x=Polynomial((0.05, 0.1, 0.3)), x_coordinate="rz")
     wraps = tuple(PathWrap(f"w{k}", s.name) for k, s in enumerate(surfaces))
     path = Path((PathPoint("a", "ground", start), last), wraps)
-    muscle = Muscle("m", "X", path=path)
+    muscle = Muscle("m", "Millard2012EquilibriumMuscle", path=path)
     return Model("over", (Body("arm", 1.0),), (joint,), wrap_objects=surfaces, forces=(muscle,))
 
 
