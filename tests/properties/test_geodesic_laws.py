@@ -256,11 +256,10 @@ def test_a_path_is_found_everywhere(kind, quadrant):
     """Random sizes (ratios up to 10) and ends, from a millionth of the size off the surface to ten sizes away.
 
     A torus whose chord lies almost in its ring's plane would touch the tube twice; one contact cannot be taut there,
-    and LEFT_OUT says so. A long way round a flat ellipsoid, between ends a hair above it, may find no geodesic; then
-    OTHER_SIDE says so. All else converges.
+    and LEFT_OUT says so. All else converges.
     """
     rng = np.random.default_rng(17)
-    failures, other_side, contacts, batches, frames = 0, 0, 0, 50, 50
+    failures, contacts, batches, frames = 0, 0, 50, 50
     for _ in range(batches):
         size = 10.0 ** rng.uniform(-1, 0, 3)
         if kind == "torus":
@@ -272,11 +271,9 @@ def test_a_path_is_found_everywhere(kind, quadrant):
         end = outside_points(KINDS[kind], size, frames, rng)
         R, p = np.tile(np.eye(3), (frames, 1, 1, 1)), np.zeros((frames, 1, 3))
         length, status, G = solve_stretches(surfaces, start, end, R, p)
-        failures += np.count_nonzero(status > gd.OTHER_SIDE)
-        other_side += np.count_nonzero(status == gd.OTHER_SIDE)
+        failures += np.count_nonzero(status > gd.INSIDE)
         contacts += int(G[:, 0, gd.CONTACT].sum())
         assert np.isfinite(length).all()
         assert (length >= np.linalg.norm(end - start, axis=1) - 1e-12).all()
     assert contacts > 0.2 * batches * frames
     assert failures <= (0.005 * batches * frames if kind == "torus" else 0)
-    assert other_side <= (0.005 * batches * frames if kind == "ellipsoid" and quadrant >= 0 else 0)

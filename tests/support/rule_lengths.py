@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from support.global_path import GlobalPath, Obstacle, shortest_path
+from support.section_lengths import side_detour
 from support.taut_string import Solid
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class RuleLength:
 
 
 def rule_length(court: Court, name: str, frame: int = 0) -> RuleLength | None:
-    """The length of a path by the rules; None where no path is found, or where the side of a single surface depends on
+    """The length of a path by the rules; None where no path is found, or where the side of a single sphere depends on
     its quadrant, which is no matter of shortest paths."""
     k = court.ours.names.index(name)
     parts = []
@@ -73,7 +74,7 @@ def stretch_length(court: Court, k: int, s: Stretch) -> RuleLength | None:
     for w, solid in s.acting.items():
         surface = paths.wrap_surface[w]
         toll += side_toll(solid, int(paths.surface_axis[surface]), float(paths.surface_sign[surface]), s.P, s.Q)
-    if len(s.acting) == 1 and toll > 0.0:
+    if toll > 0.0 and [solid.kind for solid in s.acting.values()] == ["sphere"]:
         return None
     choices = [_options(court, k, w, s) for w in s.acting]
     names = [court.compiled.wrap_names[w] for w in s.acting]
@@ -137,10 +138,13 @@ def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
 
 def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
     """What passing an ellipsoid or sphere on the wrong side of its quadrant costs, by the straight line's point nearest
-    to the centre [m]; others cost nothing."""
+    to the centre, but no more than the detour over the right side [m]; others cost nothing."""
     if solid.kind not in ("sphere", "ellipsoid") or sign == 0.0:
         return 0.0
     a = np.broadcast_to(np.array(solid.size), 3)
     p, d = solid.own(P) / a, (solid.own(Q) - solid.own(P)) / a
     m = p + min(1.0, max(0.0, -(p @ d) / (d @ d))) * d
-    return float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], 1.0 - float(np.linalg.norm(m)))))
+    # a surface shrinks until no end is inside
+    rim = min(1.0, float(np.linalg.norm(p)), float(np.linalg.norm(p + d)))
+    toll = float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], rim - float(np.linalg.norm(m)))))
+    return min(toll, side_detour(a, axis, sign, solid.own(P), solid.own(Q))) if toll > 0.0 else 0.0

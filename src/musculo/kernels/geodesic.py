@@ -114,7 +114,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         W[o + SHAPE, lane] = shape[0]
         W[o + SHAPE + 1, lane], W[o + SHAPE + 2, lane], W[o + SHAPE + 3, lane] = shape[1], shape[2], shape[3]
         W[o + SHAPE + 4, lane], W[o + SHAPE + 5, lane] = shape[4], shape[5]
-        sided = side != FREE and surfaces.quadrant_sign[i] != 0.0
+        sided = side != FREE and surfaces.quadrant_sign[i] != 0.0 and shape[0] != ELLIPSOID
         W[o + AXIS, lane] = surfaces.quadrant_axis[i] if sided else -1.0
         W[o + SIGN, lane] = surfaces.quadrant_sign[i]
         W[o + HOLD, lane] = side
@@ -156,7 +156,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     Returns (length [m], status):
         CONVERGED   kinks below 1e-12 rad (1e-8 where rounding allows no better); length good to 1e-12 of the size.
         INSIDE      as CONVERGED, but an end lies inside a surface, which is shrunk (SHRUNK < 1).
-        OTHER_SIDE  as CONVERGED, but the quadrant's side had no geodesic (ellipsoid) and the other is taken.
         OVERLAPPED  no such path was found: one surface covers another's contact, or a geodesic is not shortest.
         ROUGH       contacts still move by more than 1e-12 m a sweep: a feasible path, not quite taut.
         LEFT_OUT    a surface found no geodesic and is left out (its CONTACT is 0).
@@ -165,16 +164,16 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         Contact     a surface is in contact where its geodesic has a positive length. It grows from zero, so lift-off
                     and touch-down are continuous.
         Side        with a quadrant (axis and sign in the surface's frame): a cylinder's path never passes the
-                    half-plane behind the axis; on sphere and ellipsoid, which are wrapped only where the line between
-                    the neighbours cuts them (as in OpenSim), the geodesic on that side of the line is taken.
-                    Without: the shortest. The torus is passed through its hole, on the inner side of its tube.
+                    half-plane behind the axis; on a sphere, which is wrapped only where the line between the
+                    neighbours cuts it (as in OpenSim), the geodesic on that side of the line is taken. Without, and
+                    on an ellipsoid: the shortest. The torus is passed through its hole, on the inner side of its tube.
         Guess       an obstacle that the guess has in contact keeps its way round. Nothing else is remembered: the
                     same input gives the same bits, whatever was solved before.
         Jumps       only where a rule must switch: without a quadrant none for one obstacle, as both ways are equally
                     long there; with one, where an end crosses the half-plane behind a cylinder (for a torus, the
                     ring's plane outside it), where the line's point nearest to the centre of a sphere changes side, and
-                    where a line whose path goes the long way leaves sphere or ellipsoid. The bound is the difference of
-                    the two ways, below the girth of the surface. Several obstacles with open sides: cylinders
+                    where a line whose path goes the long way leaves a sphere. The bound is the difference of the two
+                    ways, below the girth of the surface. Several obstacles with open sides: cylinders
                     and ellipsoids are passed on the side that makes the whole shorter.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.

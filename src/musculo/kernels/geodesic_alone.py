@@ -53,8 +53,6 @@ _JOINED = 1e-3
 _APART = math.pi / 3.0
 # How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
 AS_QUADRANT, FREE, HELD, ABSENT = range(4)
-# Returned in place of 1 where a path passes on the wrong side, for want of one on the quadrant's.
-OTHER = 2
 # Where the section's length rises by less than this part of the detour within a plane's distance of its minimum,
 # there may be two minima close together: starts on both sides, so far away [rad], are solved as well.
 _FLAT = 1e-2
@@ -84,45 +82,27 @@ def total(W, w, k, P, Q, lane):
 
 
 @kernel
-def _choose_plane(W, lengths, frame, shape, axis, sign, lane):
+def _choose_plane(W, lengths, frame, shape, lane):
     """The plane sections to start from: (first, second, whether there is a second), angles about the chord.
 
-    Of the minima of the length those on the quadrant's side, the shortest first; the second where it is nearly as
-    short. Where that side has no minimum, its maximum: the long way round, as on a sphere.
+    Of the minima of the length the shortest first; the second where it is nearly as short.
     """
     for i in range(PLANES):
         W[lengths + i, lane] = section_path(shape, frame, 2.0 * math.pi * i / PLANES)[0]
-    straight = 0.0
-    first, second, best, next_best, top, highest, any_, lowest = -1, -1, 1e300, 1e300, -1, -1.0, 0, 1e300
+    first, second, best, next_best = 0, -1, 1e300, 1e300
     for i in range(PLANES):
         left, here = W[lengths + (i + PLANES - 1) % PLANES, lane], W[lengths + i, lane]
         right = W[lengths + (i + 1) % PLANES, lane]
-        psi = 2.0 * math.pi * i / PLANES
-        c, s = math.cos(psi), math.sin(psi)
-        fits = True
-        if axis >= 0:
-            fits = sign * (c * frame[2][axis] + s * frame[3][axis]) >= 0.0
-        if here < lowest:
-            any_, lowest = i, here
-        straight = max(straight, here)
-        if not fits:
-            continue
         if here < left and here <= right:
             if here < best:
-                second, next_best = first, best
+                second, next_best = first if best < 1e300 else -1, best
                 first, best = i, here
             elif here < next_best:
                 second, next_best = i, here
-        if here > left and here >= right and here > highest:
-            top, highest = i, here
-    if first < 0:
-        if top >= 0:
-            return refine_section(shape, frame, 2.0 * math.pi * top / PLANES, -1.0), 0.0, False
-        return refine_section(shape, frame, 2.0 * math.pi * any_ / PLANES, 1.0), 0.0, False
-    psi = refine_section(shape, frame, 2.0 * math.pi * first / PLANES, 1.0)
+    psi = refine_section(shape, frame, 2.0 * math.pi * first / PLANES)
     if second < 0:
         return psi, 0.0, False
-    other = refine_section(shape, frame, 2.0 * math.pi * second / PLANES, 1.0)
+    other = refine_section(shape, frame, 2.0 * math.pi * second / PLANES)
     a, b = section_path(shape, frame, psi), section_path(shape, frame, other)
     return psi, other, b[0] - a[0] < _NEAR_TIE * (a[1] + b[1])
 
@@ -156,7 +136,7 @@ def _other_plane(W, lengths, frame, shape, x, y, otherwise, lane):
             found, least = i, here
     if found < 0:
         return now + otherwise
-    return refine_section(shape, frame, 2.0 * math.pi * found / PLANES, 1.0)
+    return refine_section(shape, frame, 2.0 * math.pi * found / PLANES)
 
 
 @kernel
@@ -168,11 +148,10 @@ def _pin(W, o, first, last, lane):
 @kernel
 def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
-    (`guessed`) or from a cold start. Returns 1 where it converges (or passes by), or OTHER.
+    (`guessed`) or from a cold start. Returns whether it converges (or passes by).
 
-    Ellipsoid: plane sections through the chord; the best of the quadrant's side, one that is nearly as short, both
-    flanks of a flat one where the side is open (the shortest path wins), planes about the first where all that fails,
-    and at last the best of the other side.
+    Ellipsoid: plane sections through the chord; the best, one that is nearly as short, both flanks of a flat one (the
+    shortest path wins), and planes about the first where all that fails.
     Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
@@ -183,7 +162,6 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     torus = shape[0] == TORUS
     # the steps of a geodesic are not in use while planes are compared
     lengths = w + OBSTACLE_ROWS * n
-    axis = int(W[o + AXIS, lane])
     pin_1, pin_2 = W[o + PINNED, lane], W[o + PINNED + 1, lane]
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
@@ -194,7 +172,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
     before, other = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0
-    for i in range(-1, compared + _RETRIES + 2):
+    for i in range(-1, compared + _RETRIES + 1):
         if (i > compared and done) or (i == 0 and done) or (i > 0 and other):
             break
         start = (P_own, P_own, 0.0, P_own)
@@ -218,13 +196,11 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 otherwise = math.pi if W[o + WAY, lane] < -1.0 else 0.0
                 first = _other_plane(W, lengths, frame, shape, x, y, otherwise, lane)
             elif not torus:
-                first, second, two = _choose_plane(W, lengths, frame, shape, axis, W[o + SIGN, lane], lane)
-                flat = axis < 0 and _is_flat(shape, frame, first)
+                first, second, two = _choose_plane(W, lengths, frame, shape, lane)
+                flat = _is_flat(shape, frame, first)
         if torus and i >= 0:
             if i == 1 and (done or outside):
                 continue
-            if i == compared + _RETRIES + 1:
-                break
             if i == 1:
                 start = dip_start(shape, P_own, Q_own, nearest)
             else:
@@ -241,10 +217,6 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
                 whole = total(W, w, k, P, Q, lane)
                 psi = second if i == 1 else first + (2 * i - 5) * _FLANK
-            elif i == compared + _RETRIES + 1:
-                if axis < 0:
-                    break
-                psi, _, _ = _choose_plane(W, lengths, frame, shape, -1, 0.0, lane)
             elif i > compared:
                 psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2 - 1)
             start = section_guess(shape, frame, psi)
@@ -266,8 +238,6 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
         none = not found or W[o + ACTIVE, lane] == 0.0
         if 0 < i <= compared and good and (none or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
-        if i == compared + _RETRIES + 1 and found:
-            found = OTHER
         done = max(done, found)
     return done
 
@@ -278,8 +248,7 @@ def alone(W, w, n, k, P, Q, lane):
 
     The way round that it holds (from a guess or an earlier sweep) is kept; an ellipsoid that holds -1 is passed on
     another side than its geodesic's, if the length has a minimum there, and one that holds -2 in any case. Returns 1
-    where it converges; OTHER where the quadrant's side has no path that was found, but the other has; else 0, and it is
-    out of contact.
+    where it converges; else 0, and it is out of contact.
     """
     o = w + OBSTACLE_ROWS * k
     shape = load_shape(W, o, lane)

@@ -105,18 +105,18 @@ def chord_length(shape, frame):
 
 
 @kernel
-def refine_section(shape, frame, psi, best):
-    """The angle near `psi` where the section's length is least (best = 1) or greatest (-1), by shrinking brackets."""
+def refine_section(shape, frame, psi):
+    """The angle near `psi` where the section's length is least, by shrinking brackets."""
     h = 2.0 * math.pi / PLANES
-    value = best * section_path(shape, frame, psi)[0]
+    value = section_path(shape, frame, psi)[0]
     for _ in range(_REFINEMENTS):
-        left, right = best * section_path(shape, frame, psi - h)[0], best * section_path(shape, frame, psi + h)[0]
+        left, right = section_path(shape, frame, psi - h)[0], section_path(shape, frame, psi + h)[0]
         bend = left - 2.0 * value + right
         shift = 0.5 * h * (left - right) / bend if bend > 0.0 else (0.0 if value <= min(left, right) else h)
         if bend <= 0.0 and left < right:
             shift = -shift
         shift = min(h, max(-h, shift))
-        trial = best * section_path(shape, frame, psi + shift)[0]
+        trial = section_path(shape, frame, psi + shift)[0]
         if trial < value:
             psi, value = psi + shift, trial
         h *= 0.4

@@ -51,10 +51,13 @@ def _piece(u, v):
 
 @kernel
 def _misfit_at(W, o, end, e, fixed, lane):
-    """|e - t|^2 of a straight piece with direction e at an obstacle's end; for a pinned end its squared offset."""
+    """|e - t|^2 of a straight piece with direction e at an obstacle's end; for a pinned end its squared offset along
+    the surface, which is all that can vanish: a fixed point may be a hair above it."""
     r = o + ENDS + 12 * end
     if W[o + PINNED + end, lane] != 0.0:
         d = scale(1.0 / W[o + SHAPE + 4, lane], subtract(load3(W, r, lane), fixed))
+        n = load3(W, r + 6, lane)
+        d = add_scaled(d, -dot(d, n), n)
     else:
         d = subtract(load3(W, r + 3, lane), e)
     return dot(d, d)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.detour import detour_of_side
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import kernel
+from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
 # Metres of length for every metre from the edge of a rule: steep, so that rules hold almost up to their edge.
 PRICE = 8.0
-# The same for the side of an ellipsoid or sphere: about what the way round on the quadrant's side, which no taut path
-# keeps to by itself, would be longer.
+# The same for the side of an ellipsoid or sphere.
 TOLL = 2.0
 # The price of what cannot be broken.
 NEVER = 1e300
@@ -75,49 +76,59 @@ def price_of_end(half, P, Q):
 
 @kernel
 def toll_of_side(a, axis, sign, P, Q):
-    """What an ellipsoid (or sphere) with semi-axes a adds to the length of a path on the wrong side of its quadrant.
+    """What an ellipsoid (or sphere) with semi-axes a adds to the length of a path on the wrong side of its quadrant,
+    by the straight line.
 
-        toll = TOLL min(-sign m_axis, a_axis (1 - |m / a|)),   m the chord's point nearest to the centre, over a
+        toll = TOLL a_axis min(-sign m_axis, rim - |m|),   rim = min(1, |P / a|, |Q / a|)
 
-    Zero where the chord passes the centre on the quadrant's side, and where it leaves the surface. On these surfaces
-    no taut path stays on a side by itself: the way round behind is a saddle, so there is no rule to keep, only this.
+    where m is the chord's point nearest to the centre, over a. Zero where the chord passes the centre on the quadrant's
+    side, and where it leaves the surface, which is shrunk to `rim` by an end inside.
     Returns toll, d(toll)/dP, d(toll)/dQ.
     """
     p = (P[0] / a[0], P[1] / a[1], P[2] / a[2])
-    d = (Q[0] / a[0] - p[0], Q[1] / a[1] - p[1], Q[2] / a[2] - p[2])
-    along = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-    if along == 0.0:
+    q = (Q[0] / a[0], Q[1] / a[1], Q[2] / a[2])
+    d = subtract(q, p)
+    along = dot(d, d)
+    t = -dot(p, d) / along if along > 0.0 else 0.0
+    if t <= 0.0 or t >= 1.0:
+        # an end is the nearest point: the chord leads away from the surface, or from what is left of it
         return 0.0, _NONE, _NONE
-    t = -(p[0] * d[0] + p[1] * d[1] + p[2] * d[2]) / along
-    # an end inside may itself be the nearest point; it then moves alone
-    held = t <= 0.0 or t >= 1.0
-    t = min(1.0, max(0.0, t))
-    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
+    m = add_scaled(p, t, d)
     wrong = -sign * m[axis]
-    far = math.sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2])
-    left = 1.0 - far
+    far, out_P, out_Q = math.sqrt(dot(m, m)), math.sqrt(dot(p, p)), math.sqrt(dot(q, q))
+    left = min(1.0, min(out_P, out_Q)) - far
     if wrong <= 0.0 or left <= 0.0:
         return 0.0, _NONE, _NONE
-    scale = TOLL * a[axis]
+    by_P, by_Q = _NONE, _NONE
     if wrong <= left:
         # dm = (1 - t) dp + t dq + d dt, with dt = -((1 - t) dp + t dq) . d / |d|^2 - (dq - dp) . m / |d|^2
         g = (-sign if axis == 0 else 0.0, -sign if axis == 1 else 0.0, -sign if axis == 2 else 0.0)
-        toll = scale * wrong
     else:
-        g = (-m[0] / far, -m[1] / far, -m[2] / far)
-        toll = scale * left
-    gd = 0.0 if held else (g[0] * d[0] + g[1] * d[1] + g[2] * d[2]) / along
-    s = scale
-    to_P = (
-        s * ((1.0 - t) * (g[0] - gd * d[0]) + gd * m[0]) / a[0],
-        s * ((1.0 - t) * (g[1] - gd * d[1]) + gd * m[1]) / a[1],
-        s * ((1.0 - t) * (g[2] - gd * d[2]) + gd * m[2]) / a[2],
-    )
-    to_Q = (
-        s * (t * (g[0] - gd * d[0]) - gd * m[0]) / a[0],
-        s * (t * (g[1] - gd * d[1]) - gd * m[1]) / a[1],
-        s * (t * (g[2] - gd * d[2]) - gd * m[2]) / a[2],
-    )
+        g = scale(-1.0 / far, m)
+        if min(out_P, out_Q) < 1.0:
+            by_P, by_Q = (scale(1.0 / out_P, p), _NONE) if out_P <= out_Q else (_NONE, scale(1.0 / out_Q, q))
+    gd = dot(g, d) / along
+    across = add_scaled(g, -gd, d)
+    by_P = add(by_P, add_scaled(scale(1.0 - t, across), gd, m))
+    by_Q = add(by_Q, add_scaled(scale(t, across), -gd, m))
+    s = TOLL * a[axis]
+    to_P = (s * by_P[0] / a[0], s * by_P[1] / a[1], s * by_P[2] / a[2])
+    return s * min(wrong, left), to_P, (s * by_Q[0] / a[0], s * by_Q[1] / a[1], s * by_Q[2] / a[2])
+
+
+@kernel
+def least_toll_of_side(a, axis, sign, P, Q):
+    """The toll, or the detour over the quadrant's side where that is shorter; as `toll_of_side`.
+
+    On an ellipsoid no taut path need stay on a side by itself: the way round behind may be a saddle, or come and go. So
+    there is no rule to keep, only the shortest path and what it would be longer on the quadrant's side (`detour`). The
+    toll joins both edges of the rule: where the line passes the centre, and where it leaves the surface.
+    """
+    toll, to_P, to_Q = toll_of_side(a, axis, sign, P, Q)
+    if toll > 0.0:
+        detour, by_P, by_Q = detour_of_side(a, axis, sign, P, Q)
+        if detour < toll:
+            return detour, by_P, by_Q
     return toll, to_P, to_Q
 
 

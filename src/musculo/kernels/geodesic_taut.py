@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_alone import OTHER, alone
+from musculo.kernels.geodesic_alone import alone
 from musculo.kernels.geodesic_march import FINE
 from musculo.kernels.geodesic_newton import TIGHT, straighten
 from musculo.kernels.geodesic_surface import depth
@@ -30,8 +30,8 @@ from musculo.kernels.vector import dot, load3, rotate_back, subtract
 # What a search for a path may end in.
 CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
 
-# An end so close to a surface (relative) counts as on it: the length is off by its square root's cube, below 1e-12.
-ON_SURFACE = 1e-8
+# An end so close to a surface (relative) counts as on it: the length is off by as much, and by the cube of its root.
+ON_SURFACE = 1e-9
 # A surface that an end shrinks below this part of its size is no obstacle.
 VANISHED = 1e-9
 _KEPT_ROWS = 9
@@ -79,8 +79,7 @@ def _around(W, w, n, k, p_start, p_end, lane):
 def _sweep(W, w, n, p_start, p_end, reverse, lane):
     """Solve every obstacle alone between its neighbours, in order or in reverse order.
 
-    Returns the largest shift of a contact point (huge where one comes or goes), and 1 where all solves converged,
-    OTHER where one took the wrong side, 0 where one failed.
+    Returns the largest shift of a contact point (huge where one comes or goes), and whether all solves converged.
     """
     shift, good = 0.0, 1
     for i in range(n):
@@ -94,8 +93,7 @@ def _sweep(W, w, n, p_start, p_end, reverse, lane):
         P, Q, first, last = _around(W, w, n, k, p_start, p_end, lane)
         W[o + PINNED, lane] = W[o + ON_END, lane] if first else 0.0
         W[o + PINNED + 1, lane] = W[o + ON_END + 1, lane] if last else 0.0
-        found = alone(W, w, n, k, P, Q, lane)
-        good = good if found == 1 or good == 0 else found
+        good = min(good, alone(W, w, n, k, P, Q, lane))
         if W[o + ACTIVE, lane] != was:
             shift = _COMES_OR_GOES
         elif was != 0.0:
@@ -177,7 +175,7 @@ def lay_all(W, w, n, lane):
 @kernel
 def _outcome(good):
     """The status that a sweep's result means."""
-    return CONVERGED if good == 1 else (OTHER_SIDE if good == OTHER else LEFT_OUT)
+    return CONVERGED if good == 1 else LEFT_OUT
 
 
 @kernel

@@ -54,7 +54,7 @@ from musculo.kernels.path import (
     first_entry,
     fixed_rotation_of,
 )
-from musculo.kernels.price_slopes import end_slopes, toll_slopes, turn_slopes
+from musculo.kernels.price_slopes import end_slopes, least_toll_slopes, toll_slopes, turn_slopes
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
@@ -216,7 +216,10 @@ def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
         if kind == ELLIPSOID:
             size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
         axis, sign = paths.surface_axis[surface], paths.surface_sign[surface]
-        dto_P, dto_Q = toll_slopes(size, axis, sign, P, Q, dP, dQ)
+        if option == 0:
+            dto_P, dto_Q = least_toll_slopes(size, axis, sign, P, Q, dP, dQ)
+        else:
+            dto_P, dto_Q = toll_slopes(size, axis, sign, P, Q, dP, dQ)
     return dto_P, dto_Q
 
 

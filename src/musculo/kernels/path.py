@@ -40,7 +40,8 @@ ARC = 6  # length along a surface from the entry before; zero unless both touch 
 EXTRA = 7  # what the length has beyond pieces and arcs on the way to the next point
 GAIN = 8  # of a path point: d(length)/d(position) beyond what straight pieces say, in ground
 TANGENT = 8  # of a contact: the path's direction there
-ENTRY_ROWS = 11
+PAID = 11  # of a path point: what of EXTRA is a price
+ENTRY_ROWS = 12
 # Rows of an entry in I.
 SLOT = 0  # which of the path's nodes it is fixed to
 BODY = 1  # which body it is fixed to

@@ -8,6 +8,7 @@ from musculo.kernels.jit import driver, kernel
 from musculo.kernels.path import (
     ENTRY_ROWS,
     OWNER,
+    PAID,
     PLACE,
     TAG_ROWS,
     active_points,
@@ -22,11 +23,14 @@ from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
 
 
 @kernel
-def keep_paths(paths, C, I, counts, places, owners, lane):
-    """Copy current paths out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1."""
+def keep_paths(paths, C, I, counts, places, owners, price, lane):
+    """Copy current paths out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1, and what
+    of their lengths is a price (paths, lanes)."""
     for k in range(paths.first_point.size - 1):
         first = first_entry(paths, k)
+        price[k, lane] = 0.0
         for e in range(first, first + counts[k, lane]):
+            price[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
             owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
             for j in range(3):
                 places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
@@ -34,7 +38,7 @@ def keep_paths(paths, C, I, counts, places, owners, lane):
 
 @driver
 def opensim_path_frames(
-    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, counts, start, stop
+    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, price, counts, start, stop
 ):
     """Frames start .. stop - 1 of arrays with the frame first, as OpenSim computes them.
 
@@ -54,11 +58,13 @@ def opensim_path_frames(
         moment_arms(paths, table, Q, K, T, True, C, I, N, S, arms[f : f + 1].T, 0)
         if moving:
             path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)
 
 
 @driver
-def geodesic_path_frames(paths, table, q, motion, columns, length, arms, places, owners, counts, status, start, stop):
+def geodesic_path_frames(
+    paths, table, q, motion, columns, length, arms, places, owners, price, counts, status, start, stop
+):
     """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics."""
     entries = owners.shape[1]
     most = most_wraps(paths)
@@ -73,4 +79,4 @@ def geodesic_path_frames(paths, table, q, motion, columns, length, arms, places,
         wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, strings, 0)
         path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
         moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)

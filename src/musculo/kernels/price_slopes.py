@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_price import PRICE, TOLL
+from musculo.kernels.detour import detour_slopes
+from musculo.kernels.geodesic_price import PRICE, TOLL, least_toll_of_side, toll_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -57,27 +58,37 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     dalong = 2.0 * dot(d, dd)
     t = -dot(p, d) / along
     dt = -(dot(v, d) + dot(p, dd) + t * dalong) / along
-    held = t <= 0.0 or t >= 1.0
-    if held:
-        t, dt = min(1.0, max(0.0, t)), 0.0
     m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
     dm = (v[0] + dt * d[0] + t * dd[0], v[1] + dt * d[1] + t * dd[1], v[2] + dt * d[2] + t * dd[2])
     far = math.sqrt(dot(m, m))
+    q, w = add(p, d), add(v, dd)
+    out_P, out_Q = math.sqrt(dot(p, p)), math.sqrt(dot(q, q))
+    rim = min(1.0, min(out_P, out_Q))
     g = (-sign if axis == 0 else 0.0, -sign if axis == 1 else 0.0, -sign if axis == 2 else 0.0)
-    dg = _NONE
-    if -sign * m[axis] > 1.0 - far:
+    dg, x, y = _NONE, _NONE, _NONE
+    if -sign * m[axis] > rim - far:
         away = dot(m, dm) / (far * far)
         g = (-m[0] / far, -m[1] / far, -m[2] / far)
         dg = ((m[0] * away - dm[0]) / far, (m[1] * away - dm[1]) / far, (m[2] * away - dm[2]) / far)
+        if rim < 1.0 and out_P <= out_Q:
+            x = scale(1.0 / out_P, add_scaled(v, -dot(p, v) / (out_P * out_P), p))
+        elif rim < 1.0:
+            y = scale(1.0 / out_Q, add_scaled(w, -dot(q, w) / (out_Q * out_Q), q))
     gd = dot(g, d) / along
     dgd = (dot(dg, d) + dot(g, dd) - gd * dalong) / along
-    if held:
-        gd, dgd = 0.0, 0.0
     across = add_scaled(g, -gd, d)
     dacross = add_scaled(add_scaled(dg, -dgd, d), -gd, dd)
     turn = add_scaled(scale(dgd, m), gd, dm)
-    x = add(add_scaled(scale(1.0 - t, dacross), -dt, across), turn)
-    y = subtract(add_scaled(scale(t, dacross), dt, across), turn)
+    x = add(x, add(add_scaled(scale(1.0 - t, dacross), -dt, across), turn))
+    y = add(y, subtract(add_scaled(scale(t, dacross), dt, across), turn))
     s = TOLL * a[axis]
     to_P = (s * x[0] / a[0], s * x[1] / a[1], s * x[2] / a[2])
     return to_P, (s * y[0] / a[0], s * y[1] / a[1], s * y[2] / a[2])
+
+
+@kernel
+def least_toll_slopes(a, axis, sign, P, Q, dP, dQ):
+    """d(to_P), d(to_Q) of `least_toll_of_side`, where a toll is paid."""
+    if least_toll_of_side(a, axis, sign, P, Q)[0] < toll_of_side(a, axis, sign, P, Q)[0]:
+        return detour_slopes(a, axis, sign, P, Q, dP, dQ)
+    return toll_slopes(a, axis, sign, P, Q, dP, dQ)

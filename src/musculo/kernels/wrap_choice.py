@@ -7,7 +7,6 @@ import math
 from musculo.kernels.geodesic import (
     ABSENT,
     ARC,
-    AS_QUADRANT,
     CONTACT,
     FIRST_TANGENT,
     FREE,
@@ -84,20 +83,6 @@ def _price_of(n, number, C, I, base, tags, most, lane):
                 return NEVER
             total += price
     return total
-
-
-@kernel
-def _toll_or_side(paths, surface, C, base, most, lane):
-    """For one obstacle: keep to the quadrant's side, or pay the toll. Without a toll the shortest path is that side's,
-    but a line through the middle of a sphere needs the quadrant to choose."""
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    if paths.surface_kind[surface] == SPHERE:
-        C[base + POSE_ROWS * most + SIDE, lane] = AS_QUADRANT
-    if C[prices + PRICE, lane] > 0.0:
-        C[base + POSE_ROWS * most + SIDE, lane] = AS_QUADRANT
-        for r in range(PRICE_ROWS):
-            C[prices + PRICE_ROWS + r, lane] = C[prices + r, lane]
-            C[prices + r, lane] = 0.0
 
 
 @kernel
@@ -186,8 +171,6 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     G = base + POSE_ROWS * most
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    if n == 1:
-        _toll_or_side(paths, I[tags, lane], C, base, most, lane)
     # one convex surface is touched once; a ring may be touched again on the other side of its hole
     lone = n == 1 and paths.surface_kind[I[tags, lane]] != TORUS
     d = subtract(Q, P)
@@ -204,9 +187,6 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
             kept = _sides(n, C, G, lane)
             _set_options(n, C, I, base, tags, most, OPTION, lane)
             length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-            if lone and outcome == OTHER_SIDE and C[prices + PRICE_ROWS + PRICE, lane] < NEVER:
-                # there is no path on the quadrant's side: the toll is due
-                length = NEVER
             solved = number
             clear = lone or (outcome < OVERLAPPED and keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
             doubtful = clear and _doubtful(paths, n, C, I, base, G, tags, lane)

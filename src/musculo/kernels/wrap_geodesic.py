@@ -31,6 +31,7 @@ from musculo.kernels.path import (
     EXTRA,
     GAIN,
     OWNER,
+    PAID,
     PLACE,
     POINT,
     SEEN,
@@ -159,6 +160,7 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, string
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
         price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane)
         status[k, lane] = max(status[k, lane], outcome)
+        C[e * ENTRY_ROWS + PAID, lane] = price
         if strings is not None:
             stringed = outcome == OVERLAPPED
             if stringed:
@@ -179,8 +181,9 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, strings, lane):
         Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
         Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose, for
                  half a turn of its ends about the axis either way; without one, the shorter way. Ellipsoid and sphere:
-                 the shortest path; where the chord passes the centre on the wrong side of a quadrant, the way round on
-                 the right side or that path with a toll, whichever is shorter (several surfaces: with the toll).
+                 the shortest path; where the chord passes the centre on the wrong side of a quadrant, with a toll. It
+                 is at most what the way over the quadrant's side is longer. A sphere with no other surface about: the
+                 way round on the right side, if that is shorter than the path with its toll by the chord.
         End      a cylinder ends where its length does.
         Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
         Edges    of these rules are crossed at a price, so that the length is continuous.

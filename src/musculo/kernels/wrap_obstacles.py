@@ -13,7 +13,15 @@ from musculo.kernels.geodesic import (
     SIDE,
     SIDE_TURN,
 )
-from musculo.kernels.geodesic_price import NEVER, price_of_end, price_of_hole, price_of_turn, toll_of_side, turn_near
+from musculo.kernels.geodesic_price import (
+    NEVER,
+    least_toll_of_side,
+    price_of_end,
+    price_of_hole,
+    price_of_turn,
+    toll_of_side,
+    turn_near,
+)
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import kernel
 from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
@@ -23,6 +31,7 @@ from musculo.kernels.path import (
     ENTRY_ROWS,
     PLACE,
     POINT,
+    SPHERE,
     TAG_ROWS,
     TORUS,
     fixed_rotation_of,
@@ -89,8 +98,12 @@ def _store_price(C, row, R, price, to_P, to_Q, lane):
 
 
 @kernel
-def _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane):
-    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs."""
+def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
+    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs.
+
+    A sphere with a quadrant has a way round on the right side, if no other surface is about (`lone`): that side is
+    held, and the toll is a price. Of ellipsoids, and among others, it may come and go; there is only the toll.
+    """
     kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
     none = (0.0, 0.0, 0.0)
     _store_price(C, prices, R, 0.0, none, none, lane)
@@ -116,8 +129,14 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane):
         size = (x, x, x)
         if kind == ELLIPSOID:
             size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
-        price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
-        _store_price(C, prices, R, price, to_P, to_Q, lane)
+        if kind == SPHERE and lone:
+            side = AS_QUADRANT
+            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+            if price > 0.0:
+                _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        else:
+            price, to_P, to_Q = least_toll_of_side(size, axis, sign, P, Q)
+            _store_price(C, prices, R, price, to_P, to_Q, lane)
     C[g + SIDE, lane] = side
     C[g + SIDE_TURN, lane] = turn
 
@@ -145,6 +164,9 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
     P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     n = 0
     alone = paths.first_wrap[k + 1] == paths.first_wrap[k] + 1
+    acting = 0
+    for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
+        acting += 1 if _acts(paths, paths.wrap_order[i], k, a, b) else 0
     for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
         wrap = paths.wrap_order[i]
         if _acts(paths, wrap, k, a, b):
@@ -163,7 +185,7 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
                     continue
                 if math.fabs(turn_near(_reference(paths, wrap, k, a, b), P, Q)) <= math.pi:
                     continue
-            _rules(paths, surface, wrap, k, a, b, P, Q, R, C, g, prices, lane)
+            _rules(paths, surface, wrap, k, a, b, P, Q, R, acting == 1, C, g, prices, lane)
             t = tags + n
             I[t + SURFACE * most, lane] = surface
             I[t + WRAP * most, lane] = wrap

@@ -48,6 +48,7 @@ class PathPoints:
     position: FloatArray = field(repr=False)  # (frames, entries, 3) in ground [m]
     wrap: NDArray[np.int32] = field(repr=False)  # (frames, entries) -1: a path point; else which of `wrap_objects`
     wrap_objects: tuple[str, ...] = ()
+    price: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)  # (frames, paths) [m]
 
     def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:
         """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
@@ -93,6 +94,16 @@ class PathGeometry(LabelledGeometry):
             return self._points
         Q = np.atleast_2d(self._q)
         return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
+
+    @property
+    def price(self) -> FloatArray:
+        """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
+
+        Zero wherever the status is "converged" or "inside", and with wrapping="opensim". Lengths less prices are those
+        of the paths as they are drawn; moment arms are those of the whole length.
+        """
+        price = self.path_points.price
+        return price[0] if np.ndim(self.length) == 1 else price
 
     @property
     def has_independent_arms(self) -> bool:
@@ -282,7 +293,7 @@ def run_paths(
     entries = int(first[-1])
     length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
     places, owners = np.zeros((frames, 3 * entries)), np.full((frames, entries), -1, dtype=np.int32)
-    counts = np.zeros((frames, n), dtype=np.int64)
+    counts, price = np.zeros((frames, n), dtype=np.int64), np.zeros((frames, n))
     status = np.zeros((frames, n), dtype=np.int8)
     rest = np.zeros((1, n_u))
     moving = U is not None and literal
@@ -296,7 +307,7 @@ def run_paths(
         now = slice(start, min(start + _CHUNK, frames))
         X = Q[now]
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        kept = (arms[now], places[now], owners[now], counts[now])
+        kept = (arms[now], places[now], owners[now], price[now], counts[now])
         if literal:
             given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
             results = (length[now], speed[now] if moving else speed, *kept)
@@ -306,7 +317,7 @@ def run_paths(
             over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
     mark_cut_short(p, Q, status)
     r = arms.reshape(frames, n, n_u)
-    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names)
+    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names, price)
     if U is None:
         return length, None, r, points, status
     return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points, status

@@ -209,7 +209,7 @@ def path_wrenches(
 def _joined(parts: list[PathPoints]) -> PathPoints:
     if len(parts) == 1:
         return parts[0]
-    count, position, wrap = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "position", "wrap")
+    count, position, wrap, price = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "position", "wrap", "price")
     )
-    return replace(parts[0], count=count, position=position, wrap=wrap)
+    return replace(parts[0], count=count, position=position, wrap=wrap, price=price)
