@@ -106,6 +106,11 @@ class PathGeometry(LabelledGeometry):
         return price[0] if np.ndim(self.length) == 1 else price
 
     @property
+    def has_price(self) -> bool:
+        """Whether `price` takes no time: after work on a GPU the CPU has to make the paths for it."""
+        return self._points is not None or "path_points" in vars(self)
+
+    @property
     def has_independent_arms(self) -> bool:
         """Whether `moment_arm_independent` is there or takes no time: no loops are closed for it."""
         e = embedding_of(self.model)

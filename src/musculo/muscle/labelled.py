@@ -67,7 +67,8 @@ def _status(name: str, values: Any, labels: Mapping[str, Any], meanings: Mapping
 
 
 def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> xarray.Dataset:
-    """Lengths, speeds (where there are) and moment arms of paths, by `time` (or `frame`), `muscle` and `coordinate`.
+    """Lengths and their prices, speeds (where there are) and moment arms of paths, by `time` (or `frame`), `muscle` and
+    `coordinate`.
 
     The second dimension is `path` where some paths are no muscles. Moment arms are per speed of the tree; those of
     angles are in m, those of distances have no unit (`unit` along `coordinate` says which). Those per independent
@@ -86,6 +87,8 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
     parts = {"length": labelled("length", geometry.length, labels, "m")}
     if geometry.speed is not None:
         parts["speed"] = labelled("speed", geometry.speed, labels, "m/s")
+    if geometry.has_price:
+        parts["price"] = labelled("price", geometry.price, labels, "m")
     sliding = frozenset().union(*(sliding_coordinates(joint) for joint in model.joints))
     units = ["1" if name in sliding else "m" for name in geometry.speed_names]
     arms = labelled("moment_arm", geometry.moment_arm, {**labels, "coordinate": geometry.speed_names})
