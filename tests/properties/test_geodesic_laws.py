@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from musculo.kernels import geodesic as gd
 from musculo.kernels.geodesic import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
 from musculo.kernels.geodesic_frames import solve_stretches
+from support.section_lengths import least_length
 
 # Central differences with steps of h, 2 h, 4 h, extrapolated: h^6 and 1e-13 / h are both below 1e-9.
 STEP = 3e-4
@@ -277,3 +278,34 @@ def test_a_path_is_found_everywhere(kind, quadrant):
         assert (length >= np.linalg.norm(end - start, axis=1) - 1e-12).all()
     assert contacts > 0.2 * batches * frames
     assert failures <= (0.005 * batches * frames if kind == "torus" else 0)
+
+
+def test_no_path_over_an_ellipsoid_is_longer_than_one_in_a_plane():
+    """Ellipsoids with axes as 10 to 1 at most, ends down to 1e-6 of the size above them. A path in a plane through both
+    ends is one of many, so the shortest is no longer; where none is found, LEFT_OUT says so."""
+    rng = np.random.default_rng(23)
+    frames, lost, touching = 40, 0, 0
+    R, p = np.tile(np.eye(3), (frames, 1, 1, 1)), np.zeros((frames, 1, 3))
+    for _ in range(40):
+        size = 10.0 ** rng.uniform(-1, 0, 3)
+        surfaces = Surfaces(np.array([ELLIPSOID]), size[None], np.array([-1]), np.array([0.0]))
+        start, end = (outside_points(ELLIPSOID, size, frames, rng) for _ in range(2))
+        length, status, G = solve_stretches(surfaces, start, end, R, p)
+        lost += np.count_nonzero(status > gd.INSIDE)
+        for f in np.flatnonzero((G[:, 0, gd.CONTACT] > 0) & (status <= gd.INSIDE))[::4]:
+            P, Q = start[f] / size, end[f] / size
+            least = min(least_length(size, P, Q, 2, sign) for sign in (1.0, -1.0))
+            assert length[f] <= least + 2e-4 * size.max(), (size, start[f], end[f])
+            touching += 1
+    assert touching > 80
+    assert lost <= 4
+
+
+def test_ends_just_above_a_long_ellipsoid():
+    """A start that was joined on the far side of the body gave a path of 2.2355."""
+    size, start, end = (0.16436, 0.93994, 0.25714), (-0.10875, 0.53275, 0.12671), (0.13275, -0.52374, -0.05108)
+    surfaces = Surfaces(np.array([ELLIPSOID]), np.array([size]), np.array([-1]), np.array([0.0]))
+    R, p = np.eye(3)[None, None], np.zeros((1, 1, 3))
+    length, status, _ = solve_stretches(surfaces, np.array([start]), np.array([end]), R, p)
+    assert status[0] == gd.CONVERGED
+    assert abs(length[0] - 1.1947) < 1e-4

@@ -128,12 +128,9 @@ def turn_price(solid: Solid, turn: float, reference: float) -> float:
 
 
 def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
-    """What passing a ring outside costs; None where the straight line does not cross its plane there [m]."""
+    """What passing a ring on any side costs; None where the straight line does not cross its plane [m]."""
     p, q = solid.own(P), solid.own(Q)
-    if (p[2] > 0) == (q[2] > 0):
-        return None
-    x = p + p[2] / (p[2] - q[2]) * (q - p)
-    return PRICE * min(abs(p[2]), abs(q[2])) if math.hypot(x[0], x[1]) > solid.size[1] else None
+    return None if (p[2] > 0) == (q[2] > 0) else PRICE * min(abs(p[2]), abs(q[2]))
 
 
 def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
@@ -147,4 +144,4 @@ def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray
     # a surface shrinks until no end is inside
     rim = min(1.0, float(np.linalg.norm(p)), float(np.linalg.norm(p + d)))
     toll = float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], rim - float(np.linalg.norm(m)))))
-    return min(toll, side_detour(a, axis, sign, solid.own(P), solid.own(Q))) if toll > 0.0 else 0.0
+    return min(toll, side_detour(a * rim, axis, sign, solid.own(P), solid.own(Q))) if toll > 0.0 else 0.0

@@ -14,9 +14,9 @@ FloatArray = np.ndarray
 _SIDES = 361
 
 
-def section_lengths(a: FloatArray, P: FloatArray, Q: FloatArray, sides: FloatArray, nodes: int = 16) -> FloatArray:
+def section_lengths(a: FloatArray, P: FloatArray, Q: FloatArray, sides: FloatArray, nodes: int = 96) -> FloatArray:
     """Lengths of the paths on `sides` (n, 3), unit vectors across the line; all in coordinates in which the ellipsoid
-    with semi-axes a is the unit sphere. The arc is a sum over so many Gauss points."""
+    with semi-axes a is the unit sphere. The arc is a sum over so many Gauss points, more than the kernels take."""
     u = (Q - P) / np.linalg.norm(Q - P)
     p, q, y = P @ u, Q @ u, sides @ P
     # the circle's centre lies in the plane at (0, 0), the line at the height y
@@ -60,7 +60,16 @@ def least_length(a: FloatArray, P: FloatArray, Q: FloatArray, axis: int, sign: f
     return min(float(found.fun), float(values[best]))
 
 
+def long_way(a: FloatArray, P: FloatArray, Q: FloatArray) -> float:
+    """The path on the side that points from the line to the centre and beyond."""
+    u = (Q - P) / np.linalg.norm(Q - P)
+    m = P - (P @ u) * u
+    return float(section_lengths(a, P, Q, -m[None] / np.linalg.norm(m))[0])
+
+
 def side_detour(a: FloatArray, axis: int, sign: float, P: FloatArray, Q: FloatArray) -> float:
-    """How much longer the path is on the quadrant's half than on the other [m]; P and Q in the ellipsoid's frame."""
+    """How much longer the way over the quadrant's side is [m]: the long way round, or eight times the difference of the
+    shortest on both halves where that is less. P and Q in the ellipsoid's frame."""
     p, q = P / a, Q / a
-    return max(0.0, least_length(a, p, q, axis, sign) - least_length(a, p, q, axis, -sign))
+    right, wrong = least_length(a, p, q, axis, sign), least_length(a, p, q, axis, -sign)
+    return max(0.0, min(8.0 * (right - wrong), long_way(a, p, q) - wrong))

@@ -150,7 +150,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
             CONTACT 1 or 0; where 1: FIRST, LAST (contact points), FIRST_TANGENT, LAST_TANGENT (unit, along the path),
             ARC (length on the surface); START_GAIN, END_GAIN, SHRUNK (below); the rest serves as a guess.
             Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing. SIDE and SIDE_TURN are read only;
-            zeros mean that the quadrant decides.
+            zeros mean that the quadrant decides, of cylinders and spheres.
         W: (rows, lanes) workspace, work_rows(n) rows from w_row on.
 
     Returns (length [m], status):

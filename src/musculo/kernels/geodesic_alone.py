@@ -11,6 +11,7 @@ from musculo.kernels.geodesic_guess import (
     dip_start,
     refine_section,
     ring_approach,
+    section_bound,
     section_guess,
     section_path,
     tube_azimuth,
@@ -53,10 +54,13 @@ _JOINED = 1e-3
 _APART = math.pi / 3.0
 # How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
 AS_QUADRANT, FREE, HELD, ABSENT = range(4)
-# Where the section's length rises by less than this part of the detour within a plane's distance of its minimum,
-# there may be two minima close together: starts on both sides, so far away [rad], are solved as well.
+# Where the section's length rises by less than this part of the detour so far [rad] from its minimum, there may be two
+# minima close together: starts on both sides, a flank away [rad], are solved as well.
 _FLAT = 1e-2
+_ASIDE = math.pi / 8.0
 _FLANK = 1.0
+# The shortest path is no longer than one in a plane; a geodesic that is, by more than this part of the size, is none.
+_BEYOND = 1e-4
 # Where a start fails: so many more, so far apart [rad].
 _RETRIES = 16
 _RETRY_ANGLE = 0.12
@@ -111,10 +115,9 @@ def _choose_plane(W, lengths, frame, shape, lane):
 def _is_flat(shape, frame, psi):
     """Whether the section's length hardly rises to one side of its minimum at `psi`, as it does where there is a second
     one close by: over the pole of a long ellipsoid two paths may differ by micrometres, with a hill between them that
-    planes a sixteenth of a turn apart do not see."""
+    planes do not see."""
     here = section_path(shape, frame, psi)[0]
-    step = 2.0 * math.pi / PLANES
-    rise = min(section_path(shape, frame, psi - step)[0], section_path(shape, frame, psi + step)[0]) - here
+    rise = min(section_path(shape, frame, psi - _ASIDE)[0], section_path(shape, frame, psi + _ASIDE)[0]) - here
     return rise < _FLAT * (here - chord_length(shape, frame))
 
 
@@ -171,7 +174,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     compared = 1 if torus else 3
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
-    before, other = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0
+    before, other, bound = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0, 1e300
     for i in range(-1, compared + _RETRIES + 1):
         if (i > compared and done) or (i == 0 and done) or (i > 0 and other):
             break
@@ -198,6 +201,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             elif not torus:
                 first, second, two = _choose_plane(W, lengths, frame, shape, lane)
                 flat = _is_flat(shape, frame, first)
+                bound = section_bound(shape, frame, first) + _BEYOND * shape[4]
         if torus and i >= 0:
             if i == 1 and (done or outside):
                 continue
@@ -233,8 +237,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             # a guess may not run off to another turn of the surface
             if not (W[o + LENGTH, lane] > 0.0 and W[o + LENGTH, lane] < 2.0 * before + shape[4]):
                 found = 0
-        elif found == 0 or W[o + LENGTH, lane] <= 0.0:
+        elif found == 0 or W[o + LENGTH, lane] <= 0.0 or total(W, w, k, P, Q, lane) > bound:
             W[o + ACTIVE, lane] = 0.0
+            found = found if W[o + LENGTH, lane] <= 0.0 else 0
         none = not found or W[o + ACTIVE, lane] == 0.0
         if 0 < i <= compared and good and (none or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)

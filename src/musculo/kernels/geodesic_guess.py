@@ -11,8 +11,10 @@ from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add_scaled, cross, dot, subtract
 
 # Planes about the chord that are tried; minima of the length between them are refined.
-PLANES = 16
+PLANES = 32
 _REFINEMENTS = 12
+# Parts of the arc of a section whose length is a bound.
+_PANELS = 12
 # Points along the chord at which its distance from a ring is sampled before it is refined.
 _SAMPLES = 24
 # Azimuths at which a cylinder is laid along a torus' tube before the best is refined.
@@ -95,6 +97,21 @@ def section_path(shape, frame, psi):
     arc *= 0.5 * (a_Q - a_P) * radius
     length = arc + _real(shape, subtract(add_scaled(f, p, u), x)) + _real(shape, subtract(add_scaled(f, q, u), y))
     return length, arc, side, x, t, y
+
+
+@kernel
+def section_bound(shape, frame, psi):
+    """Length of the path within a plane section, its arc in parts: no less than the shortest, but for quadrature."""
+    u, _, _, _, _, _, _ = frame
+    length, arc, side, _, _, _ = section_path(shape, frame, psi)
+    _, _, radius, a_P, a_Q = _section(frame, psi)
+    fine, step = 0.0, (a_Q - a_P) / _PANELS
+    for k in range(_PANELS):
+        for i in range(_NODES.size):
+            angle = a_P + step * (k + 0.5 + 0.5 * _NODES[i])
+            c, s = math.cos(angle), math.sin(angle)
+            fine += _WEIGHTS[i] * _real(shape, add_scaled((-s * side[0], -s * side[1], -s * side[2]), c, u))
+    return length - arc + 0.5 * step * radius * fine
 
 
 @kernel

@@ -37,6 +37,8 @@ _NEARLY = 1e-8
 # No variation may turn a normal by more than this in one step, for the linearisation to mean something.
 _LARGEST_TURN = 0.6
 _MOST_HALVINGS = 8
+# A fixed point that is no farther above the surface (over its size) may be on it.
+_ABOVE = 1e-7
 # Lengths and pivots that are not above this count as none.
 _TINY = 1e-300
 
@@ -51,13 +53,15 @@ def _piece(u, v):
 
 @kernel
 def _misfit_at(W, o, end, e, fixed, lane):
-    """|e - t|^2 of a straight piece with direction e at an obstacle's end; for a pinned end its squared offset along
-    the surface, which is all that can vanish: a fixed point may be a hair above it."""
+    """|e - t|^2 of a straight piece with direction e at an obstacle's end; for a pinned end its squared offset, but for
+    a hair that the fixed point may be above the surface."""
     r = o + ENDS + 12 * end
     if W[o + PINNED + end, lane] != 0.0:
         d = scale(1.0 / W[o + SHAPE + 4, lane], subtract(load3(W, r, lane), fixed))
         n = load3(W, r + 6, lane)
-        d = add_scaled(d, -dot(d, n), n)
+        above = dot(d, n)
+        if math.fabs(above) < _ABOVE:
+            d = add_scaled(d, -above, n)
     else:
         d = subtract(load3(W, r + 3, lane), e)
     return dot(d, d)

@@ -5,7 +5,10 @@ differ by a finite length. A path may therefore break a rule at a price, and tak
 
     length = min(path by the rule, path without it + price),   price = PRICE x distance from the rule's edge [m]
 
-At the edge the price is zero and both sides have the same length. Away from it the price is too high to matter.
+At the edge the price is zero and both sides have the same length. Away from it the price is too high to matter. The
+side of an ellipsoid, and of a sphere among other surfaces, is not held; there
+
+    length = shortest path + min(toll, detour),   the toll zero at the rule's edges
 """
 
 from __future__ import annotations
@@ -75,11 +78,26 @@ def price_of_end(half, P, Q):
 
 
 @kernel
+def rim_of(a, P, Q):
+    """To what part of its size an end inside shrinks an ellipsoid with semi-axes a, and d(rim)/dP, d(rim)/dQ.
+
+    rim = min(1, |P / a|, |Q / a|)
+    """
+    p, q = (P[0] / a[0], P[1] / a[1], P[2] / a[2]), (Q[0] / a[0], Q[1] / a[1], Q[2] / a[2])
+    out_P, out_Q = math.sqrt(dot(p, p)), math.sqrt(dot(q, q))
+    if min(out_P, out_Q) >= 1.0:
+        return 1.0, _NONE, _NONE
+    if out_P <= out_Q:
+        return out_P, (p[0] / (out_P * a[0]), p[1] / (out_P * a[1]), p[2] / (out_P * a[2])), _NONE
+    return out_Q, _NONE, (q[0] / (out_Q * a[0]), q[1] / (out_Q * a[1]), q[2] / (out_Q * a[2]))
+
+
+@kernel
 def toll_of_side(a, axis, sign, P, Q):
     """What an ellipsoid (or sphere) with semi-axes a adds to the length of a path on the wrong side of its quadrant,
     by the straight line.
 
-        toll = TOLL a_axis min(-sign m_axis, rim - |m|),   rim = min(1, |P / a|, |Q / a|)
+        toll = TOLL a_axis min(-sign m_axis, rim - |m|)
 
     where m is the chord's point nearest to the centre, over a. Zero where the chord passes the centre on the quadrant's
     side, and where it leaves the surface, which is shrunk to `rim` by an end inside.
@@ -95,25 +113,25 @@ def toll_of_side(a, axis, sign, P, Q):
         return 0.0, _NONE, _NONE
     m = add_scaled(p, t, d)
     wrong = -sign * m[axis]
-    far, out_P, out_Q = math.sqrt(dot(m, m)), math.sqrt(dot(p, p)), math.sqrt(dot(q, q))
-    left = min(1.0, min(out_P, out_Q)) - far
+    far = math.sqrt(dot(m, m))
+    rim, to_P, to_Q = rim_of(a, P, Q)
+    left = rim - far
     if wrong <= 0.0 or left <= 0.0:
         return 0.0, _NONE, _NONE
-    by_P, by_Q = _NONE, _NONE
     if wrong <= left:
-        # dm = (1 - t) dp + t dq + d dt, with dt = -((1 - t) dp + t dq) . d / |d|^2 - (dq - dp) . m / |d|^2
         g = (-sign if axis == 0 else 0.0, -sign if axis == 1 else 0.0, -sign if axis == 2 else 0.0)
+        to_P, to_Q = _NONE, _NONE
     else:
         g = scale(-1.0 / far, m)
-        if min(out_P, out_Q) < 1.0:
-            by_P, by_Q = (scale(1.0 / out_P, p), _NONE) if out_P <= out_Q else (_NONE, scale(1.0 / out_Q, q))
+    # dm = (1 - t) dp + t dq + d dt, with dt = -((1 - t) dp + t dq) . d / |d|^2 - (dq - dp) . m / |d|^2
     gd = dot(g, d) / along
     across = add_scaled(g, -gd, d)
-    by_P = add(by_P, add_scaled(scale(1.0 - t, across), gd, m))
-    by_Q = add(by_Q, add_scaled(scale(t, across), -gd, m))
+    by_P = add_scaled(scale(1.0 - t, across), gd, m)
+    by_Q = add_scaled(scale(t, across), -gd, m)
+    to_P = add(to_P, (by_P[0] / a[0], by_P[1] / a[1], by_P[2] / a[2]))
+    to_Q = add(to_Q, (by_Q[0] / a[0], by_Q[1] / a[1], by_Q[2] / a[2]))
     s = TOLL * a[axis]
-    to_P = (s * by_P[0] / a[0], s * by_P[1] / a[1], s * by_P[2] / a[2])
-    return s * min(wrong, left), to_P, (s * by_Q[0] / a[0], s * by_Q[1] / a[1], s * by_Q[2] / a[2])
+    return s * min(wrong, left), scale(s, to_P), scale(s, to_Q)
 
 
 @kernel
@@ -123,28 +141,30 @@ def least_toll_of_side(a, axis, sign, P, Q):
     On an ellipsoid no taut path need stay on a side by itself: the way round behind may be a saddle, or come and go. So
     there is no rule to keep, only the shortest path and what it would be longer on the quadrant's side (`detour`). The
     toll joins both edges of the rule: where the line passes the centre, and where it leaves the surface.
+
+    The detour D is that of the surface shrunk to `rim`. It has the degree 1 in semi-axes, P and Q together, so that
+
+        dD/d(rim) = (D - to_P . P - to_Q . Q) / rim
     """
     toll, to_P, to_Q = toll_of_side(a, axis, sign, P, Q)
     if toll > 0.0:
-        detour, by_P, by_Q = detour_of_side(a, axis, sign, P, Q)
+        rim, rim_P, rim_Q = rim_of(a, P, Q)
+        detour, by_P, by_Q = detour_of_side(scale(rim, a), axis, sign, P, Q)
         if detour < toll:
-            return detour, by_P, by_Q
+            by_rim = (detour - dot(by_P, P) - dot(by_Q, Q)) / rim
+            return detour, add_scaled(by_P, by_rim, rim_P), add_scaled(by_Q, by_rim, rim_Q)
     return toll, to_P, to_Q
 
 
 @kernel
-def price_of_hole(R, P, Q):
-    """A ring passed outside instead of through its hole, where the chord crosses its plane beyond the ring.
+def price_of_hole(P, Q):
+    """A ring whose plane lies between P and Q passed on whichever side is shorter, instead of through its hole.
 
         price = PRICE min(|z_P|, |z_Q|)
 
-    Returns price (NEVER where the chord does not cross there), d(price)/dP, d(price)/dQ.
+    Returns price (NEVER where both ends are on one side of the plane), d(price)/dP, d(price)/dQ.
     """
     if (P[2] > 0.0) == (Q[2] > 0.0):
-        return NEVER, _NONE, _NONE
-    t = P[2] / (P[2] - Q[2])
-    x, y = P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1])
-    if x * x + y * y <= R * R:
         return NEVER, _NONE, _NONE
     if math.fabs(P[2]) <= math.fabs(Q[2]):
         return PRICE * math.fabs(P[2]), (0.0, 0.0, PRICE if P[2] > 0.0 else -PRICE), _NONE

@@ -106,11 +106,11 @@ def _next_open(W, w, k, n, lane):
 
 @kernel
 def _turn_ellipsoids(W, w, n, lane):
-    """Ask for another side of every ellipsoid that is in contact and whose side is open; returns how many there are."""
+    """Ask for another side of every ellipsoid that is in contact; returns how many there are."""
     asked = 0
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
-        if W[o + SHAPE, lane] == ELLIPSOID and W[o + AXIS, lane] < 0.0 and W[o + ACTIVE, lane] != 0.0:
+        if W[o + SHAPE, lane] == ELLIPSOID and W[o + ACTIVE, lane] != 0.0:
             W[o + WAY, lane] = -2.0
             asked += 1
     return asked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.detour import detour_slopes
-from musculo.kernels.geodesic_price import PRICE, TOLL, least_toll_of_side, toll_of_side
+from musculo.kernels.detour import detour_of_side, detour_slopes
+from musculo.kernels.geodesic_price import PRICE, TOLL, rim_of, toll_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -49,6 +49,24 @@ def end_slopes(P, Q, dP, dQ):
 
 
 @kernel
+def _away(a, P, dP):
+    """Of p / |p| over a, with p = P / a: d(rim)/dP where P is the end that shrinks a surface."""
+    p, v = (P[0] / a[0], P[1] / a[1], P[2] / a[2]), (dP[0] / a[0], dP[1] / a[1], dP[2] / a[2])
+    square = dot(p, p)
+    x = scale(1.0 / math.sqrt(square), add_scaled(v, -dot(p, v) / square, p))
+    return x[0] / a[0], x[1] / a[1], x[2] / a[2]
+
+
+@kernel
+def _rim_slopes(a, P, Q, dP, dQ):
+    """d(rim_P), d(rim_Q) of `rim_of`."""
+    _, to_P, to_Q = rim_of(a, P, Q)
+    if dot(to_P, to_P) > 0.0:
+        return _away(a, P, dP), _NONE
+    return _NONE, (_away(a, Q, dQ) if dot(to_Q, to_Q) > 0.0 else _NONE)
+
+
+@kernel
 def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     """d(to_P), d(to_Q) of `toll_of_side`, where a toll is paid; its formulas, differentiated one after the other."""
     p, v = (P[0] / a[0], P[1] / a[1], P[2] / a[2]), (dP[0] / a[0], dP[1] / a[1], dP[2] / a[2])
@@ -61,34 +79,46 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
     dm = (v[0] + dt * d[0] + t * dd[0], v[1] + dt * d[1] + t * dd[1], v[2] + dt * d[2] + t * dd[2])
     far = math.sqrt(dot(m, m))
-    q, w = add(p, d), add(v, dd)
-    out_P, out_Q = math.sqrt(dot(p, p)), math.sqrt(dot(q, q))
-    rim = min(1.0, min(out_P, out_Q))
+    rim = rim_of(a, P, Q)[0]
     g = (-sign if axis == 0 else 0.0, -sign if axis == 1 else 0.0, -sign if axis == 2 else 0.0)
-    dg, x, y = _NONE, _NONE, _NONE
+    dg, by_P, by_Q = _NONE, _NONE, _NONE
     if -sign * m[axis] > rim - far:
         away = dot(m, dm) / (far * far)
         g = (-m[0] / far, -m[1] / far, -m[2] / far)
         dg = ((m[0] * away - dm[0]) / far, (m[1] * away - dm[1]) / far, (m[2] * away - dm[2]) / far)
-        if rim < 1.0 and out_P <= out_Q:
-            x = scale(1.0 / out_P, add_scaled(v, -dot(p, v) / (out_P * out_P), p))
-        elif rim < 1.0:
-            y = scale(1.0 / out_Q, add_scaled(w, -dot(q, w) / (out_Q * out_Q), q))
+        by_P, by_Q = _rim_slopes(a, P, Q, dP, dQ)
     gd = dot(g, d) / along
     dgd = (dot(dg, d) + dot(g, dd) - gd * dalong) / along
     across = add_scaled(g, -gd, d)
     dacross = add_scaled(add_scaled(dg, -dgd, d), -gd, dd)
     turn = add_scaled(scale(dgd, m), gd, dm)
-    x = add(x, add(add_scaled(scale(1.0 - t, dacross), -dt, across), turn))
-    y = add(y, subtract(add_scaled(scale(t, dacross), dt, across), turn))
-    s = TOLL * a[axis]
-    to_P = (s * x[0] / a[0], s * x[1] / a[1], s * x[2] / a[2])
-    return to_P, (s * y[0] / a[0], s * y[1] / a[1], s * y[2] / a[2])
+    x = add(add_scaled(scale(1.0 - t, dacross), -dt, across), turn)
+    y = subtract(add_scaled(scale(t, dacross), dt, across), turn)
+    by_P = add(by_P, (x[0] / a[0], x[1] / a[1], x[2] / a[2]))
+    by_Q = add(by_Q, (y[0] / a[0], y[1] / a[1], y[2] / a[2]))
+    return scale(TOLL * a[axis], by_P), scale(TOLL * a[axis], by_Q)
 
 
 @kernel
 def least_toll_slopes(a, axis, sign, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of `least_toll_of_side`, where a toll is paid."""
-    if least_toll_of_side(a, axis, sign, P, Q)[0] < toll_of_side(a, axis, sign, P, Q)[0]:
-        return detour_slopes(a, axis, sign, P, Q, dP, dQ)
-    return toll_slopes(a, axis, sign, P, Q, dP, dQ)
+    """d(to_P), d(to_Q) of `least_toll_of_side`, where a toll is paid.
+
+    With x = (P, Q) and the detour D(x, rim) of degree 1 in both: D_x of degree 0 gives D_x,rim = -D_xx x / rim, and
+    D_rim = (D - x . D_x) / rim changes by (-x . D_xx dx + x . D_xx x d(rim) / rim) / rim.
+    """
+    rim, rim_P, rim_Q = rim_of(a, P, Q)
+    shrunk = scale(rim, a)
+    detour, by_P, by_Q = detour_of_side(shrunk, axis, sign, P, Q)
+    if not detour < toll_of_side(a, axis, sign, P, Q)[0]:
+        return toll_slopes(a, axis, sign, P, Q, dP, dQ)
+    x, y = detour_slopes(shrunk, axis, sign, P, Q, dP, dQ)
+    if rim == 1.0:
+        return x, y
+    grows = (dot(rim_P, dP) + dot(rim_Q, dQ)) / rim
+    v, w = detour_slopes(shrunk, axis, sign, P, Q, P, Q)
+    by_rim = (detour - dot(by_P, P) - dot(by_Q, Q)) / rim
+    turns = (grows * (dot(P, v) + dot(Q, w)) - dot(P, x) - dot(Q, y)) / rim
+    bent_P, bent_Q = _rim_slopes(a, P, Q, dP, dQ)
+    x = add(add_scaled(x, -grows, v), add_scaled(scale(turns, rim_P), by_rim, bent_P))
+    y = add(add_scaled(y, -grows, w), add_scaled(scale(turns, rim_Q), by_rim, bent_Q))
+    return x, y

@@ -166,7 +166,7 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     Where the path over the obstacles does not exist or passes through one of them, as it may where they overlap, the
     shortest string outside all of them takes its place; both are the same where the path begins to pass through one.
     Without room for strings (None) the status is OVERLAPPED wherever one might count, and the result is of no use.
-    Returns (price, status); the status of a string is OVERLAPPED.
+    Returns (price, status); the status of a string is OVERLAPPED, else that of a path with a price OTHER_SIDE.
     """
     G = base + POSE_ROWS * most
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
@@ -188,7 +188,7 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
             _set_options(n, C, I, base, tags, most, OPTION, lane)
             length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
             solved = number
-            clear = lone or (outcome < OVERLAPPED and keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
+            clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
             doubtful = clear and _doubtful(paths, n, C, I, base, G, tags, lane)
             if (doubtful or not clear) and not last:
                 open_ = True

@@ -122,7 +122,7 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
             side = ABSENT
     elif kind == TORUS:
         side = AS_QUADRANT
-        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 1], P, Q)
+        price, to_P, to_Q = price_of_hole(P, Q)
         _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
     elif sign != 0.0:
         x = paths.surface_size[surface, 0]
@@ -163,7 +163,6 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
     a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
     P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     n = 0
-    alone = paths.first_wrap[k + 1] == paths.first_wrap[k] + 1
     acting = 0
     for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
         acting += 1 if _acts(paths, paths.wrap_order[i], k, a, b) else 0
@@ -179,7 +178,7 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
             g = base + POSE_ROWS * most + RESULT_ROWS * n
             prices = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * n
             P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
-            if alone and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
+            if acting == 1 and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
                 # the straight line is the path, unless the side is held against it
                 if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
                     continue

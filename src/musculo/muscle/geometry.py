@@ -26,9 +26,9 @@ from musculo.muscle.paths import CompiledPaths, compiled_paths
 Wrapping = Literal["geodesic", "opensim"]
 WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 # How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
-# "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and "cut short": an end of the path is a
-# conditional point that is out of its range, so that the path runs between the other points only, as in OpenSim, and
-# has no length where one is left.
+# "other side": the length has a price; "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and
+# "cut short": an end of the path is a conditional point that is out of its range, so that the path runs between the
+# other points only, as in OpenSim, and has no length where one is left.
 STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
@@ -47,8 +47,8 @@ class PathPoints:
     count: NDArray[np.int64]  # (frames, paths)
     position: FloatArray = field(repr=False)  # (frames, entries, 3) in ground [m]
     wrap: NDArray[np.int32] = field(repr=False)  # (frames, entries) -1: a path point; else which of `wrap_objects`
+    price: FloatArray = field(repr=False)  # (frames, paths) what of a length is no path [m]
     wrap_objects: tuple[str, ...] = ()
-    price: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)  # (frames, paths) [m]
 
     def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:
         """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
@@ -100,7 +100,7 @@ class PathGeometry(LabelledGeometry):
         """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
 
         Zero wherever the status is "converged" or "inside", and with wrapping="opensim". Lengths less prices are those
-        of the paths as they are drawn; moment arms are those of the whole length.
+        of the paths; moment arms are those of the whole length.
         """
         price = self.path_points.price
         return price[0] if np.ndim(self.length) == 1 else price
@@ -322,7 +322,7 @@ def run_paths(
             over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
     mark_cut_short(p, Q, status)
     r = arms.reshape(frames, n, n_u)
-    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, p.wrap_names, price)
+    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
     if U is None:
         return length, None, r, points, status
     return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points, status

@@ -36,7 +36,9 @@ def straight_paths(poses: Kinematics, q: FloatArray) -> tuple[PathPoints, tuple[
     for k, (_, path) in enumerate(paths):
         position[:, first[k] : first[k + 1]], count[:, k] = _path(path, poses, q)
     wrap = np.full(position.shape[:2], -1, dtype=np.int32)
-    return PathPoints(tuple(name for name, _ in paths), first, count, position, wrap), tuple(lost)
+    return PathPoints(tuple(name for name, _ in paths), first, count, position, wrap, np.zeros(count.shape)), tuple(
+        lost
+    )
 
 
 def lengths(points: PathPoints) -> FloatArray:
