@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +124,10 @@ class _Compiler:
             surface = self.surface(wrap.wrap_object, named)
             if wrap.method not in METHODS:
                 raise UnknownName("method", wrap.method, METHODS, named)
+            if len(wrap.range) != 2 or not all(isinstance(x, Integral) for x in wrap.range):
+                raise InvalidModel(
+                    f"{named} has the range {wrap.range!r}; give the numbers of its first and last point"
+                )
             start, stop = wrap.range
             if max(start, stop) > len(path.points):
                 raise InvalidModel(f"{named} has range {start} {stop}, but there are {len(path.points)} points")

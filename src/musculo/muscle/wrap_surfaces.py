@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -64,8 +65,9 @@ def compile_surface(surface: WrapObject, node: int, body: int, X_NF: Pose) -> Su
     """
     kind, sizes = _sizes(surface)
     for name, value in sizes.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidModel(f"wrap object {surface.name!r} has {name} {value}; it must be a positive number [m]")
+        if not (isinstance(value, Real) and 0.0 < value < np.inf):
+            shown = repr(value) if isinstance(value, str) else value
+            raise InvalidModel(f"wrap object {surface.name!r} has {name} {shown}; it must be a positive number [m]")
     if kind == TORUS and sizes["inner radius"] >= sizes["outer radius"]:
         raise InvalidModel(
             f"wrap object {surface.name!r} has inner radius {sizes['inner radius']} (of its tube) and outer radius "
@@ -75,6 +77,8 @@ def compile_surface(surface: WrapObject, node: int, body: int, X_NF: Pose) -> Su
     check_numbers(f"wrap object {surface.name!r}: its orientation", surface.orientation, 3)
     if surface.quadrant not in QUADRANTS:
         raise UnknownName("quadrant", surface.quadrant, QUADRANTS, f"wrap object {surface.name!r}")
+    if not isinstance(surface.active, bool | np.bool_):
+        raise InvalidModel(f"wrap object {surface.name!r} has active {surface.active!r}; it is True or False")
     axis, sign = 0, 0.0
     if surface.quadrant != "all":
         axis, sign = "xyz".index(surface.quadrant[-1]), -1.0 if surface.quadrant[0] == "-" else 1.0
