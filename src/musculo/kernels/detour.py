@@ -15,6 +15,8 @@ passes the centre; a geodesic on the quadrant's side, which may come and go as P
 is done in coordinates in which the ellipsoid is the unit sphere (`geodesic_guess` starts paths from the same planes).
 The arc's length is a sum of 16 Gauss points for semi-axes within 4 to 1, of more for flatter ellipsoids. No end may lie
 inside.
+
+Source: none; the rule is ours. Departs from OpenSim, which takes a plane section on the quadrant's side for the path.
 """
 
 from __future__ import annotations
