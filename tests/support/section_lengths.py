@@ -67,9 +67,36 @@ def long_way(a: FloatArray, P: FloatArray, Q: FloatArray) -> float:
     return float(section_lengths(a, P, Q, -m[None] / np.linalg.norm(m))[0])
 
 
+def refined(
+    a: FloatArray, P: FloatArray, Q: FloatArray, axis: int, sign: float, kind: int
+) -> tuple[FloatArray, FloatArray]:
+    """Angles and lengths of all minima (kind = 1) or maxima (-1) between the edges of a quadrant's half."""
+
+    def length(psi: float) -> float:
+        return kind * float(section_lengths(a, P, Q, half_turn(P, Q, axis, sign, np.array([psi])))[0])
+
+    psi = np.linspace(0.0, np.pi, _SIDES)
+    values = kind * section_lengths(a, P, Q, half_turn(P, Q, axis, sign, psi))
+    at, found = [], []
+    for i in np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:])) + 1:
+        best = minimize_scalar(length, bounds=(psi[i - 1], psi[i + 1]), method="bounded", options={"xatol": 1e-10})
+        at.append(float(best.x))
+        found.append(kind * float(best.fun))
+    return np.array(at), np.array(found)
+
+
 def side_detour(a: FloatArray, axis: int, sign: float, P: FloatArray, Q: FloatArray) -> float:
-    """How much longer the way over the quadrant's side is [m]: the long way round, or eight times the difference of the
-    shortest on both halves where that is less. P and Q in the ellipsoid's frame."""
+    """How much longer the way over the quadrant's side is [m]: the long way round, or the cheapest minimum on its half,
+    which costs what it is longer than the other half's least, eight times as much at an edge of the half or with no
+    barrier round it; `musculo.kernels.detour` has the formula. P and Q in the ellipsoid's frame."""
     p, q = P / a, Q / a
-    right, wrong = least_length(a, p, q, axis, sign), least_length(a, p, q, axis, -sign)
-    return max(0.0, min(8.0 * (right - wrong), long_way(a, p, q) - wrong))
+    wrong = least_length(a, p, q, axis, -sign)
+    edges = section_lengths(a, p, q, half_turn(p, q, axis, sign, np.array([0.0, np.pi])))
+    prices = [long_way(a, p, q) - wrong, *(8.0 * (edges - wrong))]
+    tops_at, tops = refined(a, p, q, axis, sign, -1)
+    for at, length in zip(*refined(a, p, q, axis, sign, 1), strict=True):
+        back = max([edges[0], *tops[tops_at < at]])
+        on = max([edges[1], *tops[tops_at > at]])
+        barrier = min(back, on) - length
+        prices.append(length - wrong + 7.0 * max(0.0, length - wrong - 2.0 * barrier))
+    return max(0.0, min(prices))

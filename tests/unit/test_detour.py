@@ -15,7 +15,7 @@ from musculo.kernels.detour import STEEP, detour_of_side, detour_slopes
 from musculo.kernels.geodesic_price import TOLL, least_toll_of_side, toll_of_side
 from musculo.kernels.jet import angle, cosine, minus, over, plus, root, sine, times, weigh
 from musculo.kernels.price_slopes import least_toll_slopes
-from support.section_lengths import section_lengths, side_detour
+from support.section_lengths import least_length, section_lengths, side_detour
 
 # The kernel's 16 to 112 Gauss points over an arc, against 96 [m]; axes are as 6 to 1 at most, and 60 mm long.
 SEARCHED = 1e-7
@@ -114,6 +114,18 @@ def test_the_detour_is_found_by_a_search_over_all_sides():
         assert found == pytest.approx(side_detour(a, axis, sign, P, Q), abs=SEARCHED)
         seen += found > 0.0
     assert 40 < seen < 110
+
+
+def test_a_shortest_path_of_its_own_on_the_quadrants_half_is_what_it_is_longer():
+    """A long ellipsoid crossed near its middle: the way over either end is far, so that there is a shortest path below
+    and one above. The line passes below the centre, the quadrant is above."""
+    a, P, Q = np.array([0.02, 0.09, 0.025]), np.array([-0.07, 0.002, -0.004]), np.array([0.05, -0.003, -0.003])
+    below, above = (least_length(a, P / a, Q / a, 2, sign) for sign in (-1.0, 1.0))
+    found, to_P, to_Q = detour_of_side(tuple(a), 2, 1.0, tuple(P), tuple(Q))
+    assert found == pytest.approx(above - below, abs=1e-12)
+    assert found > 1e-3
+    # nearer to the centre both are as long
+    assert to_P[2] + to_Q[2] < 0.0
 
 
 def test_one_side_of_the_two_is_free():

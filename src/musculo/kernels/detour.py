@@ -3,15 +3,21 @@
 A plane through the straight line from P to Q cuts the ellipsoid in an ellipse; the taut path within the plane passes on
 one side of the line. Turned about the line the plane gives a path for every side. With L(side) their lengths,
 
-    detour = max(0, min(L(opposite) - wrong, STEEP (right - wrong)))
+    detour = max(0, min(L(opposite) - wrong, price of a side on the quadrant's half))
 
-where `right` is the least L on the quadrant's half, the sides whose component along the quadrant's axis has its sign or
-is zero, `wrong` that on the other half, and `opposite` the side that points from the line to the centre and beyond: the
-long way round, as on a sphere. So nothing is due where the shortest path is on the quadrant's half, and almost as soon
-as it leaves that half the long way round is.
+where `wrong` is the least L on the other half, and `opposite` the side that points from the line to the centre and
+beyond: the long way round, as on a sphere. The quadrant's half are the sides whose component along the quadrant's axis
+has its sign or is zero. There F = L - wrong has minima, at the edges of the half or between them, and
 
-Both minima are over closed half turns, so they, and the detour, are continuous functions of P and Q, but where the line
-passes the centre; a geodesic on the quadrant's side, which may come and go as P and Q move, is not asked for. All of it
+    price of a side = F + (STEEP - 1) max(0, F - barrier / DEEP)
+
+with the barrier of a minimum what L rises at least on the way from it to an edge, none at an edge itself. So nothing is
+due where the shortest path is on the quadrant's half; almost as soon as it leaves that half the long way round is; but
+where the quadrant's half keeps a shortest path of its own, well apart from the other, it is that path's length.
+
+All minima and maxima are over closed half turns or parts of them between other minima, and a barrier is low where such
+a minimum comes or goes; so they, and the detour, are continuous functions of P and Q, but where the line passes the
+centre; a geodesic on the quadrant's side, which may come and go as P and Q move, is not asked for. All of it
 is done in coordinates in which the ellipsoid is the unit sphere (`geodesic_guess` starts paths from the same planes).
 The arc's length is a sum of 16 Gauss points for semi-axes within 4 to 1, of more for flatter ellipsoids. No end may lie
 inside.
@@ -32,6 +38,8 @@ from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 # How fast the long way round falls due where the shortest path leaves the quadrant's half.
 STEEP = 8.0
+# A path on the quadrant's half counts in full where the barrier round it is this part of what it is longer.
+DEEP = 0.5
 # Sides of a half turn that are looked at; minima between them are refined. Flat ellipsoids have narrow ones: as many
 # sides more, and parts of the arc, for every so much of the ratio of the longest to the shortest semi-axis.
 _SIDES = 24
@@ -146,18 +154,19 @@ def _at(a, P, Q, across, v, way, psi):
 
 
 @kernel
-def _bottom(a, P, Q, across, v, way, low, high):
-    """The least length between an angle where it falls and one where it rises, by Newton's method: (side, length)."""
+def _bottom(a, P, Q, across, v, way, kind, low, high):
+    """The least length (kind = 1) between an angle where it falls and one where it rises, or the greatest (-1) between
+    one where it rises and one where it falls, by Newton's method: (angle, side, length)."""
     psi = 0.5 * (low + high)
     side, length, slope, bend = _at(a, P, Q, across, v, way, psi)
     for _ in range(_REFINEMENTS):
-        step = -slope / bend if bend > 0.0 else 1e300
+        step = -slope / bend if kind * bend > 0.0 else 1e300
         if math.fabs(step) < _STILL:
             break
-        low, high = (low, psi) if slope > 0.0 else (psi, high)
+        low, high = (low, psi) if kind * slope > 0.0 else (psi, high)
         psi = psi + step if low < psi + step < high else 0.5 * (low + high)
         side, length, slope, bend = _at(a, P, Q, across, v, way, psi)
-    return side, length
+    return psi, side, length
 
 
 @kernel
@@ -174,56 +183,120 @@ def _turning(a, P, Q, across, v, way, low, high, bent, wanted):
 
 
 @kernel
-def _lowest(a, axis, P, Q, across, way):
-    """The shortest of the paths on the sides of a half turn: from `across` round the line (way = 1: right-handed, -1:
-    left-handed) to its opposite. Returns (length, side, what holds it there: the axis at an edge, -1 nothing).
+def _bracket(a, P, Q, across, v, way, kind, low, high, before, bent, slope, bend):
+    """Whether the length has a minimum (kind = 1) or a maximum (-1) between two angles where its slopes and bends are
+    (before, bent) and (slope, bend), and where: (found, low, high) as `_bottom` takes them.
 
-    A minimum lies where the slope of the length turns positive between two sides. Where it has one sign at both, but
-    bends say that it turns back between them, there may be a minimum and a maximum.
+    It has one where the slope changes its sign. Where it has one sign at both, but bends say that it turns back between
+    them, there may be a minimum and a maximum.
     """
+    found = kind * before < 0.0 <= kind * slope
+    if before * slope > 0.0 and bent * before < 0.0 < bend * slope:
+        turns = _turning(a, P, Q, across, v, way, low, high, bent, -slope)
+        found = turns >= 0.0
+        low, high = (low, turns) if kind * slope < 0.0 else (turns, high)
+    return found, low, high
+
+
+@kernel
+def _round_the_line(P, Q, across, way):
+    """The unit vector a quarter turn on from `across` round the line, right-handed (way = 1) or left-handed (-1)."""
     u = subtract(Q, P)
-    n = way / math.sqrt(dot(u, u))
-    v = cross(u, across)
-    v = (n * v[0], n * v[1], n * v[2])
-    sides = _SIDES * _flatness(a)
-    best, best_side, held = 1e300, across, axis
+    return scale(way / math.sqrt(dot(u, u)), cross(u, across))
+
+
+@kernel
+def _extreme(a, axis, P, Q, across, way, kind, first, last):
+    """The shortest (kind = 1) or longest (-1) of the paths on the sides of a half turn from `across` round the line to
+    its opposite (see `_round_the_line`), between two angles of it.
+
+    Returns (length, side, what holds it there: the axis at an edge of the half turn, -1 nothing).
+    """
+    v = _round_the_line(P, Q, across, way)
+    sides = 1 + int(_SIDES * _flatness(a) * (last - first) / math.pi)
+    best, best_side, held = kind * 1e300, across, axis
     before, bent = 0.0, 0.0
     for i in range(sides + 1):
-        low, high = math.pi * (i - 1) / sides, math.pi * i / sides
+        low, high = first + (last - first) * (i - 1) / sides, first + (last - first) * i / sides
         side, length, slope, bend = _at(a, P, Q, across, v, way, high)
-        if i % sides == 0 and length < best:
-            best, best_side, held = length, side, axis
+        if i % sides == 0 and kind * (length - best) < 0.0:
+            edge = first == 0.0 if i == 0 else last == math.pi
+            best, best_side, held = length, side, axis if edge else -1
         if i > 0:
-            between = before < 0.0 <= slope
-            if before * slope > 0.0 and bent * before < 0.0 < bend * slope:
-                turns = _turning(a, P, Q, across, v, way, low, high, bent, -slope)
-                between = turns >= 0.0
-                low, high = (low, turns) if slope < 0.0 else (turns, high)
-            if between:
-                side, length = _bottom(a, P, Q, across, v, way, low, high)
-                if length < best:
+            found, low, high = _bracket(a, P, Q, across, v, way, kind, low, high, before, bent, slope, bend)
+            if found:
+                _, side, length = _bottom(a, P, Q, across, v, way, kind, low, high)
+                if kind * (length - best) < 0.0:
                     best, best_side, held = length, side, -1
         before, bent = slope, bend
     return best, best_side, held
 
 
 @kernel
-def _paths(a, axis, sign, P, Q):
-    """The shortest path on the quadrant's half, on the other, and the long way round, as `_lowest`; P and Q in the
-    sphere's coordinates. Zero lengths where the line runs along the quadrant's axis or through the centre, and has no
-    halves."""
+def _price_of_shallow(F, barrier):
+    """What a path that is longer than the shortest by F costs, by the height of the barrier round it."""
+    return F + (STEEP - 1.0) * max(0.0, F - barrier / DEEP)
+
+
+@kernel
+def _right_way(a, axis, P, Q, across, way, wrong, most):
+    """The cheapest way over the quadrant's half, if it costs less than `most`: (price, path, longest path on the way
+    from there to an edge of the half, whether that counts)."""
+    v = _round_the_line(P, Q, across, way)
+    sides = _SIDES * _flatness(a)
+    none = (0.0, _ZERO, -1)
+    best, path, top, shallow = most, none, none, False
+    before, bent = 0.0, 0.0
+    for i in range(sides + 1):
+        low, high = math.pi * (i - 1) / sides, math.pi * i / sides
+        side, length, slope, bend = _at(a, P, Q, across, v, way, high)
+        if i % sides == 0 and STEEP * (length - wrong) < best:
+            best, path, shallow = STEEP * (length - wrong), (length, side, axis), False
+        if i > 0:
+            found, low, high = _bracket(a, P, Q, across, v, way, 1.0, low, high, before, bent, slope, bend)
+            if found:
+                psi, side, length = _bottom(a, P, Q, across, v, way, 1.0, low, high)
+                F = length - wrong
+                if best > F:
+                    back = _extreme(a, axis, P, Q, across, way, -1.0, 0.0, psi)
+                    on = _extreme(a, axis, P, Q, across, way, -1.0, psi, math.pi)
+                    barrier = back if back[0] < on[0] else on
+                    price = _price_of_shallow(F, barrier[0] - length)
+                    if price < best:
+                        best, path, top, shallow = price, (length, side, -1), barrier, price > F
+        before, bent = slope, bend
+    return best, path, top, shallow
+
+
+@kernel
+def _ways(a, axis, sign, P, Q):
+    """The detour as a sum of three lengths, times what each counts: ((factor, path), (factor, path), (factor, path)),
+    a path as `_extreme` has it. All factors are zero where there is none, as where the line runs along the quadrant's
+    axis or through the centre, and has no halves. P and Q in the sphere's coordinates."""
+    none = (0.0, (0.0, _ZERO, -1))
     d = subtract(Q, P)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     far = math.sqrt(d[i] * d[i] + d[j] * d[j])
     m = add_scaled(P, -dot(P, d) / dot(d, d), d)
     away = dot(m, m)
     if far == 0.0 or away == 0.0:
-        return (0.0, _ZERO, -1), (0.0, _ZERO, -1), (0.0, _ZERO, -1)
+        return none, none, none
     # d x (the quadrant's axis); turned on right-handed it goes away from that axis
     y, z = d[j] / far, -d[i] / far
     across = (0.0, y, z) if axis == 0 else ((z, 0.0, y) if axis == 1 else (y, z, 0.0))
+    wrong = _extreme(a, axis, P, Q, across, sign, 1.0, 0.0, math.pi)
     long_way = _section(a, _jets(P, _ZERO, _ZERO), _jets(Q, _ZERO, _ZERO), _ZERO, OPPOSITE, (0.0, 0.0, 0.0, 0.0))
-    return _lowest(a, axis, P, Q, across, -sign), _lowest(a, axis, P, Q, across, sign), (long_way[0], _ZERO, OPPOSITE)
+    price, right, top, shallow = _right_way(a, axis, P, Q, across, -sign, wrong[0], long_way[0] - wrong[0])
+    if price <= 0.0:
+        return none, none, none
+    if price == long_way[0] - wrong[0]:
+        return (1.0, (long_way[0], _ZERO, OPPOSITE)), none, (-1.0, wrong)
+    if right[2] >= 0:
+        return (STEEP, right), none, (-STEEP, wrong)
+    if not shallow:
+        return (1.0, right), none, (-1.0, wrong)
+    more = (STEEP - 1.0) / DEEP
+    return (STEEP + more, right), (-more, top), (-STEEP, wrong)
 
 
 @kernel
@@ -241,38 +314,29 @@ def _unit(i, x):
 
 
 @kernel
-def _ways(a, axis, sign, p, q):
-    """Which difference the detour is, as (its factor, the longer path, the shorter path)."""
-    right, wrong, opposite = _paths(a, axis, sign, p, q)
-    if STEEP * (right[0] - wrong[0]) < opposite[0] - wrong[0]:
-        return STEEP, right, wrong
-    return 1.0, opposite, wrong
-
-
-@kernel
 def detour_of_side(a, axis, sign, P, Q):
     """The detour [m] and d(detour)/dP, d(detour)/dQ.
 
-    A length is least, so that the plane's turn adds nothing to its slopes, or its side moves with the line.
+    A length is least or greatest, so that the plane's turn adds nothing to its slopes, or its side moves with the line.
     """
     apart()
     p, q = (P[0] / a[0], P[1] / a[1], P[2] / a[2]), (Q[0] / a[0], Q[1] / a[1], Q[2] / a[2])
-    steep, long_way, wrong = _ways(a, axis, sign, p, q)
-    detour = steep * (long_way[0] - wrong[0])
-    if detour <= 0.0:
-        return 0.0, _ZERO, _ZERO
-    to_P, to_Q = _ZERO, _ZERO
-    for i in range(3):
-        dp, dq = _unit(i, 1.0 / a[i]), _unit(i, 1.0 / a[i])
-        x = _slope_along(a, p, q, long_way, dp, _ZERO, _ZERO, dq, 0.0)
-        y = _slope_along(a, p, q, wrong, dp, _ZERO, _ZERO, dq, 0.0)
-        to_P, to_Q = add(to_P, _unit(i, steep * (x[1] - y[1]))), add(to_Q, _unit(i, steep * (x[2] - y[2])))
+    first, second, third = _ways(a, axis, sign, p, q)
+    detour, to_P, to_Q = 0.0, _ZERO, _ZERO
+    for factor, path in (first, second, third):
+        if factor == 0.0:
+            continue
+        detour += factor * path[0]
+        for i in range(3):
+            dp, dq = _unit(i, 1.0 / a[i]), _unit(i, 1.0 / a[i])
+            x = _slope_along(a, p, q, path, dp, _ZERO, _ZERO, dq, 0.0)
+            to_P, to_Q = add(to_P, _unit(i, factor * x[1])), add(to_Q, _unit(i, factor * x[2]))
     return detour, to_P, to_Q
 
 
 @kernel
 def _bend(a, p, q, found, dp, dq):
-    """d(to_P), d(to_Q) of one of the two lengths along (dp, dq); the plane of a least length turns with P and Q."""
+    """d(to_P), d(to_Q) of one of the lengths along (dp, dq); the plane of a least or greatest one turns with them."""
     turn = 0.0
     if found[2] < 0:
         jets = _jets(p, _ZERO, _ZERO), _jets(q, _ZERO, _ZERO)
@@ -293,6 +357,10 @@ def detour_slopes(a, axis, sign, P, Q, dP, dQ):
     apart()
     p, q = (P[0] / a[0], P[1] / a[1], P[2] / a[2]), (Q[0] / a[0], Q[1] / a[1], Q[2] / a[2])
     dp, dq = (dP[0] / a[0], dP[1] / a[1], dP[2] / a[2]), (dQ[0] / a[0], dQ[1] / a[1], dQ[2] / a[2])
-    steep, long_way, wrong = _ways(a, axis, sign, p, q)
-    x, y = _bend(a, p, q, long_way, dp, dq), _bend(a, p, q, wrong, dp, dq)
-    return scale(steep, subtract(x[0], y[0])), scale(steep, subtract(x[1], y[1]))
+    first, second, third = _ways(a, axis, sign, p, q)
+    to_P, to_Q = _ZERO, _ZERO
+    for factor, path in (first, second, third):
+        if factor != 0.0:
+            x, y = _bend(a, p, q, path, dp, dq)
+            to_P, to_Q = add_scaled(to_P, factor, x), add_scaled(to_Q, factor, y)
+    return to_P, to_Q
