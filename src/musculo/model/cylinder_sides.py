@@ -21,6 +21,9 @@ from musculo.spatial.rotation import FloatArray
 
 # Poses beside the default one in which a side is looked at: a fixed sequence that fills the coordinates' ranges.
 _POSES = 64
+# What is wrong with a model is said where its poses and paths are computed, and no note is worth more than a model; a
+# joint may need its kernel.
+_LEFT_OUT = (MusculoError, KeyError, IndexError, ValueError)
 
 
 def unheld_quadrants(model: Model) -> Iterator[tuple[Force, PathWrap, int, int]]:
@@ -34,21 +37,23 @@ def unheld_quadrants(model: Model) -> Iterator[tuple[Force, PathWrap, int, int]]
     Yields: force, wrap, the number of poses in which the way on the quadrant's side would touch the cylinder and
         another is held, and the number of poses.
     """
-    surfaces = {s.name: s for s in model.wrap_objects if isinstance(s, WrapCylinder) and s.active and _side(s)[1]}
+    cylinders = [s for s in model.wrap_objects if isinstance(s, WrapCylinder) and s.active and s.radius > 0.0]
+    surfaces = {s.name: s for s in cylinders if _side(s)[1]}
     forces = [f for f in model.forces if f.path is not None and any(w.wrap_object in surfaces for w in f.path.wraps)]
     if not forces:
         return
     try:
         q = sampled_coordinates(model, _POSES)
         bodies = plain_poses(model, q)
-    except MusculoError:  # said where poses are computed, or a joint that needs its kernel
+    except _LEFT_OUT:
         return
     for force in forces:
         for wrap in force.path.wraps if force.path else ():
             if wrap.wrap_object in surfaces:
                 try:
-                    count = _lost(model, force, wrap, surfaces[wrap.wrap_object], q, bodies)
-                except (MusculoError, IndexError):  # said where paths are computed
+                    with np.errstate(all="ignore"):  # of points too far away for numbers
+                        count = _lost(model, force, wrap, surfaces[wrap.wrap_object], q, bodies)
+                except _LEFT_OUT:
                     continue
                 if count:
                     yield force, wrap, count, _POSES + 1
