@@ -6,6 +6,10 @@ lengths are such, and nine more speeds or moment arms, by up to 4e-5; `LISTED` n
 
 - AXIAL: an ellipsoid with method "axial" and a quadrant along the axis that the path follows. OpenSim mirrors the
   plane's third point if its coordinate on that axis has the wrong sign; the coordinate is zero, but for rounding.
+  Two flat ellipsoids on one path, semi-axes as 20 to 1, show it more: of 18,000 lengths (`flat_pairs`, seeds 1 to 10),
+  6000 of them axial, 59 differ by more than 1e-7 m, all axial; most by 1e-6 m, a few by up to 0.11 m, where the path
+  turns round the other way. OpenSim's own move by as much, or become NaN, when points move by 3e-16 m. Without
+  quadrants none of 7200 does (seeds 1, 2, 5 and 10): the largest difference is 1e-12 m.
 - DIVERGED: several wraps whose tangency iteration (cylinder recipe, step 8) runs away, to paths of many metres.
 
 - ON_SURFACE: an end exactly on a cylinder whose quadrant is along its own axis (`test_ends_in_planes_of_symmetry`).
@@ -174,6 +178,37 @@ def several_wraps(rng):
     return forces, surfaces
 
 
+def flat_pairs(rng):
+    """Two ellipsoids one after the other, as flat or long as 20 to 1, by each method."""
+    forces, surfaces = [], []
+    for method in ("axial", "midpoint", "hybrid"):
+        for i in range(30):
+            name, wraps = f"flat_{method}_{i}", []
+            points = random_points(rng, name)
+            start, along = np.array(points[0].location), np.subtract(points[1].location, points[0].location)
+            for j in range(2):
+                axes = 0.06 * np.array([1.0, rng.uniform(0.05, 1.0), rng.uniform(0.05, 1.0)])
+                place = start + (j + 1) / 3 * along + rng.uniform(-0.01, 0.01, 3)
+                surface = WrapEllipsoid(
+                    f"{name}_surface_{j}",
+                    str(rng.choice(["ground", "arm"])),
+                    translation=tuple(place),
+                    orientation=tuple(rng.uniform(-1.5, 1.5, 3)),
+                    quadrant=str(rng.choice(SIDES)),
+                    semi_axes=tuple(rng.permutation(axes)),
+                )
+                surfaces.append(surface)
+                wraps.append(PathWrap(f"wrap{j}", surface.name, method))
+            forces.append(actuator(name, points, tuple(wraps)))
+    return forces, surfaces
+
+
+def flat_pairs_all_round(rng):
+    """The same without quadrants."""
+    forces, surfaces = flat_pairs(rng)
+    return forces, [replace(surface, quadrant="all") for surface in surfaces]
+
+
 def both_sides(folder: Path, forces, surfaces, seed, poses=POSES, only=slice(None)):
     """The same model here and in OpenSim: (geometry, OpenSim's arrays in our order of paths)."""
     body = Body("arm", 1.0, (0.0, 0.0, 0.0), (0.01, 0.01, 0.01, 0.0, 0.0, 0.0))
@@ -234,7 +269,7 @@ class Comparison:
             moves = movement(self.folder, self.forces, self.surfaces, self.seed, name, pose, self.poses)
             for q in QUANTITIES:
                 if apart[q] > allowed:
-                    assert moves[q] > SHOWN * apart[q], (
+                    assert moves[q] > SHOWN * min(apart[q], 1e300), (
                         f"{name}, pose {pose} ({why}): {q} {apart[q]}, OpenSim's own {moves[q]}"
                     )
 
@@ -251,7 +286,13 @@ def movement(folder: Path, forces, surfaces, seed: int, name: str, pose: int, po
         points = tuple(replace(p, location=tuple(np.array(p.location) + d)) for p, d in pairs)
         moved.append(replace(force, name=f"{name}_{i}", path=replace(force.path, points=points)))
     _, theirs = both_sides(folder, moved, [s for s in surfaces if s.name in used], seed, poses, slice(pose, pose + 1))
-    return {q: float(np.nanmax(np.abs(theirs[q][0] - theirs[q][0, 0]))) for q in QUANTITIES}
+    found = {}
+    for q in QUANTITIES:
+        lost = np.isnan(theirs[q][0])
+        # a number here and none there is as far as it gets
+        turns = bool((lost.any(axis=0) & ~lost.all(axis=0)).any())
+        found[q] = np.inf if turns else float(np.nanmax(np.abs(theirs[q][0] - theirs[q][0, 0])))
+    return found
 
 
 @pytest.fixture(scope="module", params=(3, 107))
@@ -281,6 +322,15 @@ def test_one_surface_is_wrapped_as_in_opensim(single, kind):
 
 def test_several_surfaces_are_wrapped_as_in_opensim(several):
     several.unheld("several")
+
+
+def test_flat_ellipsoids_are_wrapped_as_in_opensim(tmp_path):
+    """Two of them on a path; what differs is what OpenSim does not hold, and there is none without quadrants."""
+    pytest.importorskip("opensim")
+    made = Comparison(tmp_path, flat_pairs, 6)
+    assert all("axial" in name for name, _ in made.differences("flat", ITERATED))
+    made.unheld("flat")
+    assert not Comparison(tmp_path, flat_pairs_all_round, 6).differences("flat", ITERATED)
 
 
 @pytest.mark.parametrize("case", LISTED, ids=lambda case: f"{case[0]}-{case[1]}-{case[2]}")

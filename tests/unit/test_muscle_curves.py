@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
+from musculo.kernels.hill_curves import STRAIGHT_FROM
 from musculo.model.force import MuscleCurve
 from musculo.muscle import millard_curves
 from musculo.muscle.bezier_sections import Knot, bezier_curve, corner
@@ -70,6 +71,35 @@ def test_thelen_tendon_turns_linear_with_the_same_slope(curves):
     left, right = (curves[THELEN].tendon_force_length(toe + d, order=1) for d in (-1e-9, 1e-9))
     assert_allclose(left, right, rtol=1e-6)
     assert_allclose(curves[THELEN].tendon_force_length(toe), 0.33, atol=ROUNDING)
+
+
+def _dgf_passive_scale():
+    lowest = np.exp(4.0 * (0.2 - 1.0) / 0.6)
+    return 1.0 / (np.exp(4.0) - lowest), lowest / (np.exp(4.0) - lowest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "curve", "start", "rate", "scale", "offset"),
+    [
+        (DGF, "tendon", 1.0, np.log(6.0) / 0.049, 0.2, 0.2),
+        (DGF, "passive", 1.0, 4.0 / 0.6, *_dgf_passive_scale()),
+        (SCHUTTE, "passive", 1.5, 8.0, 1.0, 0.0),
+    ],
+)
+def test_exponentials_go_on_straight_beyond_e40(kind, curve, start, rate, scale, offset):
+    """Below, they are what they were; there, value and slope go on; nothing overflows."""
+    f = getattr(muscle_curves(model_of(muscle(kind)), "m"), f"{curve}_force_length")
+    z = np.linspace(-1.0, 39.999, 200)
+    # a length has 1e-16 of it left for the strain, and e^(rate strain) makes that larger
+    assert_allclose(f(start + z / rate), scale * np.exp(z) - offset, rtol=1e-12, atol=ROUNDING)
+    edge = start + STRAIGHT_FROM / rate
+    below, above = edge - 1e-9, edge + 1e-9
+    for order in (0, 1):
+        assert_allclose(f(above, order), f(below, order), rtol=1e-6)
+    beyond = np.array([1.0, 1e3, 1e100])
+    slope = f(edge + beyond, 1)
+    assert_allclose(slope, slope[0], rtol=ROUNDING)
+    assert_allclose(f(edge + beyond), f(edge) + beyond * slope, rtol=1e-12)
 
 
 def test_force_velocity_anchor_points(curves):

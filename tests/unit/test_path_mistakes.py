@@ -15,9 +15,11 @@ from musculo import (
     Placement,
     muscle_equilibrium,
     muscle_geometry,
+    path_geometry,
+    path_wrenches,
 )
 from musculo.model.force import Muscle, MuscleCurve
-from musculo.model.joints import PinJoint
+from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
 
@@ -102,3 +104,15 @@ def test_text_for_a_number_of_a_muscle_is_an_error_at_once(key):
 def test_a_parameter_that_nothing_looks_at_is_an_error_at_once(muscle, message):
     with pytest.raises(MusculoError, match=message):
         Model("m", (), (), forces=(Muscle("m", "Millard2012EquilibriumMuscle", **muscle),))
+
+
+@pytest.mark.parametrize("surface", [None, WrapSphere("w", "ground", radius=RADIUS)], ids=["no wrap", "sphere"])
+@pytest.mark.parametrize("wrapping", ["geodesic", "opensim"])
+@pytest.mark.parametrize("lengths", [muscle_geometry, path_geometry, path_wrenches])
+def test_a_path_too_long_for_numbers_is_an_error(surface, wrapping, lengths):
+    slide = SliderJoint("slide", Placement("ground"), Placement("arm"), (Coordinate("far"),))
+    model = arm(surface).replace(joints=(slide,))
+    # squares of lengths overflow from 1e154 on
+    assert lengths(model, [[0.0], [1e150]], wrapping=wrapping).length[1] == pytest.approx(1e150)
+    with pytest.raises(InvalidInput, match=r"'m' is inf m long at frame 1, where 'far' is 1e\+199.*radians and metres"):
+        lengths(model, [[0.0], [1e199]], wrapping=wrapping)

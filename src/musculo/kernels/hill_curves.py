@@ -68,8 +68,20 @@ EXPONENTIAL_PASSIVE = -2
 # Hill's equation without any pull has no slope; OpenSim takes no activation below this.
 _LEAST_PULL = 1e-6
 
+# Curves that grow as e^z are straight lines beyond this z, at some 1e17 maximum isometric forces. Nothing lives there,
+# but a search may pass: a path of 0.3 m with a tendon of 0.1 mm begins at strains of 3000, and e^709 is no number.
+STRAIGHT_FROM = 40.0
+
 # OpenSim's RigidTendonMuscle caps its passive force here.
 _RIGID_TENDON_PASSIVE_CAP = 10.0
+
+
+@inline
+def _growth(scale, z):
+    """(g, dg/dz) of g = scale e^z, for z > STRAIGHT_FROM the straight line on which both go on."""
+    beyond = less(STRAIGHT_FROM, z)
+    slope = scale * exponential(where(beyond, STRAIGHT_FROM, z))
+    return where(beyond, slope * (z - (STRAIGHT_FROM - 1.0)), slope), slope
 
 
 @inline
@@ -109,9 +121,9 @@ def active_force_length(m, c, i, x):
 
 @inline
 def _growing_passive(m, i, x):
-    rate = m.number[i, PASSIVE_RATE]
-    growth = exponential(rate * (x - 1.0)) * m.number[i, PASSIVE_SCALE]
-    return growth - m.number[i, PASSIVE_OFFSET] * m.number[i, PASSIVE_SCALE], rate * growth
+    rate, scale = m.number[i, PASSIVE_RATE], m.number[i, PASSIVE_SCALE]
+    growth, slope = _growth(scale, rate * (x - 1.0))
+    return growth - m.number[i, PASSIVE_OFFSET] * scale, rate * slope
 
 
 @inline
@@ -130,8 +142,8 @@ def passive_force_length(m, c, i, x):
         f, f1 = _growing_passive(m, i, bent)
         return where(taut, f + f1 * (x - bent), 0.0), where(taut, f1, 0.0)
     if m.integer[i, PASSIVE_CURVE] == EXPONENTIAL_PASSIVE:
-        f = exponential(8.0 * (x - 1.0) - 4.0)
-        return f, 8.0 * f
+        f, slope = _growth(1.0, 8.0 * (x - 1.0) - 4.0)
+        return f, 8.0 * slope
     f, f1 = _spline_above_zero(c, m.integer[i, PASSIVE_CURVE], x)
     if kind == RIGID_TENDON:
         capped = less(_RIGID_TENDON_PASSIVE_CAP, f)
@@ -147,8 +159,8 @@ def tendon_force_length(m, c, i, x):
         return stepped(c, m.integer[i, TENDON_CURVE], x)
     strain = x - 1.0
     if kind == DE_GROOTE_FREGLY_2016:
-        growth = _DGF_TENDON_OFFSET * exponential(strain * m.number[i, PER_TOE_STRAIN])
-        return growth - _DGF_TENDON_OFFSET, growth * m.number[i, PER_TOE_STRAIN]
+        growth, slope = _growth(_DGF_TENDON_OFFSET, strain * m.number[i, PER_TOE_STRAIN])
+        return growth - _DGF_TENDON_OFFSET, slope * m.number[i, PER_TOE_STRAIN]
     taut = less(0.0, strain)
     if not any_of(taut) and kind != THELEN_DEPRECATED:
         return like(x, 0.0), like(x, 0.0)

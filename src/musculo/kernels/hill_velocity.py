@@ -33,6 +33,9 @@ from musculo.kernels.scalar import like
 
 # Fibres that neither contract nor damp move at no definite speed; answers stay within this many largest speeds.
 VELOCITY_BOUND = 10.0
+# Fibres of some fifteen optimal lengths contract with less than this part of the maximum force: that is nothing, and
+# another force over it may be no number.
+_NO_PULL = 1e-200
 # De Groote and Fregly's curve inverted without damping ends here, in largest speeds: a bound need not be close.
 _FAR = 1e3
 # Every so many evaluations a bracket has at least halved, or the gap fallen to a quarter.
@@ -52,7 +55,7 @@ def velocity_of(m, c, i, a, active, force, damping):
     """
     kind = m.integer[i, KIND]
     f, pull = real_part(force), real_part(active)
-    pulling = less(0.0, pull)
+    pulling = less(_NO_PULL, pull)
     if damping > 0.0:
         if kind == SCHUTTE_1993:
             return schutte_velocity_inverse(damping, active, force)

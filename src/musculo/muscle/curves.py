@@ -26,6 +26,8 @@ class MuscleCurves:
     Source:     Millard: `musculo.muscle.millard_curves`. Thelen: [Thelen2003] eq. 3-7. De Groote-Fregly:
                 [DeGroote2016], supplement. Schutte, Delp, RigidTendonMuscle: splines of the file, or OpenSim's own
                 (`musculo.muscle.hill_defaults`).
+    Departs:    the exponentials below go on as straight lines beyond e^40, at some 1e17 maximum isometric forces, so
+                that no length of path, fibre or tendon has an infinite force. OpenSim's overflow there.
     """
 
     name: str

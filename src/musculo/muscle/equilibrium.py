@@ -109,7 +109,8 @@ def muscle_equilibrium(
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
                 is none (the tendon is slack, or the fibre stops at its least length), and where a muscle is longer
-                than any that is whole (OVERSTRETCHED).
+                than any that is whole (OVERSTRETCHED). Forces are finite, for tendons of almost no length, too:
+                curves are straight where only the search goes (`MuscleCurves`).
 
     A muscle that is switched off (`applies_force`) has the state and the force that it would have if it were on, as
     `getTendonForce` of OpenSim says; what it does on the coordinates is nothing (`path_generalized_forces`).

@@ -189,6 +189,10 @@ def muscle_geometry(
         threads: at most so many; all cores by default.
         device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
             Poses in which a path runs over surfaces that overlap are finished on the CPU.
+
+    Raises:
+        InvalidInput: a shape that does not fit, an entry that is no finite number, or a pose in which a path is too
+            long for a float64.
     """
     return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device)
 
@@ -239,12 +243,34 @@ def _geometry(
         speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
     else:
         length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
+    refuse_endless(model, p.names, Q, length, literal)
     if literal:
         _warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
     return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
+
+
+def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, literal: bool) -> None:
+    """Refuse poses Q (frames, n) in which a path is too long for a float64: (frames, paths) lengths of infinity or NaN.
+
+    With OpenSim's wrapping NaN may be OpenSim's own answer (`_warn_of_no_length`).
+
+    Raises:
+        InvalidInput: naming the path, the frame, and the coordinate that is furthest from zero there.
+    """
+    if np.isfinite(length).all():
+        return
+    lost = np.argwhere(np.isinf(length) if literal else ~np.isfinite(length))
+    if not len(lost):
+        return
+    frame, path = lost[0]
+    column = int(np.argmax(np.abs(Q[frame])))
+    raise InvalidInput(
+        f"{names[path]!r} is {length[frame, path]} m long at frame {frame}, where {model.coordinate_names[column]!r} "
+        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and metres"
+    )
 
 
 def _warn_of_no_length(names: tuple[str, ...], length: FloatArray) -> None:

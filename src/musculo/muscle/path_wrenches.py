@@ -13,7 +13,15 @@ from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS, PathGeometry, PathPoints, Wrapping, refuse_mixed_rates, run_paths
+from musculo.muscle.geometry import (
+    WRAPPINGS,
+    PathGeometry,
+    PathPoints,
+    Wrapping,
+    refuse_endless,
+    refuse_mixed_rates,
+    run_paths,
+)
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 
 IntArray = NDArray[np.int64]
@@ -181,6 +189,7 @@ def path_wrenches(
         np.take(r.reshape(len(r), -1), places, axis=1, out=wrench[now].reshape(len(r), -1))
         parts.append((length, speed, points, status))
     length = np.concatenate([part[0] for part in parts])
+    refuse_endless(model, p.names, Q, length, wrapping == "opensim")
     speed = None if U is None else np.concatenate([part[1] for part in parts if part[1] is not None])
     points = _joined([part[2] for part in parts])
     status = np.concatenate([part[3] for part in parts])

@@ -19,6 +19,7 @@ from musculo.errors import InvalidModel, MusculoWarning, UnknownName, Unsupporte
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
 from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, FloatArray, IntArray, Paths
+from musculo.model.cylinder_sides import unheld_quadrants
 from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model
@@ -305,6 +306,14 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
             warnings.warn(
                 f"the path of {force.name!r} never slides over {wrap.wrap_object!r}: its point {point!r} lies inside "
                 "that surface; move the point, make the surface smaller, or drop the wrap",
+                MusculoWarning,
+                stacklevel=2,
+            )
+        for force, wrap, lost, poses in unheld_quadrants(model):
+            warnings.warn(
+                f"the path of {force.name!r} does not keep to the quadrant of {wrap.wrap_object!r} in {lost} of "
+                f"{poses} sampled poses: the default pose, whose way round geodesics keep, has no path over the "
+                "cylinder; choose default values in which it has, or wrapping='opensim'",
                 MusculoWarning,
                 stacklevel=2,
             )

@@ -5,7 +5,6 @@ These are facts of a model, so that lengths do not depend on the poses that came
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -15,8 +14,8 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.functions.base import Function
-from musculo.kernels.geodesic_round import principal
 from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, FIXED, MOVING, RANGE_MARGIN, TORUS, Paths
+from musculo.model.cylinder_sides import way_round
 from musculo.model.model import Model
 
 _SAMPLES = 33
@@ -187,88 +186,10 @@ def _beside(
 def _way_round(paths: Paths, surface: int, x: FloatArray, pairs: list[tuple[int, int]]) -> tuple[int, int, int]:
     """The stretch on which OpenSim wraps a cylinder with a quadrant, and the full turns its way has beyond the line's.
 
-    Source: OpenSim 4.6, observed behaviour of WrapCylinder and of the choice among segments: the first that must be
-    wrapped, else the one that grows least.
+    (-1, -1, 0) where there is none.
     """
     axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
-    none = (-1, -1, 0)
     if paths.surface_kind[surface] != CYLINDER or sign == 0.0 or axis == 2:
-        return none
+        return -1, -1, 0
     r, length = paths.surface_size[surface, :2]
-    best, least = none, math.inf
-    for a, b in pairs:
-        found = _opensim_turns(x[a], x[b], r, length, axis, sign)
-        if found is None:
-            continue
-        mandatory, turns, longer = found
-        if mandatory:
-            return a, b, turns
-        if longer < least:
-            best, least = (a, b, turns), longer
-    return best
-
-
-def _opensim_turns(
-    P: FloatArray, Q: FloatArray, r: float, length: float, axis: int, sign: float
-) -> tuple[bool, int, float] | None:
-    """Whether OpenSim must wrap this segment, the turns its way has beyond the line's, by how much the path grows.
-
-    None where it does not wrap it.
-    """
-    d_P, d_Q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])
-    if min(d_P, d_Q) < r:
-        return None
-    chord = Q - P
-    flat = chord[0] ** 2 + chord[1] ** 2
-    if flat == 0.0:
-        return None
-    t = -(P[0] * chord[0] + P[1] * chord[1]) / flat
-    nearest = P + t * chord
-    hit = math.hypot(nearest[0], nearest[1]) < r and 0.0 < t < 1.0
-    on_P, on_Q = P[axis] * sign > 0.0, Q[axis] * sign > 0.0
-    mandatory = (on_P or on_Q) and hit
-    if (on_P or on_Q) and not hit and (on_P == on_Q or nearest[axis] * sign > 0.0):
-        return None
-    way = _opensim_way(P, Q, d_P, d_Q, r, axis, sign)
-    # with the kernels' own rule for half a turn, so that both mean the same
-    turn = principal.py_func(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
-    turns = 0 if turn * way > 0.0 else way
-    whole = abs(turn + 2.0 * math.pi * turns)
-    wrap = whole - math.acos(r / d_P) - math.acos(r / d_Q)
-    if wrap <= 0.0:
-        return None
-    h_P, h_Q = math.sqrt(d_P**2 - r**2), math.sqrt(d_Q**2 - r**2)
-    around = h_P + r * wrap + h_Q
-    z_1, z_2 = P[2] + chord[2] * h_P / around, Q[2] - chord[2] * h_Q / around
-    if min(abs(z_1), abs(z_2)) > 0.5 * length:
-        return None
-    return mandatory, turns, math.hypot(around, chord[2]) - float(np.linalg.norm(chord))
-
-
-def _opensim_way(P: FloatArray, Q: FloatArray, d_P: float, d_Q: float, r: float, axis: int, sign: float) -> int:
-    """+1 where OpenSim goes round a cylinder with a quadrant against the clock seen from z, else -1."""
-
-    def tangent(x: FloatArray, d: float, side: float) -> FloatArray:
-        """The point at which the line from x touches the circle, against the clock from x for side +1."""
-        angle = math.atan2(x[1], x[0]) + side * math.acos(r / d)
-        return np.array([math.cos(angle), math.sin(angle)])
-
-    first, last = {s: tangent(P, d_P, s) for s in (1, -1)}, {s: tangent(Q, d_Q, s) for s in (1, -1)}
-
-    def on(x: FloatArray) -> bool:
-        return x[axis] * sign > 0.0
-
-    # going +1 round, the path leaves P against the clock and reaches Q from before it
-    if on(first[1]) and on(first[-1]):
-        return -1 if on(last[1]) else 1
-    if on(first[1]):
-        return 1
-    if on(first[-1]):
-        return -1
-    if on(last[1]):
-        return -1
-    if on(last[-1]):
-        return 1
-    alpha = math.acos(np.clip(first[1] @ last[-1], -1.0, 1.0))
-    beta = math.acos(np.clip(first[-1] @ last[1], -1.0, 1.0))
-    return 1 if alpha > beta else -1
+    return way_round(x, pairs, r, length, axis, sign)
