@@ -308,8 +308,8 @@ class Court:
         paths = self.compiled.paths
         row = paths.first_seen[w] - paths.first_point[k]
         turn = math.remainder(paths.seen_azimuth[row + s.b] - paths.seen_azimuth[row + s.a], 2 * math.pi)
-        if tuple(paths.wrap_stretch[w]) == (s.a, s.b):
-            turn += 2 * math.pi * paths.wrap_turns[w]
+        if paths.seen_next[row + s.a] == s.b:
+            turn += paths.seen_shift[row + s.a]
         return turn
 
     def turn(self, k: int, w: int, s: Stretch) -> float:

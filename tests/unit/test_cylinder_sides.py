@@ -1,39 +1,25 @@
-"""Quadrants of cylinders to which geodesics do not keep are told, from poses that are those of the kernels."""
+"""Quadrants of cylinders: geodesics keep to them wherever OpenSim's paths do, from pose to pose on one side."""
 
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    Model,
-    MusculoWarning,
-    Placement,
-    kinematics,
-    muscle_geometry,
-    read_osim,
-    write_osim,
-)
-from musculo.demo import MODEL_FILE, arm
-from musculo.model.cylinder_sides import unheld_quadrants
+from musculo import Body, Coordinate, Model, Placement, muscle_geometry, read_osim
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.path import Path, PathPoint, PathWrap
-from musculo.model.plain_poses import plain_poses, sampled_coordinates
 from musculo.model.wrap import WrapCylinder
+from musculo.muscle.cylinder_sides import held_turns
 from support.recorded_data import DATA, NO_DATA
 
 REACH, RADIUS = 0.3, 0.05
 # From the point on ground, this far against the clock from x, to the one on the arm at a turn of zero.
 START, APART = math.radians(50.0), math.radians(-10.0)
 ROUNDING = 1e-12
-RECORDED = ("rajagopal_walk/subject_walk_scaled.osim", "mobl_arms/MoBL_ARMS.osim", "arm26/arm26.osim")
 
 
 def wheel(default=0.0, span=(-3.8, 0.1), quadrant="x", **surface):
@@ -58,94 +44,58 @@ def over(turn):
 FAR = math.radians(-185.0)  # the way on the side of x is 195 degrees, the other one 165
 
 
-def test_a_quadrant_that_the_default_pose_does_not_tell_is_among_the_notes(tmp_path):
-    write_osim(wheel(), tmp_path / "wheel.osim")
-    model = read_osim(tmp_path / "wheel.osim")
-    (note,) = (note for note in model.notes if "quadrant" in note.what)
-    assert note.what == "quadrant of 'axle' on the path of 'cord'"
-    assert note.where == "/forceset/cord"
-    assert "of 65 sampled poses the path does not keep to the side x" in note.why
-    # which is so: OpenSim's path is the one on the side of x, ours the shorter one
-    assert_allclose(muscle_geometry(model, [FAR], wrapping="opensim").length, over(FAR + APART), rtol=ROUNDING)
-    assert_allclose(muscle_geometry(model, [FAR]).length, over(2.0 * math.pi + FAR + APART), rtol=ROUNDING)
-
-
-def test_a_default_pose_over_the_cylinder_tells_the_side(tmp_path):
-    write_osim(wheel(math.radians(-160.0)), tmp_path / "wheel.osim")
-    model = read_osim(tmp_path / "wheel.osim")
-    assert not [note for note in model.notes if "quadrant" in note.what]
+@pytest.mark.parametrize("default", [0.0, math.radians(-160.0)], ids=["beside the axle", "over the axle"])
+def test_the_quadrant_is_kept_over_the_whole_range(default):
+    """Whether or not the default pose has a path over the axle, which would tell the side."""
+    model = wheel(default)
+    turn = np.linspace(-3.8, 0.1, 40)
+    ours, theirs = (muscle_geometry(model, turn[:, None], wrapping=w) for w in ("geodesic", "opensim"))
+    assert_allclose(ours.length, theirs.length, rtol=ROUNDING)
     assert_allclose(muscle_geometry(model, [FAR]).length, over(FAR + APART), rtol=ROUNDING)
+    assert ours.notes == theirs.notes == ()
 
 
-def test_a_model_made_in_python_warns_once():
-    model = wheel()
-    with pytest.warns(MusculoWarning, match=r"'cord' does not keep to the quadrant of 'axle' in \d+ of 65 ") as told:
-        muscle_geometry(model, [0.0])
-    assert len(told) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        muscle_geometry(model, [0.1])
+def test_the_default_pose_is_kept_where_paths_flip():
+    """From one point to another, 200 degrees over the front of the axle; then the same way back; then 170."""
+
+    def seen(*degrees):
+        return [(REACH * math.cos(math.radians(a)), REACH * math.sin(math.radians(a)), 0.0) for a in degrees]
+
+    x = np.array([seen(100.0, -100.0), seen(-100.0, 100.0), seen(85.0, -85.0)])
+    shift, lost = held_turns(x, [(0, 1)], RADIUS, 1.0, 0, 1.0)
+    # the straight line turns by 160 behind the axle, what is held by -200 over the front
+    assert math.degrees(shift[0, 1]) == pytest.approx(-360.0)
+    assert lost == 1
+    shift, lost = held_turns(x[[2, 1]], [(0, 1)], RADIUS, 1.0, 0, 1.0)
+    assert math.degrees(shift[0, 1]) == pytest.approx(0.0)
+    assert lost == 1
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"quadrant": "all"},
-        {"quadrant": "-z"},
-        {"span": (-2.0, 1.0)},  # never further than half a turn
-        {"quadrant": "-x", "span": (-2.9, 0.1)},  # where the shorter way is the quadrant's
-        {"active": False},
-        {"length": 0.1, "translation": (0.0, 0.0, 1.0)},  # far away
-        {"radius": 0.4},  # with fixed points inside
+        {"quadrant": "all", "span": (-6.2, 6.2)},
+        {"quadrant": "-z", "span": (-6.2, 6.2)},
+        {"quadrant": "-x", "span": (-2.9, 0.1)},
+        {"active": False, "span": (-6.2, 6.2)},
+        {"length": 0.1, "translation": (0.0, 0.0, 1.0), "span": (-6.2, 6.2)},  # far away
     ],
 )
 def test_what_keeps_to_its_quadrant_or_has_none_is_not_told(changes):
-    assert not list(unheld_quadrants(wheel(**changes)))
-
-
-def test_the_count_is_that_of_lengths():
-    """In as many of the sampled poses the geodesic is not OpenSim's path."""
-    model = wheel()
-    ((_, _, lost, poses),) = unheld_quadrants(model)
-    turn = sampled_coordinates(model, poses - 1)["turn"]
-    with pytest.warns(MusculoWarning, match="quadrant"):
-        ours = muscle_geometry(model, turn[:, None])
-    theirs = muscle_geometry(model, turn[:, None], wrapping="opensim")
-    other = np.abs(ours.length - theirs.length) > 1e-9
-    # at the edge of what is held the path may leave it, at a price
-    assert lost == (other & (ours.price == 0.0)).sum() > 3
-
-
-def models():
-    yield arm()
-    yield read_osim(MODEL_FILE)
-    yield from (read_osim(DATA / name) for name in RECORDED if DATA.is_dir())
-
-
-def test_plain_poses_are_those_of_the_kernels():
-    for model in models():
-        q = sampled_coordinates(model, 20)
-        bodies = plain_poses(model, q)
-        k = kinematics(model, np.stack([q[name] for name in model.coordinate_names], axis=-1))
-        for name in model.body_names:
-            R, p = bodies[name]
-            R_W, p_W = k.batch_pose(name)
-            assert_allclose(R, R_W, atol=ROUNDING)
-            assert_allclose(p, p_W, atol=ROUNDING)
+    assert muscle_geometry(wheel(**changes), [0.0]).notes == ()
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
-def test_real_models_are_not_flooded():
-    """Those named here were seen to leave their quadrant in sampled poses, by the kernels' own turns."""
-    told = [
-        {(f.name, w.wrap_object): n for f, w, n, _ in unheld_quadrants(read_osim(DATA / name))} for name in RECORDED
-    ]
-    assert told[0] == {}
-    assert told[1] == {
-        ("PECM1", "PEC12hum"): 2,
-        ("PECM2", "PEC12hum"): 5,
-        ("PECM3", "PEC3hum"): 9,
-        ("LAT3", "LAT_TMAJhh"): 5,
-        ("CORB", "CORBhum"): 8,
-    }
-    assert told[2] == {("TRIlong", "TRIlongglen"): 31}
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("rajagopal_walk/subject_walk_scaled.osim", set()),
+        ("mobl_arms/MoBL_ARMS.osim", {"CORB"}),
+        ("arm26/arm26.osim", set()),
+    ],
+)
+def test_real_models_keep_to_their_quadrants(name, told):
+    """But CORB, whose path in OpenSim flips to the other side of the humerus."""
+    model = read_osim(DATA / name)
+    notes = muscle_geometry(model, [c.default_value for c in model.coordinates]).notes
+    assert {note.split("'")[1] for note in notes} == told

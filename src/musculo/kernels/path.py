@@ -90,12 +90,12 @@ class Paths(NamedTuple):
     wrap_range: IntArray  # (wraps, 2) first and last point (of all paths) between which it is tried
     wrap_method: IntArray  # (wraps,)
     wrap_order: IntArray  # (wraps,) the wraps of each path in the order in which the path meets them
-    wrap_stretch: (
-        IntArray  # (wraps, 2) the points between which OpenSim's path touches it in the default pose; -1: none
-    )
-    wrap_turns: IntArray  # (wraps,) full turns that path makes about the surface's z axis more than the straight line
     first_seen: IntArray  # (wraps,) first entry in what follows: each wrap sees all points of its path
     seen_azimuth: FloatArray  # (entries,) of the point about the surface's z axis in the default pose [rad]
+    seen_next: IntArray  # (entries,) the point that follows in the default pose; -1: none, or nothing is held
+    seen_shift: (
+        FloatArray  # (entries,) the turn about that axis that is held from there to the next, less the line's [rad]
+    )
     seen_inside: IntArray  # (entries,) 1 where the point is fixed to the surface's node, inside it
     path_entry: IntArray  # (paths + 1,) first entry of the current path
     surface_kind: IntArray  # (surfaces,)

@@ -81,12 +81,10 @@ def _acts(paths, wrap, k, a, b):
 
 @kernel
 def _reference(paths, wrap, k, a, b):
-    """The turn about a cylinder's axis from point a to point b in the default pose, as OpenSim's path takes it."""
+    """The turn about a cylinder's axis from point a to point b in the middle of those that are held."""
     row = paths.first_seen[wrap] - paths.first_point[k]
     turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
-    if paths.wrap_stretch[wrap, 0] == a and paths.wrap_stretch[wrap, 1] == b:
-        turn += 2.0 * math.pi * paths.wrap_turns[wrap]
-    return turn
+    return turn + paths.seen_shift[row + a] if paths.seen_next[row + a] == b else turn
 
 
 @kernel

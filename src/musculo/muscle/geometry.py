@@ -96,6 +96,12 @@ class PathGeometry(LabelledGeometry):
         return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What this wrapping does otherwise than a modeller might expect of the model, one sentence each: quadrants of
+        cylinders that paths do not keep to in every pose. None with wrapping="opensim"."""
+        return () if self.wrapping == "opensim" else self._paths.notes
+
+    @property
     def price(self) -> FloatArray:
         """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
 

@@ -19,7 +19,6 @@ from musculo.errors import InvalidModel, MusculoWarning, UnknownName, Unsupporte
 from musculo.functions.base import Function
 from musculo.functions.table import FunctionTable, compile_functions
 from musculo.kernels.path import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, FloatArray, IntArray, Paths
-from musculo.model.cylinder_sides import unheld_quadrants
 from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model
@@ -40,6 +39,7 @@ class CompiledPaths:
     wrap_names: tuple[str, ...]  # wrap object of each wrap
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
     conditional_ends: tuple[tuple[int, int, float, float], ...]  # path, column of q, and the range with its margin
+    notes: tuple[str, ...]  # what geodesics do otherwise than a modeller might expect
 
     def cut_short(self, Q: FloatArray) -> NDArray[np.bool_]:
         """(frames, paths) whether an end of a path is a conditional point that is out of its range."""
@@ -240,10 +240,10 @@ class _Compiler:
             surface_sign=_floats([x.sign for x in s]),
             surface_active=_ints([int(x.active) for x in s]),
             wrap_order=_ints([]),
-            wrap_stretch=_ints([]).reshape(-1, 2),
-            wrap_turns=_ints([]),
             first_seen=_ints([]),
             seen_azimuth=_floats([]),
+            seen_next=_ints([]),
+            seen_shift=_floats([]),
             seen_inside=_ints([]),
         )
 
@@ -309,17 +309,18 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
                 MusculoWarning,
                 stacklevel=2,
             )
-        for force, wrap, lost, poses in unheld_quadrants(model):
-            warnings.warn(
-                f"the path of {force.name!r} does not keep to the quadrant of {wrap.wrap_object!r} in {lost} of "
-                f"{poses} sampled poses: the default pose, whose way round geodesics keep, has no path over the "
-                "cylinder; choose default values in which it has, or wrapping='opensim'",
-                MusculoWarning,
-                stacklevel=2,
-            )
     paths = compiler.arrays()
+    notes: tuple[str, ...] = ()
     if wrap_names:
-        paths = wrap_rules(paths, sample_poses(model, paths, compiler.functions))
+        poses = sample_poses(model, paths, compiler.functions)
+        paths, lost = wrap_rules(paths, poses)
+        owners = [f.name for f in forces if f.path is not None for _ in f.path.wraps]
+        notes = tuple(
+            f"the path of {owner!r} does not keep to the quadrant of {name!r} in {count} of {len(poses.points)} "
+            "sampled poses: OpenSim's path is on the other side there than in the default pose; geodesics stay on one"
+            for owner, name, count in zip(owners, wrap_names, lost, strict=True)
+            if count
+        )
     return CompiledPaths(
         tuple(f.name for f in forces),
         paths,
@@ -327,6 +328,7 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         tuple(wrap_names),
         tuple(compiler.indirect),
         tuple(_conditional_ends(paths)),
+        notes,
     )
 
 

@@ -15,11 +15,12 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.functions.base import Function
 from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, FIXED, MOVING, RANGE_MARGIN, TORUS, Paths
-from musculo.model.cylinder_sides import way_round
 from musculo.model.model import Model
+from musculo.muscle.cylinder_sides import Held, held_turns
 
 _SAMPLES = 33
-# Poses that tell the order of surfaces, beside the default one: a fixed sequence that fills the coordinates' ranges.
+# Poses that tell the order of surfaces and the sides of cylinders, beside the default one: a fixed sequence that fills
+# the coordinates' ranges.
 _POSES = 64
 # A coordinate without a finite range is moved so far either way for that [rad or m].
 _REACH = 1.0
@@ -96,13 +97,15 @@ def _depth(paths: Paths, surface: int, x: FloatArray) -> FloatArray:
     return np.sqrt(((x / a) ** 2).sum(axis=-1))
 
 
-def wrap_rules(paths: Paths, poses: Poses) -> Paths:
-    """The paths with what their poses say about their wraps filled in."""
+def wrap_rules(paths: Paths, poses: Poses) -> tuple[Paths, tuple[int, ...]]:
+    """The paths with what their poses say about their wraps filled in, and in how many of the poses each wrap of a
+    cylinder does not keep to its quadrant as OpenSim's path does."""
     order: list[int] = []
-    stretch: list[tuple[int, int]] = []
-    turns: list[int] = []
     first: list[int] = []
     azimuth: list[float] = []
+    following: list[int] = []
+    shift: list[float] = []
+    lost: list[int] = []
     inside: list[int] = []
     for k in range(paths.first_point.size - 1):
         points = np.arange(paths.first_point[k], paths.first_point[k + 1])
@@ -111,7 +114,8 @@ def wrap_rules(paths: Paths, poses: Poses) -> Paths:
         pairs = {}
         for wrap in wraps:
             surface = paths.wrap_surface[wrap]
-            x = poses.seen(points, surface)[0]
+            seen = poses.seen(points, surface)
+            x = seen[0]
             fixed = (paths.point_kind[points] == FIXED) | (paths.point_kind[points] == CONDITIONAL)
             rigid = fixed & (paths.point_node[points] == paths.surface_node[surface])
             within = rigid & (_depth(paths, surface, x) < 1.0)
@@ -122,18 +126,21 @@ def wrap_rules(paths: Paths, poses: Poses) -> Paths:
             pairs[wrap] = [
                 (a, b) for a, b in pairwise(there) if low <= a and b <= high and not within[a] and not within[b]
             ]
-            a, b, turn = _way_round(paths, surface, x, pairs[wrap])
-            stretch.append((points[a], points[b]) if a >= 0 else (-1, -1))
-            turns.append(turn)
+            held = _held(paths, surface, seen, pairs[wrap])
+            after = dict(held.shift.keys())
+            following += [int(points[after[i]]) if i in after else -1 for i in range(len(points))]
+            shift += [held.shift[i, after[i]] if i in after else 0.0 for i in range(len(points))]
+            lost.append(held.lost)
         order += _in_order(paths, points, wraps, pairs, poses)
-    return paths._replace(
+    filled = paths._replace(
         wrap_order=np.array(order, dtype=np.int64),
-        wrap_stretch=np.array(stretch, dtype=np.int64).reshape(-1, 2),
-        wrap_turns=np.array(turns, dtype=np.int64),
         first_seen=np.array(first, dtype=np.int64),
         seen_azimuth=np.array(azimuth, dtype=float),
+        seen_next=np.array(following, dtype=np.int64),
+        seen_shift=np.array(shift, dtype=float),
         seen_inside=np.array(inside, dtype=np.int64),
     )
+    return filled, tuple(lost)
 
 
 def _in_order(
@@ -183,13 +190,10 @@ def _beside(
     return far[np.arange(len(x)), i], ((centre - x[:, 0]) * along).sum(axis=1) / whole
 
 
-def _way_round(paths: Paths, surface: int, x: FloatArray, pairs: list[tuple[int, int]]) -> tuple[int, int, int]:
-    """The stretch on which OpenSim wraps a cylinder with a quadrant, and the full turns its way has beyond the line's.
-
-    (-1, -1, 0) where there is none.
-    """
+def _held(paths: Paths, surface: int, x: FloatArray, pairs: list[tuple[int, int]]) -> Held:
+    """How the way round a cylinder with a quadrant across its axis is held; of other surfaces nothing is."""
     axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
     if paths.surface_kind[surface] != CYLINDER or sign == 0.0 or axis == 2:
-        return -1, -1, 0
+        return Held({}, 0)
     r, length = paths.surface_size[surface, :2]
-    return way_round(x, pairs, r, length, axis, sign)
+    return held_turns(x, pairs, r, length, axis, sign)

@@ -31,7 +31,6 @@ from musculo.io.osim.xml import (
     vector,
 )
 from musculo.model.body import GROUND
-from musculo.model.cylinder_sides import unheld_quadrants
 from musculo.model.force import Force
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import Joint
@@ -118,14 +117,6 @@ def _without_effect(model: Model) -> Iterable[Note]:
     for force, wrap, point in idle_wraps(model):
         why = f"its point {point!r} lies inside that surface, so that the path never slides over it, in OpenSim neither"
         yield Note(f"wrap {wrap.wrap_object!r} of {force.name!r}", f"/forceset/{force.name}", why)
-    for force, wrap, lost, poses in unheld_quadrants(model):
-        quadrant = next(surface.quadrant for surface in model.wrap_objects if surface.name == wrap.wrap_object)
-        why = (
-            f"in {lost} of {poses} sampled poses the path does not keep to the side {quadrant}: geodesics keep the way "
-            "round of the default pose, where no path over the cylinder tells the side; a default pose in which it "
-            "lies over the cylinder does, and wrapping='opensim' keeps to the side"
-        )
-        yield Note(f"quadrant of {wrap.wrap_object!r} on the path of {force.name!r}", f"/forceset/{force.name}", why)
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:

@@ -1,0 +1,155 @@
+"""Which way round a cylinder with a quadrant paths are held to: about the middle of what OpenSim's path does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.kernels.geodesic_round import principal
+
+# What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
+_MARGIN = 0.15
+# A pose in which OpenSim's path does not touch the cylinder counts so much less than one in which it does.
+_STRAIGHT = 1e-3
+
+
+class Held(NamedTuple):
+    """How the turns about a cylinder's axis are held."""
+
+    shift: dict[
+        tuple[int, int], float
+    ]  # of each pair of points: what is held, less the turn of the default pose's line
+    lost: int  # poses in which OpenSim's path goes round another way
+
+
+def held_turns(
+    x: FloatArray, pairs: Sequence[tuple[int, int]], r: float, length: float, axis: int, sign: float
+) -> Held:
+    """What is held between the pairs of points x (poses, points, 3), the default pose first, in the cylinder's frame.
+
+    A pair's turn is that of OpenSim's path where that wraps the cylinder there, else that of the straight line. Held
+    are turns within half a turn of a middle: that of the default pose; but where another middle, with the default
+    pose's turn held, loses fewer poses in which OpenSim's path wraps the cylinder, that. So the quadrant is kept to
+    wherever OpenSim does, unless its path flips from one way round to the other.
+    """
+    turn = {(a, b): _turns(x[:, a], x[:, b]) for a, b in pairs}
+    line = {pair: float(t[0]) for pair, t in turn.items()}
+    wrapped = [way_round(at, pairs, r, length, axis, sign) for at in x]
+    for pose, (a, b, turns) in enumerate(wrapped):
+        if turns:
+            turn[a, b][pose] += 2.0 * math.pi * turns
+    weight = {pair: np.array([1.0 if (a, b) == pair else _STRAIGHT for a, b, _ in wrapped]) for pair in pairs}
+    middle = {pair: _middle(t, weight[pair]) for pair, t in turn.items()}
+    lost = 0
+    for pose, (a, b, _) in enumerate(wrapped):
+        lost += a >= 0 and abs(turn[a, b][pose] - middle[a, b]) > math.pi
+    return Held({pair: middle[pair] - line[pair] for pair in turn}, lost)
+
+
+def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
+    """(poses,) the turn about z from P to Q by the shorter way, with the kernels' own rule for half a turn."""
+    return np.array([principal.py_func(t) for t in np.arctan2(Q[:, 1], Q[:, 0]) - np.arctan2(P[:, 1], P[:, 0])])
+
+
+def _middle(turn: FloatArray, weight: FloatArray) -> float:
+    """The middle of what is held: the first turn, or that of those within one turn, the first among them, that weigh
+    more than what is within half a turn of the first."""
+    reach = 2.0 * (math.pi - _MARGIN)
+    middle, most = float(turn[0]), weight[np.abs(turn - turn[0]) <= 0.5 * reach].sum()
+    for low in np.unique(turn[(turn <= turn[0]) & (turn >= turn[0] - reach)]):
+        within = (turn >= low) & (turn <= low + reach)
+        if weight[within].sum() > most:
+            middle, most = 0.5 * float(low + turn[within].max()), weight[within].sum()
+    return middle
+
+
+def way_round(
+    x: FloatArray, pairs: Sequence[tuple[int, int]], r: float, length: float, axis: int, sign: float
+) -> tuple[int, int, int]:
+    """The pair of points x (points, 3) between which OpenSim wraps a cylinder, and the full turns of its way there
+    beyond the straight line's; (-1, -1, 0) where it does not.
+
+    Source: OpenSim 4.6, observed behaviour of WrapCylinder and of the choice among segments: the first that must be
+    wrapped, else the one that grows least.
+    """
+    best, least = (-1, -1, 0), math.inf
+    for a, b in pairs:
+        found = opensim_turns(x[a], x[b], r, length, axis, sign)
+        if found is None:
+            continue
+        mandatory, turns, longer = found
+        if mandatory:
+            return a, b, turns
+        if longer < least:
+            best, least = (a, b, turns), longer
+    return best
+
+
+def opensim_turns(
+    P: FloatArray, Q: FloatArray, r: float, length: float, axis: int, sign: float
+) -> tuple[bool, int, float] | None:
+    """Whether OpenSim must wrap this segment, the turns its way has beyond the line's, by how much the path grows.
+
+    None where it does not wrap it.
+    """
+    d_P, d_Q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])
+    if min(d_P, d_Q) < r:
+        return None
+    chord = Q - P
+    flat = chord[0] ** 2 + chord[1] ** 2
+    if flat == 0.0:
+        return None
+    t = -(P[0] * chord[0] + P[1] * chord[1]) / flat
+    nearest = P + t * chord
+    hit = math.hypot(nearest[0], nearest[1]) < r and 0.0 < t < 1.0
+    on_P, on_Q = P[axis] * sign > 0.0, Q[axis] * sign > 0.0
+    mandatory = (on_P or on_Q) and hit
+    if (on_P or on_Q) and not hit and (on_P == on_Q or nearest[axis] * sign > 0.0):
+        return None
+    way = _opensim_way(P, Q, d_P, d_Q, r, axis, sign)
+    # with the kernels' own rule for half a turn, so that both mean the same
+    turn = principal.py_func(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
+    turns = 0 if turn * way > 0.0 else way
+    whole = abs(turn + 2.0 * math.pi * turns)
+    wrap = whole - math.acos(r / d_P) - math.acos(r / d_Q)
+    if wrap <= 0.0:
+        return None
+    h_P, h_Q = math.sqrt(d_P**2 - r**2), math.sqrt(d_Q**2 - r**2)
+    around = h_P + r * wrap + h_Q
+    z_1, z_2 = P[2] + chord[2] * h_P / around, Q[2] - chord[2] * h_Q / around
+    if min(abs(z_1), abs(z_2)) > 0.5 * length:
+        return None
+    return mandatory, turns, math.hypot(around, chord[2]) - float(np.linalg.norm(chord))
+
+
+def _opensim_way(P: FloatArray, Q: FloatArray, d_P: float, d_Q: float, r: float, axis: int, sign: float) -> int:
+    """+1 where OpenSim goes round a cylinder with a quadrant against the clock seen from z, else -1."""
+
+    def tangent(x: FloatArray, d: float, side: float) -> FloatArray:
+        """The point at which the line from x touches the circle, against the clock from x for side +1."""
+        angle = math.atan2(x[1], x[0]) + side * math.acos(r / d)
+        return np.array([math.cos(angle), math.sin(angle)])
+
+    first, last = {s: tangent(P, d_P, s) for s in (1, -1)}, {s: tangent(Q, d_Q, s) for s in (1, -1)}
+
+    def on(x: FloatArray) -> bool:
+        return x[axis] * sign > 0.0
+
+    # going +1 round, the path leaves P against the clock and reaches Q from before it
+    if on(first[1]) and on(first[-1]):
+        return -1 if on(last[1]) else 1
+    if on(first[1]):
+        return 1
+    if on(first[-1]):
+        return -1
+    if on(last[1]):
+        return -1
+    if on(last[-1]):
+        return 1
+    alpha = math.acos(np.clip(first[1] @ last[-1], -1.0, 1.0))
+    beta = math.acos(np.clip(first[-1] @ last[1], -1.0, 1.0))
+    return 1 if alpha > beta else -1
