@@ -155,7 +155,8 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
 
     Ellipsoid: plane sections through the chord; the best, one that is nearly as short, both flanks of a flat one (the
     shortest path wins), and planes about the first where all that fails.
-    Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
+    Torus: the tube where the path must press on it, where it dips into it, and all round the ring. Where it is FREE,
+    and its plane between the ends, the way outside the ring is meant: the one through the hole is found where it is not.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
     points are good guesses, its direction is not: what starts along it may end elsewhere.
@@ -169,6 +170,8 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
+    # a ring that need not be passed through its hole is passed outside it, where its plane lies between the ends
+    outer = torus and W[o + HOLD, lane] == FREE and (P_own[2] > 0.0) != (Q_own[2] > 0.0)
     first, second, two, flat = 0.0, 0.0, False, False
     # starts that are compared; later ones are for want of a path
     compared = 1 if torus else 3
@@ -210,8 +213,8 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             else:
                 theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * (i - 2) / _RETRIES
                 if i == 0:
-                    theta = tube_azimuth(shape, P_own, Q_own, nearest)
-                start = tube_start(shape, P_own, Q_own, theta)
+                    theta = tube_azimuth(shape, P_own, Q_own, nearest, outer)
+                start = tube_start(shape, P_own, Q_own, theta, outer)
         elif i >= 0:
             if (i == 1 and not two) or (1 < i <= compared and not flat):
                 continue

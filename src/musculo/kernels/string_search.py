@@ -182,8 +182,12 @@ def _candidates(w, solids, P, Q, points, N, reach):
 
 
 @kernel
-def _stayed(w, points, N):
-    """Whether the first of the strings that are kept lies where w.way does, which it started along."""
+def _stayed(w, points, number, N):
+    """Whether the first of the strings that are kept, the shortest of them, lies where w.way does, which it started
+    along."""
+    for s in range(1, number):
+        if w.kept_length[s] < w.kept_length[0]:
+            return False
     begin_along(w, points, N)
     x, far = w.chain.x, 0.0
     for i in range(1, N):
@@ -248,7 +252,7 @@ def shortest_string(w, solids, P, Q, points, known, bends):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)
     if near == 1 and known > 0.0:
         cut_off = known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known
-        if _stayed(w, points, N) if solids == 1 else cut_off:
+        if _stayed(w, points, number, N) if solids == 1 else cut_off:
             return 0.0
     for s in range(number):
         if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, N, reach) and r[0, LENGTH] < best:
