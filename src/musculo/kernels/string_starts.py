@@ -19,6 +19,8 @@ from musculo.kernels.vector import add_scaled, cross, dot, scale, subtract
 
 # Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
+# Over a ring alone, whose tube an end inside may have shrunk, there may be more.
+RING_PIECES = 512
 # How much longer than the straight line strings may be expected to be.
 _WINDING = 1.3
 # Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all;
@@ -37,7 +39,7 @@ class Strings(NamedTuple):
     """Workspace of `shortest_string`: a chain, strings to choose from, and the solids of a stretch."""
 
     chain: Chain
-    kept: NDArray[np.float64]  # (STARTS, PIECES + 1, 3)
+    kept: NDArray[np.float64]  # (STARTS, RING_PIECES + 1, 3)
     kept_length: NDArray[np.float64]  # (STARTS,)
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
@@ -98,8 +100,8 @@ def first_pieces(w, solids, P, Q):
         smallest = min(smallest, size)
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
-    N = FEWEST
-    while N < PIECES and whole > N * _LONGEST * smallest:
+    N, most = FEWEST, RING_PIECES if solids == 1 and int(w.form[0, 0]) == TORUS else PIECES
+    while most > N and whole > N * _LONGEST * smallest:
         N *= 2
     return N
 
