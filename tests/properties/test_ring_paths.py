@@ -12,6 +12,7 @@ import pytest
 from musculo import (
     Body,
     Coordinate,
+    CustomJoint,
     Model,
     Muscle,
     Path,
@@ -22,6 +23,8 @@ from musculo import (
     WrapTorus,
     path_geometry,
 )
+from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from support.global_path import Obstacle, shortest_path
 from support.rule_lengths import rule_length
 from support.short_steps import JUMP, jumps, moment_arm_errors
 from support.who_is_right import Court
@@ -69,3 +72,70 @@ def test_moment_arms_are_minus_the_slope_of_the_length(ring):
     model = model_of(*ring)
     for q in (-0.5, 0.1, 0.4):
         assert moment_arm_errors(model, np.array([q])).max() < 1e-9, q
+
+
+# Ring's and tube's radius, an end beyond the ring that is put on either side of its plane, the other end [m].
+BEYOND = [
+    (0.0275, 0.004, (0.0018, -0.0353), (0.0085, 0.0227, 0.02)),
+    (0.0434527, 0.0182826, (-0.06555537, -0.03700473), (0.01981856, 0.05252427, -0.03596261)),
+]
+# Ends for which a path over one contact dips into the tube once more, or a string hangs where a knot only just touches.
+TWICE = [
+    (0.02752198, 0.00303374, (-0.00214498, -0.12109115, -0.00635081), (0.00508055, 0.11710107, 0.00981448)),
+    (0.01576073, 0.00804305, (0.12893895, -0.02965554, -0.01437542), (-0.17119099, 0.05693651, 0.00235010)),
+]
+# How far an end is from the ring's plane where it crosses it [m], and what that may change: price and slope.
+OFF = 1e-10
+CHANGE = 1e-8
+
+
+def between_two_bodies(ring, tube):
+    """A muscle between the origins of two bodies that move freely, through a ring about z of ground."""
+    bodies, joints = [], []
+    for name in ("a", "b"):
+        coordinates = tuple(Coordinate(f"{name}_{axis}", range=(-1.0, 1.0)) for axis in "xyz")
+        moves = tuple(along(axis, c.name) for axis, c in zip((X_AXIS, Y_AXIS, Z_AXIS), coordinates, strict=True))
+        bodies.append(Body(name, 1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)))
+        joints.append(CustomJoint(name, Placement("ground"), Placement(name), coordinates, translations=moves))
+    torus = WrapTorus("ring", "ground", inner_radius=tube, outer_radius=ring)
+    points = (PathPoint("p", "a", (0.0, 0.0, 0.0)), PathPoint("q", "b", (0.0, 0.0, 0.0)))
+    muscle = Muscle("m", "Millard2012EquilibriumMuscle", path=Path(points, (PathWrap("w", "ring"),)), min_control=0.01)
+    return Model("free ends", tuple(bodies), tuple(joints), wrap_objects=(torus,), forces=(muscle,))
+
+
+def on_both_sides(beyond, other):
+    """Poses (2, 6): an end just below the plane and just above it."""
+    return np.array([[*beyond, -OFF, *other], [*beyond, OFF, *other]])
+
+
+@pytest.mark.parametrize(("ring", "tube", "beyond", "other"), BEYOND)
+def test_an_end_in_the_plane_has_the_shortest_path_of_all(ring, tube, beyond, other):
+    """The one outside the tube that may pass the ring on any side."""
+    length = path_geometry(between_two_bodies(ring, tube), on_both_sides(beyond, other)).length[:, 0]
+    obstacle = Obstacle("torus", (tube, ring), np.eye(3), np.zeros(3))
+    shortest = shortest_path(np.array([*beyond, 0.0]), np.array(other), [obstacle])
+    assert shortest is not None
+    np.testing.assert_allclose(length, shortest.length, rtol=0, atol=JUDGED)
+
+
+@pytest.mark.parametrize(("ring", "tube"), [(0.03, 0.004), (0.03, 0.018)])
+def test_no_length_jumps_where_an_end_crosses_the_plane(ring, tube):
+    rng = np.random.default_rng(7)
+    n = 60
+    azimuth, far = rng.uniform(0.0, 2.0 * np.pi, n), rng.uniform(ring + tube, 3.0 * ring, n)
+    other = rng.normal(0.0, ring, (n, 3))
+    beyond = np.column_stack([far * np.cos(azimuth), far * np.sin(azimuth)])
+    q = np.concatenate([on_both_sides(*ends) for ends in zip(beyond, other, strict=True)])
+    length = path_geometry(between_two_bodies(ring, tube), q).length[:, 0].reshape(n, 2)
+    change = np.abs(np.diff(length, axis=1))[:, 0]
+    assert change.max() < CHANGE, q[2 * int(np.argmax(change))]
+
+
+@pytest.mark.parametrize(("ring", "tube", "P", "Q"), TWICE)
+def test_a_tube_that_is_touched_twice(ring, tube, P, Q):
+    geometry = path_geometry(between_two_bodies(ring, tube), np.array([*P, *Q]))
+    obstacle = Obstacle("torus", (tube, ring), np.eye(3), np.zeros(3), through=True)
+    shortest = shortest_path(np.array(P), np.array(Q), [obstacle])
+    assert shortest is not None
+    assert geometry.price[0] == 0.0
+    assert abs(geometry.length[0] - shortest.length) < JUDGED

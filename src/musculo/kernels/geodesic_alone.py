@@ -16,6 +16,7 @@ from musculo.kernels.geodesic_guess import (
     section_path,
     tube_azimuth,
     tube_start,
+    tube_winds,
 )
 from musculo.kernels.geodesic_march import COARSE, FINE
 from musculo.kernels.geodesic_newton import TIGHT, straighten
@@ -61,6 +62,11 @@ _ASIDE = math.pi / 8.0
 _FLANK = 1.0
 # The shortest path is no longer than one in a plane; a geodesic that is, by more than this part of the size, is none.
 _BEYOND = 1e-4
+# A straight line no deeper in a tube than this part of its radius passes it by; and how far rounding leads off, over
+# the ring's radius: an end that is on the tube, as one inside shrinks it, seems to be inside or outside by that.
+_GRAZE, _EPS = 1e-9, 1e-15
+# A tube this thin, over the ring's radius, is straight where a path winds off it.
+_THIN = 0.05
 # Where a start fails: so many more, so far apart [rad].
 _RETRIES = 16
 _RETRY_ANGLE = 0.12
@@ -155,7 +161,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
 
     Ellipsoid: plane sections through the chord; the best, one that is nearly as short, both flanks of a flat one (the
     shortest path wins), and planes about the first where all that fails.
-    Torus: the tube where the path must press on it, where it dips into it, and all round the ring.
+    Torus: the tube where the path must press on it, where it dips into it, and all round the ring. Where it is FREE,
+    and its plane between the ends, the way outside the ring is meant: that through the hole is found where it is not.
+    Where an end is on it, and the path winds off there, that is where it starts.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
     points are good guesses, its direction is not: what starts along it may end elsewhere.
@@ -169,6 +177,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
+    # a ring that need not be passed through its hole is passed outside it, where its plane lies between the ends
+    between = (P_own[2] > 0.0) != (Q_own[2] > 0.0)
+    outer = torus and W[o + HOLD, lane] == FREE and between
     first, second, two, flat = 0.0, 0.0, False, False
     # starts that are compared; later ones are for want of a path
     compared = 1 if torus else 3
@@ -190,7 +201,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
         elif i == 0:
             if torus:
                 nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
-            if (out >= 1.0 and not outside) if torus else not frame[6]:
+            if (out >= 1.0 - _GRAZE - _EPS * shape[5] / shape[4] and not outside) if torus else not frame[6]:
                 W[o + ACTIVE, lane] = 0.0
                 return 1
             if other:
@@ -209,9 +220,20 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 start = dip_start(shape, P_own, Q_own, nearest)
             else:
                 theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * (i - 2) / _RETRIES
-                if i == 0:
-                    theta = tube_azimuth(shape, P_own, Q_own, nearest)
-                start = tube_start(shape, P_own, Q_own, theta)
+                pinned = P_own if pin_1 != 0.0 else Q_own
+                bent, wound = tube_winds(shape, P_own, Q_own, math.atan2(pinned[1], pinned[0]), outer)
+                on_end = pin_1 != 0.0 or pin_2 != 0.0
+                if i == 0 and on_end and shape[4] < _THIN * shape[5]:
+                    # a thin tube is a cylinder there; what is longer winds about it elsewhere
+                    bound = wound + shape[4]
+                if i == 0 and on_end and bent > 0.0:
+                    theta = math.atan2(pinned[1], pinned[0])
+                elif i == 0 and not between:
+                    # over the tube, not through the hole
+                    theta = math.atan2(nearest[1], nearest[0])
+                elif i == 0:
+                    theta = tube_azimuth(shape, P_own, Q_own, nearest, outer)
+                start = tube_start(shape, P_own, Q_own, theta, outer)
         elif i >= 0:
             if (i == 1 and not two) or (1 < i <= compared and not flat):
                 continue

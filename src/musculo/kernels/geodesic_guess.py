@@ -15,8 +15,10 @@ PLANES = 32
 _REFINEMENTS = 12
 # Parts of the arc of a section whose length is a bound.
 _PANELS = 12
-# Points along the chord at which its distance from a ring is sampled before it is refined.
-_SAMPLES = 24
+# Points along the part of the chord that may meet a ring's tube, at which the distance is sampled; every minimum is
+# refined, as the chord may come near the tube on both sides of the hole. What is not near it is so deep.
+_SAMPLES = 32
+_FAR = 1e300
 # Azimuths at which a cylinder is laid along a torus' tube before the best is refined.
 _AZIMUTHS = 16
 # Gauss-Legendre nodes and weights on [-1, 1] for the arc of a plane section.
@@ -152,34 +154,65 @@ def section_guess(shape, frame, psi):
 
 
 @kernel
+def _within_reach(shape, P, D):
+    """The part of the chord P + t D (first and last t) that lies between the planes that touch a torus from above and
+    below, and in the cylinder round it; the first is larger where there is none."""
+    lower, upper = 0.0, 1.0
+    if D[2] != 0.0:
+        a, b = (-shape[4] - P[2]) / D[2], (shape[4] - P[2]) / D[2]
+        lower, upper = max(lower, min(a, b)), min(upper, max(a, b))
+    elif math.fabs(P[2]) > shape[4]:
+        return 1.0, 0.0
+    reach = shape[4] + shape[5]
+    a, b, c = D[0] * D[0] + D[1] * D[1], P[0] * D[0] + P[1] * D[1], P[0] * P[0] + P[1] * P[1] - reach * reach
+    if a > 0.0:
+        root = b * b - a * c
+        if root < 0.0:
+            return 1.0, 0.0
+        root = math.sqrt(root)
+        lower, upper = max(lower, (-b - root) / a), min(upper, (root - b) / a)
+    elif c > 0.0:
+        return 1.0, 0.0
+    return lower, upper
+
+
+@kernel
 def ring_approach(shape, P, Q, free):
     """Where the chord comes nearest to the ring of a torus, and what that means.
 
     Returns (nearest point, depth there, outside): `outside` where the chord crosses the ring's plane beyond the ring,
     so that a path through the hole must be pulled in (unless it is `free` to pass by); the point is then that crossing.
+    Where the chord keeps away from the tube the depth is huge.
     """
     D = subtract(Q, P)
     if (P[2] > 0.0) != (Q[2] > 0.0) and not free:
         x = add_scaled(P, P[2] / (P[2] - Q[2]), D)
         if x[0] * x[0] + x[1] * x[1] > shape[5] * shape[5]:
             return x, depth(shape, x), True
-    best, at = 1e300, 0.0
+    lower, upper = _within_reach(shape, P, D)
+    best, at = _FAR, 0.0
+    if not lower <= upper:
+        return P, best, False
+    step = (upper - lower) / _SAMPLES
+    before, here = _FAR, depth(shape, add_scaled(P, lower, D))
     for i in range(_SAMPLES + 1):
-        d = depth(shape, add_scaled(P, i / _SAMPLES, D))
-        if d < best:
-            best, at = d, i / _SAMPLES
-    h = 1.0 / _SAMPLES
-    for _ in range(60):
-        lower, upper = max(0.0, at - h), min(1.0, at + h)
-        left, right = depth(shape, add_scaled(P, lower, D)), depth(shape, add_scaled(P, upper, D))
-        if left < best and left <= right:
-            best, at = left, lower
-        elif right < best:
-            best, at = right, upper
-        else:
-            h *= 0.5
-        if h < 1e-12:
-            break
+        t, after = lower + i * step, _FAR
+        if i < _SAMPLES:
+            after = depth(shape, add_scaled(P, t + step, D))
+        if here <= before and here <= after:
+            least, h = here, step
+            while h > 1e-12:
+                a, b = max(lower, t - h), min(upper, t + h)
+                left, right = depth(shape, add_scaled(P, a, D)), depth(shape, add_scaled(P, b, D))
+                if left < least and left <= right:
+                    least, t = left, a
+                elif right < least:
+                    least, t = right, b
+                else:
+                    h *= 0.5
+            if least < best:
+                best, at = least, t
+        before, here = here, after
     return add_scaled(P, at, D), best, False
 
 
@@ -204,8 +237,9 @@ def dip_start(shape, P, Q, nearest):
 
 
 @kernel
-def _tube_path(shape, P, Q, theta):
-    """The taut path over the cylinder that touches the torus along its tube at the azimuth theta, on the inner side.
+def _tube_path(shape, P, Q, theta, outer):
+    """The taut path over the cylinder that touches the torus along its tube at the azimuth theta, on the inner side, or
+    the other way round the tube if `outer`.
 
     Returns (length, wrap [rad], start, direction, arc, end); the length counts no wrap below zero.
     """
@@ -219,7 +253,10 @@ def _tube_path(shape, P, Q, theta):
     way = 1.0 if a_Q >= a_P else -1.0
     lean_P = math.acos(r / d_P) if d_P > r else 0.0
     lean_Q = math.acos(r / d_Q) if d_Q > r else 0.0
-    wrap = way * (a_Q - a_P) - lean_P - lean_Q
+    swept = way * (a_Q - a_P)
+    if outer:
+        way, swept = -way, 2.0 * math.pi - swept
+    wrap = swept - lean_P - lean_Q
     turn = max(1e-3, wrap)
     h_P, h_Q = math.sqrt(max(0.0, d_P * d_P - r * r)), math.sqrt(max(0.0, d_Q * d_Q - r * r))
     flat = h_P + r * turn + h_Q
@@ -237,28 +274,32 @@ def _tube_path(shape, P, Q, theta):
 
 
 @kernel
-def _pull(shape, P, Q, theta):
-    """Length of the path over the tube's cylinder at theta, or a negative number where it is not in contact."""
-    path = _tube_path(shape, P, Q, theta)
+def _pull(shape, P, Q, theta, outer):
+    """Length of the path over the tube's cylinder at theta, or a negative number where it is not in contact; minus the
+    length if `outer`."""
+    path = _tube_path(shape, P, Q, theta, outer)
+    if outer:
+        return -path[0]
     return path[0] if path[1] > 0.0 else path[1]
 
 
 @kernel
-def tube_azimuth(shape, P, Q, nearest):
+def tube_azimuth(shape, P, Q, nearest, outer):
     """Where along its ring the path touches a torus, by cylinders laid along its tube.
 
-    The hole is where all these cylinders leave room, so the path hangs on the one that makes it longest.
+    The hole is where all these cylinders leave room, so the path hangs on the one that makes it longest. Outside the
+    ring (`outer`) it may pass any of them, and takes the one that leaves it shortest.
     """
     theta = math.atan2(nearest[1], nearest[0])
-    best = _pull(shape, P, Q, theta)
+    best = _pull(shape, P, Q, theta, outer)
     start = theta
     for i in range(1, _AZIMUTHS):
-        value = _pull(shape, P, Q, start + 2.0 * math.pi * i / _AZIMUTHS)
+        value = _pull(shape, P, Q, start + 2.0 * math.pi * i / _AZIMUTHS, outer)
         if value > best:
             theta, best = start + 2.0 * math.pi * i / _AZIMUTHS, value
     h = math.pi / _AZIMUTHS
     for _ in range(_REFINEMENTS):
-        left, right = _pull(shape, P, Q, theta - h), _pull(shape, P, Q, theta + h)
+        left, right = _pull(shape, P, Q, theta - h, outer), _pull(shape, P, Q, theta + h, outer)
         if left > best and left >= right:
             theta, best = theta - h, left
         elif right > best:
@@ -269,8 +310,15 @@ def tube_azimuth(shape, P, Q, nearest):
 
 
 @kernel
-def tube_start(shape, P, Q, theta):
+def tube_winds(shape, P, Q, theta, outer):
+    """(wrap [rad], length) of the path over the cylinder along the tube at theta; no contact where wrap is negative."""
+    length, wrap, _, _, _, _ = _tube_path(shape, P, Q, theta, outer)
+    return wrap, length
+
+
+@kernel
+def tube_start(shape, P, Q, theta, outer):
     """Start, direction, length and end, on the torus, of the path over the cylinder along its tube at theta."""
-    _, _, x, t, arc, y = _tube_path(shape, P, Q, theta)
+    _, _, x, t, arc, y = _tube_path(shape, P, Q, theta, outer)
     x = onto(shape, x)
     return x, along_surface(unit(slope(shape, x)), t), arc, onto(shape, y)

@@ -29,6 +29,10 @@ from musculo.kernels.vector import add_scaled, cross, dot, scale
 
 # After a step of Newton's method in which no knot moves more than this [m] the next leaves nothing but rounding.
 REST = 1e-9
+# Where a knot only just touches, both with its contact and without it a step may ask for the other, in the hollow of a
+# ring above all. So many steps in a row that are no longer than this [m] are rest as well: a string that lost a contact
+# that presses would move.
+_QUIVER, _QUIET = 1e-8, 4
 # Normals whose cross product is shorter than this count as one direction.
 _PARALLEL = 1e-7
 _TINY = 1e-300
@@ -345,7 +349,7 @@ def newton(c, form, pose, N, solids, most, reach):
     In so many steps, and as many more in which contacts change one at a time.
     """
     apart()
-    rests = 0
+    rests, quiet = 0, 0
     for i in range(2 * most):
         look(c, form, pose, N, solids, True)
         solve(c, N, solids)
@@ -356,7 +360,8 @@ def newton(c, form, pose, N, solids, most, reach):
         _move(c, N, 1.0)
         # once more, as normals are those before the step
         rests = rests + 1 if size < REST and changed == 0 else 0
-        if rests == 2:
+        quiet = quiet + 1 if size < _QUIVER else 0
+        if rests == 2 or quiet == _QUIET:
             return 1
     return 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.jit import apart, kernel
+from musculo.kernels.path import TORUS
 from musculo.kernels.string_chain import coarsen, energy, newton, refine, relax
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
@@ -182,8 +183,12 @@ def _candidates(w, solids, P, Q, points, N, reach):
 
 
 @kernel
-def _stayed(w, points, N):
-    """Whether the first of the strings that are kept lies where w.way does, which it started along."""
+def _stayed(w, points, number, N):
+    """Whether the first of the strings that are kept, the shortest of them, lies where w.way does, which it started
+    along."""
+    for s in range(1, number):
+        if w.kept_length[s] < w.kept_length[0]:
+            return False
     begin_along(w, points, N)
     x, far = w.chain.x, 0.0
     for i in range(1, N):
@@ -194,7 +199,11 @@ def _stayed(w, points, N):
 
 @kernel
 def _finish(w, solids, s, N, reach):
-    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Whether it did."""
+    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns about how
+    far its length is off [m], or a negative number where it does not come to rest.
+
+    Over a single solid it need not be at rest with few knots, where it may be about to slip by a knot.
+    """
     c, r = w.chain, w.result
     _keep(w, s, N, True)
     for i in range(N + 1):
@@ -202,15 +211,18 @@ def _finish(w, solids, s, N, reach):
         for k in range(solids):
             c.force[i, k] = 0.0
     good, near = True, False
-    before, change = 0.0, 0.0
+    before, change, off = 0.0, 0.0, 0.0
     while good:
         # a string that is near moves by less than a piece; a longer step may lead to another one
         good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300)
+        good = good or (solids == 1 and 2 * N < KNOTS - 1)
         near = True
         now = math.sqrt(2.0 * N * energy(c, N))
         if N == KNOTS - 1:
             # errors fall with the square of the pieces' length
             if math.fabs(now - before) < 0.5 * change + _ROUNDING * now:
+                # errors of twice as many knots are a quarter: what is not so is not known
+                off = math.fabs(now - before) - (0.25 * change if change < 0.5 * now else 0.0)
                 _harvest(w, solids, N, 4.0 / 3.0)
                 break
             # what was only just at rest with fewer knots slipped to another string; with fewer knots once more
@@ -224,7 +236,7 @@ def _finish(w, solids, s, N, reach):
             _harvest(w, solids, N, -1.0 / 3.0)
         refine(c, N, solids)
         N *= 2
-    return good and right_side(w, solids, KNOTS - 1)
+    return math.fabs(off) if good and right_side(w, solids, KNOTS - 1) else -1.0
 
 
 @kernel
@@ -235,27 +247,31 @@ def shortest_string(w, solids, P, Q, points, known, bends):
     stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
     first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
-    `known` (zero: there is none). That turns by theta on arcs of length a: bends = sum of theta^2 / a, so that pieces
-    of length l cut off bends l^2 / 24.
+    `known` (zero: there is none), by more than the string may be off. That turns by theta on arcs of length a:
+    bends = sum of theta^2 / a, so that pieces of length l cut off bends l^2 / 24.
     """
     apart()
     r = w.result
     reach = 0.3
     N = first_pieces(w, solids, P, Q)
+    ring = solids == 1 and int(w.form[0, 0]) == TORUS
     number, least = _candidates(w, solids, P, Q, points, N, reach)
-    near, best = 0, 1e300
+    near, best, off = 0, 1e300, 0.0
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)
     if near == 1 and known > 0.0:
         cut_off = known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known
-        if _stayed(w, points, N) if solids == 1 else cut_off:
+        if _stayed(w, points, number, N) if solids == 1 else cut_off:
             return 0.0
     for s in range(number):
-        if w.kept_length[s] <= least * (1.0 + _MARGIN) and _finish(w, solids, s, N, reach) and r[0, LENGTH] < best:
-            best = r[0, LENGTH]
+        error = -1.0
+        if w.kept_length[s] <= least * (1.0 + _MARGIN):
+            error = _finish(w, solids, s, N, reach)
+        if error >= 0.0 and r[0, LENGTH] < best:
+            best, off = r[0, LENGTH], error if ring else 0.0
             _mark_contacts(w, solids, KNOTS - 1)
             for i in range(SOLIDS + SOLID_ROWS * solids):
                 r[1, i] = r[0, i]
-    if known > 0.0 and best > known - _AS_LONG:
+    if known > 0.0 and best > known - _AS_LONG - off:
         return 0.0
     return best if best < 1e300 else -1.0

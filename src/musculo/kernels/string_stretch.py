@@ -49,7 +49,7 @@ from musculo.kernels.string_search import (
     WRENCH,
     shortest_string,
 )
-from musculo.kernels.string_starts import PIECES, STARTS, Strings
+from musculo.kernels.string_starts import RING_PIECES, STARTS, Strings
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import (
     accumulate3,
@@ -92,7 +92,7 @@ def string_work(most):
         np.zeros((K, n)),
         np.zeros(K, dtype=np.int64),
     )
-    kept = np.zeros((STARTS, PIECES + 1 if most > 0 else 1, 3))
+    kept = np.zeros((STARTS, RING_PIECES + 1 if most > 0 else 1, 3))
     way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
     return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
