@@ -99,11 +99,11 @@ def _place(w, i, j, P, Q, choice):
 @kernel
 def tangled(w, solids):
     """Whether a cylinder that is held to the long way round crosses another."""
+    found = False
     for i in range(solids):
         for j in range(solids):
-            if pair_starts(w, i, j, False) > 1 and int(w.form[j, 0]) == CYLINDER:
-                return True
-    return False
+            found = found or (pair_starts(w, i, j, False) > 1 and int(w.form[j, 0]) == CYLINDER)
+    return found
 
 
 @kernel

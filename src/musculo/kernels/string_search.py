@@ -215,10 +215,10 @@ def _candidates(w, solids, P, Q, points, N, reach):
 @kernel
 def _ringed(w, solids):
     """Whether a ring is among the solids."""
+    found = False
     for k in range(solids):
-        if int(w.form[k, 0]) == TORUS:
-            return True
-    return False
+        found = found or int(w.form[k, 0]) == TORUS
+    return found
 
 
 @kernel

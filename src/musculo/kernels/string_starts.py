@@ -40,7 +40,7 @@ class Strings(NamedTuple):
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
-    way: NDArray[np.float64]  # (2 + 3 solids + rows of a round, 4) paths to start along: points, and how far along it each is
+    way: NDArray[np.float64]  # (2 + 3 solids + a round, 4) paths to start along: points, and how far along each is
     result: NDArray[
         np.float64
     ]  # (3, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest, of the one that a path follows
