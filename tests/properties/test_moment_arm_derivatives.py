@@ -361,7 +361,7 @@ def test_slopes_of_prices_follow_from_the_prices():
         dP, dQ = rng.uniform(-1.0, 1.0, (2, 3))
         reference, axis, sign = rng.uniform(-5.0, 5.0), int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
         rules = (
-            (lambda p, q, r=reference: price_of_turn(0.1, r, p, q)[1:], None),
+            (lambda p, q, r=reference: price_of_turn(0.1, r, p, q, True)[1:], None),
             (lambda p, q: price_of_end(0.2, p, q), end_slopes),
             (lambda p, q, a=axis, s=sign: toll_of_side(size, a, s, p, q), toll_slopes),
             (lambda p, q, a=axis, s=sign: least_toll_of_side(size, a, s, p, q), least_toll_slopes),

@@ -110,7 +110,7 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
     if paths.surface_sign[surface] and paths.surface_axis[surface] < 2:
         turn, reference = court.turn(k, w, s), court.reference(k, w, s)
         options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=turn))]
-        if abs(turn) > math.pi:
+        if abs(turn) > math.pi or len(s.acting) > 1:
             options.append(Option(free, turn_price(solid, turn, reference), "the other way"))
     return [*options, Option(None, end_price(solid, s.P, s.Q), "left out")]
 

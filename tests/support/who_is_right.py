@@ -298,7 +298,7 @@ class Court:
                     broken[w] = end
                 elif sign and axis < 2:
                     turn, reference = self.turn(k, w, s), self.reference(k, w, s)
-                    if abs(turn) > math.pi and abs(solid.turn(line) - turn) > math.pi:
+                    if (abs(turn) > math.pi or len(s.acting) > 1) and abs(solid.turn(line) - turn) > math.pi:
                         broken[w] = turn_price(solid, turn, reference)
                         broken[w] = broken[w] if w in touched else min(end, broken[w])
         return toll, broken

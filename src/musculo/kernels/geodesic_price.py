@@ -36,17 +36,20 @@ def turn_near(reference, P, Q):
 
 
 @kernel
-def price_of_turn(r, reference, P, Q):
+def price_of_turn(r, reference, P, Q, lone):
     """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
 
         price = PRICE r (pi - |turn - reference|),   turn - reference within (-pi, pi]
 
-    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter way already.
+    Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
+    edge of the rule is crossed from either side at a price.
+
+    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter path already.
     """
     turn = turn_near(reference, P, Q)
     off = turn - reference
     d_P, d_Q = P[0] * P[0] + P[1] * P[1], Q[0] * Q[0] + Q[1] * Q[1]
-    if math.fabs(turn) <= math.pi or d_P == 0.0 or d_Q == 0.0:
+    if (lone and math.fabs(turn) <= math.pi) or d_P == 0.0 or d_Q == 0.0:
         return turn, NEVER, _NONE, _NONE
     slope = -PRICE * r if off >= 0.0 else PRICE * r
     to_P = (slope * P[1] / d_P, -slope * P[0] / d_P, 0.0)

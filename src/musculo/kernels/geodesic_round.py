@@ -39,6 +39,21 @@ def _tangent(r, d):
 
 
 @kernel
+def other_way_length(r, P, Q, way):
+    """Length of the taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2 by the way round that is not `way`
+    (+1, -1): no path that passes on that side is shorter, whatever else is about."""
+    turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
+    if turn * way > 0.0:
+        turn += -2.0 * math.pi * way
+    h_P, lean_P = _tangent(r, math.sqrt(P[0] * P[0] + P[1] * P[1]))
+    h_Q, lean_Q = _tangent(r, math.sqrt(Q[0] * Q[0] + Q[1] * Q[1]))
+    wrap = math.fabs(turn) - lean_P - lean_Q
+    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
+    flat = h_P + r * wrap + h_Q
+    return math.sqrt(flat * flat + d[2] * d[2]) if wrap > 0.0 else math.sqrt(dot(d, d))
+
+
+@kernel
 def taut_cylinder(r, axis, sign, P, Q, way, held, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 

@@ -11,11 +11,15 @@ import math
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
 from musculo.kernels.string_chain import coarsen, energy, newton, refine, relax
+from musculo.kernels.string_rounds import begin_round, pair_starts, tangled
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
     DIRECTIONS,
+    PIECES,
+    STARTS,
     begin_along,
     begin_apart,
+    even,
     first_pieces,
     right_side,
     wind,
@@ -158,28 +162,63 @@ def _known(w, number, N):
 
 
 @kernel
+def _try(w, solids, N, reach, number, least, failed, slips):
+    """Bring the string that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
+    length of the shortest, that of the shortest with a piece that passes through a solid, or if `slips` that came to a
+    wrong side). Without room it takes the place of the longest."""
+    apart()
+    wind(w, solids, N)
+    if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS)):
+        return number, least, failed
+    length, at = math.sqrt(2.0 * N * energy(w.chain, N)), number
+    if not right_side(w, solids, N):
+        return number, least, min(failed, length) if slips or not even(w, N) else failed
+    if _known(w, number, N):
+        return number, least, failed
+    if number == STARTS:
+        at = 0
+        for s in range(1, number):
+            at = s if w.kept_length[s] > w.kept_length[at] else at
+        if w.kept_length[at] < length:
+            return number, least, failed
+    _keep(w, at, N, False)
+    w.kept_length[at] = length
+    return max(number, at + 1), min(least, length), failed
+
+
+@kernel
 def _candidates(w, solids, P, Q, points, N, reach):
-    """Find strings of N pieces from all starts, into w.kept; (how many, the shortest's length)."""
-    number, least = 0, 1e300
+    """Find strings of N pieces from all starts, into w.kept: (how many, the length of the shortest, whether another may
+    be shorter: one was, but a piece of it passes through a solid, or it slipped to a wrong side)."""
+    number, least, failed = 0, 1e300, 1e300
+    # where cylinders are held and do not cross, strings on the other side are as good as they are short
+    slips = tangled(w, solids)
     # from all sides of the hole of a ring alone strings come to the same few
     apart_by = 1 if solids > 1 else DIRECTIONS // 4
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
         if start > 0 and start % apart_by != 0:
             continue
         if start < 0:
-            begin_along(w, points, N)
+            begin_along(w, 0, points, N)
         else:
             begin_apart(w, solids, P, Q, start, N)
-        wind(w, solids, N)
-        if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS)):
-            continue
-        if _known(w, number, N) or not right_side(w, solids, N):
-            continue
-        _keep(w, number, N, False)
-        w.kept_length[number] = math.sqrt(2.0 * N * energy(w.chain, N))
-        least = min(least, w.kept_length[number])
-        number += 1
-    return number, least
+        number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
+    none = number == 0
+    for i in range(solids):
+        for j in range(solids):
+            for start in range(pair_starts(w, i, j, none)):
+                if begin_round(w, i, j, P, Q, start, N):
+                    number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
+    return number, least, failed < least or number == 0
+
+
+@kernel
+def _ringed(w, solids):
+    """Whether a ring is among the solids."""
+    found = False
+    for k in range(solids):
+        found = found or int(w.form[k, 0]) == TORUS
+    return found
 
 
 @kernel
@@ -189,7 +228,7 @@ def _stayed(w, points, number, N):
     for s in range(1, number):
         if w.kept_length[s] < w.kept_length[0]:
             return False
-    begin_along(w, points, N)
+    begin_along(w, 0, points, N)
     x, far = w.chain.x, 0.0
     for i in range(1, N):
         for j in range(3):
@@ -255,7 +294,11 @@ def shortest_string(w, solids, P, Q, points, known, bends):
     reach = 0.3
     N = first_pieces(w, solids, P, Q)
     ring = solids == 1 and int(w.form[0, 0]) == TORUS
-    number, least = _candidates(w, solids, P, Q, points, N, reach)
+    number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)
+    while slipped and N < PIECES and not _ringed(w, solids):
+        # shorter pieces do not slip off to another side so soon
+        N *= 2
+        number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)
     near, best, off = 0, 1e300, 0.0
     for s in range(number):
         near += w.kept_length[s] <= least * (1.0 + _MARGIN)

@@ -32,7 +32,8 @@ _UNEVEN = 1.5
 _STEEP = 1e-3
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
-STARTS = DIRECTIONS + 1
+# Strings that are kept to choose from.
+STARTS = DIRECTIONS + 20
 
 
 class Strings(NamedTuple):
@@ -44,7 +45,7 @@ class Strings(NamedTuple):
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
-    way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along it each is
+    way: NDArray[np.float64]  # (2 + 3 solids + a round, 4) paths to start along: points, and how far along each is
     result: NDArray[
         np.float64
     ]  # (3, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest, of the one that a path follows
@@ -187,18 +188,19 @@ def _through(w, k, P, Q, out, t):
 
 
 @kernel
-def begin_along(w, points, N):
-    """Lay the string of N pieces along the first `points` points of w.way, in pieces of equal length."""
+def begin_along(w, first, points, N):
+    """Lay the string of N pieces along `points` points of w.way from row `first` on, in pieces of equal length."""
     c = w.chain
-    for i in range(1, points):
+    w.way[first, 3] = 0.0
+    for i in range(first + 1, first + points):
         d = 0.0
         for j in range(3):
             d += (w.way[i, j] - w.way[i - 1, j]) ** 2
         w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
-    at = 1
+    at, last = first + 1, first + points - 1
     for i in range(N + 1):
-        s = w.way[points - 1, 3] * i / N
-        while at < points - 1 and w.way[at, 3] < s:
+        s = w.way[last, 3] * i / N
+        while at < last and w.way[at, 3] < s:
             at += 1
         l = w.way[at, 3] - w.way[at - 1, 3]
         t = (s - w.way[at - 1, 3]) / l if l > 0.0 else 0.0
@@ -208,7 +210,7 @@ def begin_along(w, points, N):
         for k in range(w.form.shape[0]):
             c.force[i, k] = 0.0
     for j in range(3):
-        c.x[N, j] = w.way[points - 1, j]
+        c.x[N, j] = w.way[last, j]
 
 
 @kernel
@@ -243,17 +245,23 @@ def _passes(w, k, N):
 
 
 @kernel
-def right_side(w, solids, N):
-    """Whether the string passes all cylinders whose side is held on that side, and rings through their holes where
-    its ends are on either side; and whether no piece is longer than the others, as one that passes through a solid is.
-    """
+def even(w, N):
+    """Whether no piece of the string is longer than the others, as one that passes through a solid is."""
     x = w.chain.x
     longest, whole = 0.0, 0.0
     for i in range(N):
         a, b, d = x[i + 1, 0] - x[i, 0], x[i + 1, 1] - x[i, 1], x[i + 1, 2] - x[i, 2]
         l = math.sqrt(a * a + b * b + d * d)
         longest, whole = max(longest, l), whole + l
-    if longest * N > _UNEVEN * whole:
+    return longest * N <= _UNEVEN * whole
+
+
+@kernel
+def right_side(w, solids, N):
+    """Whether the string passes all cylinders whose side is held on that side, and rings through their holes where
+    its ends are on either side; and whether it is even."""
+    x = w.chain.x
+    if not even(w, N):
         return False
     for k in range(solids):
         if w.hold[k, 0] == HELD and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:

@@ -31,6 +31,7 @@ from musculo.kernels.geodesic_taut import VANISHED
 from musculo.kernels.jit import driver, kernel
 from musculo.kernels.path import COINCIDENT, ENTRY_ROWS, GAIN, PLACE, SHORT, SLOT, TAG_ROWS
 from musculo.kernels.string_chain import Chain
+from musculo.kernels.string_rounds import WAY_ROWS
 from musculo.kernels.string_search import (
     ARC,
     AT_END,
@@ -93,7 +94,7 @@ def string_work(most):
         np.zeros(K, dtype=np.int64),
     )
     kept = np.zeros((STARTS, RING_PIECES + 1 if most > 0 else 1, 3))
-    way = np.zeros((2 + 3 * n, 4))
+    way = np.zeros((2 + 3 * n + WAY_ROWS, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
     return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
 

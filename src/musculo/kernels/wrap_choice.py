@@ -8,10 +8,13 @@ from musculo.kernels.geodesic import (
     ABSENT,
     ARC,
     CONTACT,
+    FIRST,
     FIRST_TANGENT,
     FREE,
     HELD,
+    LAST,
     LAST_TANGENT,
+    LEFT_OUT,
     OTHER_SIDE,
     OVERLAPPED,
     RESULT_ROWS,
@@ -19,14 +22,17 @@ from musculo.kernels.geodesic import (
     SHRUNK,
     SIDE,
     SIDE_TURN,
+    WAY_ROUND,
     Surfaces,
     geodesic_stretch,
 )
 from musculo.kernels.geodesic_price import NEVER
+from musculo.kernels.geodesic_round import other_way_length
 from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.string_stretch import keep_string, string_length
-from musculo.kernels.vector import add_scaled, dot, load3, subtract
+from musculo.kernels.tree import load_rotation
+from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, subtract
 from musculo.kernels.wrap_clear import keeps_out
 from musculo.kernels.wrap_obstacles import (
     BEST,
@@ -113,33 +119,74 @@ def _near(paths, i, j, C, I, base, tags, lane):
 
 
 @kernel
+def _long_way(j, C, G, lane):
+    """Whether obstacle j is a cylinder that is held to the long way round."""
+    g = G + RESULT_ROWS * j
+    return C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) > math.pi
+
+
+@kernel
 def _open(paths, j, C, I, G, tags, lane):
     """Whether obstacle j leaves it open on which side it is passed, or in which order: not a cylinder that is held to
     the short way round."""
-    g = G + RESULT_ROWS * j
-    held = C[g + SIDE, lane] == HELD and math.fabs(C[g + SIDE_TURN, lane]) <= math.pi
+    held = C[G + RESULT_ROWS * j + SIDE, lane] == HELD and not _long_way(j, C, G, lane)
     return paths.surface_kind[I[tags + j, lane]] != CYLINDER or not held
 
 
 @kernel
-def _doubtful(paths, n, C, I, base, G, tags, lane):
+def _crowded(paths, n, j, C, I, base, G, tags, lane):
+    """Whether another obstacle that is there may overlap obstacle j."""
+    for k in range(n):
+        g = G + RESULT_ROWS * k
+        there = k != j and C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0
+        if there and _near(paths, j, k, C, I, base, tags, lane):
+            return True
+    return False
+
+
+@kernel
+def _worth(paths, n, P, Q, length, C, I, base, G, tags, lane):
+    """Whether a path may be shorter than `length` that passes a cylinder whose side is open the other way round."""
+    for j in range(n):
+        g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
+        if C[g + CONTACT, lane] > 0.0 and C[g + SIDE, lane] != HELD:
+            R, p = load_rotation(C, x, lane), load3(C, x + 9, lane)
+            r = paths.surface_size[I[tags + j, lane], 0] * C[g + SHRUNK, lane]
+            P_own, Q_own = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
+            if other_way_length(r, P_own, Q_own, C[g + WAY_ROUND, lane]) < length:
+                return True
+    return False
+
+
+@kernel
+def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     """Whether there may be a shorter path on another side of a surface, which the solver may not know.
 
     The path turns by more than _TURN in all, and either touches a ball or ellipsoid and something else; or a cylinder
-    of which the side is open, with another such surface about; or a single surface, and may have been kept from the
-    shortest way over that by another near by; or a ring alone.
+    of which the side is open, with another such surface about, or another that it may overlap if the other way round it
+    may be shorter at all; or one that is held to the long way round and something that it may overlap or that lies
+    behind it, as the order may be another; or a single surface, and may have been kept from the shortest way over that
+    by another near by; or a ring alone.
     """
-    touching, ball, either, turn, alone, about = 0, False, False, 0.0, 0, 0
+    touching, ball, either, turn, alone, about, long_way, crowded = 0, False, False, 0.0, 0, 0, False, False
+    back, last, ahead = False, P, subtract(Q, P)
     for j in range(n):
         g = G + RESULT_ROWS * j
         if C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0 and _open(paths, j, C, I, G, tags, lane):
             about += 1
         if C[g + CONTACT, lane] > 0.0:
+            back = back or (touching > 0 and dot(subtract(load3(C, g + FIRST, lane), last), ahead) < 0.0)
+            last = load3(C, g + LAST, lane)
             touching, alone = touching + 1, j
             ball = ball or paths.surface_kind[I[tags + j, lane]] in (SPHERE, ELLIPSOID)
-            either = either or _open(paths, j, C, I, G, tags, lane)
+            if _open(paths, j, C, I, G, tags, lane):
+                either = True
+                crowded = crowded or (n > 1 and _crowded(paths, n, j, C, I, base, G, tags, lane))
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
+            if _long_way(j, C, G, lane):
+                # the ends of more than half a turn do not tell it
+                long_way, turn = True, turn + math.pi
     if n == 1:
         # a path over a ring may wind round its tube, so that its ends do not tell its turn
         ring, tube = paths.surface_kind[I[tags, lane]] == TORUS, paths.surface_size[I[tags, lane], 0]
@@ -147,16 +194,13 @@ def _doubtful(paths, n, C, I, base, G, tags, lane):
     if turn < _TURN or not either:
         return False
     if about < 2 and not ball:
-        return False
+        if long_way:
+            return crowded or back
+        return crowded and _worth(paths, n, P, Q, length, C, I, base, G, tags, lane)
     # over one ball alone the short way is the only one
     if touching > 1 or paths.surface_kind[I[tags + alone, lane]] == SPHERE:
         return touching > 1
-    for j in range(n):
-        g = G + RESULT_ROWS * j
-        there = j != alone and C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0
-        if there and _near(paths, alone, j, C, I, base, tags, lane):
-            return True
-    return False
+    return crowded
 
 
 @kernel
@@ -178,18 +222,18 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
-    best, price, status, best_number = NEVER, 0.0, 0, 0
+    best, price, status, best_number = NEVER, 0.0, LEFT_OUT, 0
     number, last, solved, open_ = 0, False, 0, False
     cost = _price_of(n, number, C, I, base, tags, most, lane)
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
-        if last or number == 0 or cost < best - straight:
+        if last or number == 0 or cost < best - straight or (status >= ROUGH and cost < NEVER):
             kept = _sides(n, C, G, lane)
             _set_options(n, C, I, base, tags, most, OPTION, lane)
             length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
             solved = number
             clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
-            doubtful = clear and _doubtful(paths, n, C, I, base, G, tags, lane)
+            doubtful = clear and _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane)
             if (doubtful or not clear) and not last:
                 open_ = True
                 if strings is not None:
@@ -200,12 +244,13 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
                         outcome = ROUGH
                     elif string > 0.0:
                         length, outcome = string, OVERLAPPED
-                        if string + cost < best:
+                        if string + cost < best or status >= ROUGH:
                             keep_string(n, C, base, most, strings, lane)
             _restore_sides(n, C, G, kept, lane)
             if last:
                 break
-            if length + cost < best:
+            # a path that is not known to keep out of the surfaces gives way to any that does
+            if (outcome >= ROUGH, length + cost) < (status >= ROUGH, best):
                 best, price, status, best_number = length + cost, cost, outcome, number
         number += 1
         if number < combinations:

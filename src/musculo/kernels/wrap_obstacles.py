@@ -112,7 +112,7 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
         r = paths.surface_size[surface, 0]
         if sign != 0.0 and axis < 2:
             side = HELD
-            turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q)
+            turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q, lone)
             _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
         price, to_P, to_Q = price_of_end(0.5 * paths.surface_size[surface, 1], P, Q)
         _store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
