@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.who_is_right import Court
 
 # What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
-PRICE, TOLL = 8.0, 2.0
+PRICE = 2.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
 
@@ -143,5 +143,5 @@ def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray
     m = p + min(1.0, max(0.0, -(p @ d) / (d @ d))) * d
     # a surface shrinks until no end is inside
     rim = min(1.0, float(np.linalg.norm(p)), float(np.linalg.norm(p + d)))
-    toll = float(TOLL * a[axis] * max(0.0, min(-sign * m[axis], rim - float(np.linalg.norm(m)))))
+    toll = float(PRICE * a[axis] * max(0.0, min(-sign * m[axis], rim - float(np.linalg.norm(m)))))
     return min(toll, side_detour(a * rim, axis, sign, solid.own(P), solid.own(Q))) if toll > 0.0 else 0.0

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import ellipeinc
 
 from musculo.kernels.detour import STEEP, detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import TOLL, least_toll_of_side, toll_of_side
+from musculo.kernels.geodesic_price import PRICE, least_toll_of_side, toll_of_side
 from musculo.kernels.jet import angle, cosine, minus, over, plus, root, sine, times, weigh
 from musculo.kernels.price_slopes import least_toll_slopes
 from support.section_lengths import least_length, section_lengths, side_detour
@@ -171,7 +171,7 @@ def test_the_toll_is_at_most_the_detour_and_ends_where_its_rule_does():
             for m in (-depth, -1.0 + depth):
                 P, Q = (np.array(a) * (m * np.eye(3)[axis] + s * 3.0 * u) for s in (-1, 1))
                 price = least_toll_of_side(a, axis, 1.0, tuple(P), tuple(Q))[0]
-                assert 0.0 <= price <= TOLL * max(a) * depth * (1 + 1e-6)
+                assert 0.0 <= price <= PRICE * max(a) * depth * (1 + 1e-6)
     for a, axis, sign, P, Q in cases(60, 6):
         given = tuple(a), axis, sign, tuple(P), tuple(Q)
         assert least_toll_of_side(*given)[0] == min(toll_of_side(*given)[0], detour_of_side(*given)[0])

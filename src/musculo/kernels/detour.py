@@ -12,8 +12,8 @@ has its sign or is zero. There F = L - wrong has minima, at the edges of the hal
     price of a side = F + (STEEP - 1) max(0, F - barrier / DEEP)
 
 with the barrier of a minimum what L rises at least on the way from it to an edge, none at an edge itself. So nothing is
-due where the shortest path is on the quadrant's half; almost as soon as it leaves that half the long way round is; but
-where the quadrant's half keeps a shortest path of its own, well apart from the other, it is that path's length.
+due where the shortest path is on the quadrant's half; more and more as it leaves that half, up to the long way round;
+but where the quadrant's half keeps a shortest path of its own, well apart from the other, it is that path's length.
 
 All minima and maxima are over closed half turns or parts of them between other minima, and a barrier is low where such
 a minimum comes or goes; so they, and the detour, are continuous functions of P and Q, but where the line passes the
@@ -36,8 +36,9 @@ from musculo.kernels.jit import apart, kernel
 from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-# How fast the long way round falls due where the shortest path leaves the quadrant's half.
-STEEP = 8.0
+# How fast the long way round falls due where the shortest path leaves the quadrant's half; `geodesic_price` says why it
+# is no faster.
+STEEP = 2.0
 # A path on the quadrant's half counts in full where the barrier round it is this part of what it is longer.
 DEEP = 0.5
 # Sides of a half turn that are looked at; minima between them are refined. Flat ellipsoids have narrow ones: as many

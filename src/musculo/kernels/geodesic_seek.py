@@ -9,6 +9,7 @@ from musculo.kernels.geodesic_surface import CYLINDER, ELLIPSOID
 from musculo.kernels.geodesic_taut import (
     CONVERGED,
     OVERLAPPED,
+    VANISHED,
     copy_rows,
     is_inside,
     lay_all,
@@ -24,12 +25,16 @@ from musculo.kernels.geodesic_work import (
     LENGTH,
     OBSTACLE_ROWS,
     SHAPE,
+    SHRINK,
     START,
     WAY,
     next_active,
 )
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import dot, load3, subtract
+
+# Ways round so many cylinders are gone through.
+_MOST_OPEN = 4
 
 
 @kernel
@@ -89,15 +94,44 @@ def _whole(W, w, n, p_start, p_end, lane):
 
 
 @kernel
-def _next_open(W, w, k, n, lane):
-    """The first cylinder or ellipsoid from k on that is in contact and whose side is open, or n."""
+def _is_open(W, o, lane):
+    """Whether the obstacle whose rows start at o is a cylinder whose side is open."""
+    free = W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0
+    there = W[o + SHAPE, lane] == CYLINDER and W[o + SHRINK, lane] >= VANISHED
+    return there and free and W[o + HOLD, lane] != HELD
+
+
+@kernel
+def _combinations(W, w, n, lane):
+    """In how many ways several cylinders whose side is open may be passed; none for one of them, and of many only the
+    first count."""
+    several = 0
+    for k in range(n):
+        several += 1 if _is_open(W, w + OBSTACLE_ROWS * k, lane) else 0
+    return 1 << min(several, _MOST_OPEN) if several > 1 else 0
+
+
+@kernel
+def _send_round(W, w, n, ways, lane):
+    """Begin anew, the cylinders whose side is open one way round or the other as the bits of `ways` say."""
+    at = 0
+    for k in range(n):
+        o = w + OBSTACLE_ROWS * k
+        W[o + ACTIVE, lane] = 0.0
+        W[o + WAY, lane] = 0.0
+        if at < _MOST_OPEN and _is_open(W, o, lane):
+            W[o + WAY, lane] = 1.0 if (ways >> at) & 1 else -1.0
+            at += 1
+
+
+@kernel
+def _next_open(W, w, k, n, cylinders, lane):
+    """The first ellipsoid in contact from k on, or cylinder whose side is open if `cylinders` count; or n."""
     while k < n:
         o = w + OBSTACLE_ROWS * k
-        free = W[o + AXIS, lane] < 0.0
-        if W[o + SHAPE, lane] == CYLINDER:
-            free = (free or W[o + AXIS, lane] > 1.0) and W[o + HOLD, lane] != HELD
-        elif W[o + SHAPE, lane] != ELLIPSOID:
-            free = False
+        free = _is_open(W, o, lane) if cylinders else False
+        if W[o + SHAPE, lane] == ELLIPSOID:
+            free = W[o + AXIS, lane] < 0.0
         if free and W[o + ACTIVE, lane] != 0.0:
             break
         k += 1
@@ -120,15 +154,17 @@ def _turn_ellipsoids(W, w, n, lane):
 def seek_path(W, w, n, guessed, p_start, p_end, lane):
     """The taut path, with every choice that is not the model's made by the length. Returns a status.
 
-    After a first solution the path is sent the other way round every cylinder whose side is open, to another side of
-    every ellipsoid and of all ellipsoids at once, and sought once more by sweeps from its end to its start; the
-    shortest is kept: sweeps choose sides one after the other.
+    After a first solution the path is sent the other way round a cylinder whose side is open, or round several of them
+    in all ways there are, to another side of every ellipsoid and of all ellipsoids at once, and sought once more by
+    sweeps from its end to its start; the shortest is kept: sweeps choose sides one after the other.
 
     Where surfaces overlap, sweeps may miss the path: they solve each surface alone, from contacts that lie inside the
     next. The status is then OVERLAPPED.
     """
     # one loop with one call of the solver: every call is compiled where it stands
     status, whole, k, first, reverse, turned = CONVERGED, 0.0, -1, True, False, False
+    combinations = 0 if guessed else _combinations(W, w, n, lane)
+    ways = 0
     while True:
         outcome = solve_path(W, w, n, p_start, p_end, reverse, lane)
         if n == 1:
@@ -140,7 +176,12 @@ def seek_path(W, w, n, guessed, p_start, p_end, lane):
             copy_rows(W, w, n, KEPT, START, lane)
             lay_all(W, w, n, lane)
         first = False
-        k = n if guessed or reverse or turned else _next_open(W, w, k + 1, n, lane)
+        if ways < combinations:
+            copy_rows(W, w, n, START, KEPT, lane)
+            _send_round(W, w, n, ways, lane)
+            ways += 1
+            continue
+        k = n if guessed or reverse or turned else _next_open(W, w, k + 1, n, combinations == 0, lane)
         if k < n:
             copy_rows(W, w, n, START, KEPT, lane)
             W[w + OBSTACLE_ROWS * k + WAY, lane] = -W[w + OBSTACLE_ROWS * k + WAY, lane]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.detour import detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import PRICE, TOLL, rim_of, toll_of_side
+from musculo.kernels.geodesic_price import PRICE, rim_of, toll_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -96,7 +96,7 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     y = subtract(add_scaled(scale(t, dacross), dt, across), turn)
     by_P = add(by_P, (x[0] / a[0], x[1] / a[1], x[2] / a[2]))
     by_Q = add(by_Q, (y[0] / a[0], y[1] / a[1], y[2] / a[2]))
-    return scale(TOLL * a[axis], by_P), scale(TOLL * a[axis], by_Q)
+    return scale(PRICE * a[axis], by_P), scale(PRICE * a[axis], by_Q)
 
 
 @kernel
