@@ -167,6 +167,11 @@ class PathGeometry(LabelledGeometry):
         )
         return arms
 
+    def __repr__(self) -> str:
+        speed = None if self.speed is None else self.speed.shape
+        shapes = f"length {self.length.shape}, speed {speed}, moment_arm {self.moment_arm.shape}"
+        return f"{type(self).__name__}(wrapping={self.wrapping!r}, paths: {len(self.names)}, {shapes})"
+
     def index(self, name: str) -> int:
         """Which path has this name."""
         if name not in self.names:
