@@ -56,6 +56,13 @@ CALLS = {
 }
 
 
+@pytest.mark.parametrize("call", [call for call in CALLS if call.endswith(".q")])
+def test_none_for_an_array_is_called_none(model, call):
+    _, run = CALLS[call]
+    with pytest.raises(InvalidInput, match=r"q is None; it needs \(2,\) or \(frames, 2\), one column each for q1, q2"):
+        run(model, None)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_wrong_shapes_name_the_argument_and_the_columns(model, call):
     name, run = CALLS[call]

@@ -9,8 +9,21 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidInput, muscle_equilibrium, muscle_geometry, path_geometry, path_tensions
-from musculo.model.path import Path
+from musculo import (
+    Body,
+    Coordinate,
+    InvalidInput,
+    Model,
+    Placement,
+    muscle_equilibrium,
+    muscle_geometry,
+    path_geometry,
+    path_tensions,
+)
+from musculo.demo import arm as demo_arm
+from musculo.model.force import Muscle
+from musculo.model.joints import PinJoint, SliderJoint
+from musculo.model.path import Path, PathPoint
 from musculo.model.path_force import PathSpring
 from musculo.muscle.labelled import forces_dataset, geometry_dataset
 
@@ -58,6 +71,37 @@ def test_moment_arms_of_distances_have_no_unit(leg, motion):
     d = geometry_dataset(muscle_geometry(leg, q, wrapping="opensim"), time)
     for name, unit in zip(d["coordinate"].values, d["unit"].values, strict=True):
         assert unit == ("1" if str(name).endswith(("_tx", "_ty", "_tz")) else "m"), name
+
+
+def test_units_that_differ_are_no_unit_of_the_array():
+    """It says where they are."""
+    joints = (
+        PinJoint("pin", Placement("ground"), Placement("arm"), (Coordinate("turn"),)),
+        SliderJoint("rail", Placement("arm"), Placement("block"), (Coordinate("slide"),)),
+    )
+    ends = PathPoint("a", "ground", (0.0, 2.0, 0.0)), PathPoint("b", "block", (0.5, 0.0, 0.0))
+    bodies = Body("arm", 1.0), Body("block", 1.0)
+    model = Model("hinge", bodies, joints, forces=(Muscle("m", "Thelen2003Muscle", path=Path(ends)),))
+    d = muscle_geometry(model, np.zeros(2), wrapping="opensim").to_xarray()
+    for arm, where in (("moment_arm", "unit"), ("moment_arm_independent", "independent_unit")):
+        assert list(d[where].values) == ["m", "1"]
+        assert "units" not in d[arm].attrs
+        assert d[arm].attrs["comment"] == f"m of angles, 1 of distances: see {where!r}"
+
+
+def test_moment_arms_of_angles_alone_have_a_unit():
+    d = muscle_geometry(demo_arm(), np.zeros(2), wrapping="opensim").to_xarray()
+    assert d["moment_arm"].attrs["units"] == d["moment_arm_independent"].attrs["units"] == "m"
+
+
+def test_the_words_of_a_geometry_are_its_shapes(leg, motion):
+    """Not its names, of which there may be hundreds."""
+    q, u, _ = motion
+    n, n_u = len(leg.muscles), len(leg.speed_names)
+    whole, one = (muscle_geometry(leg, *given, wrapping="opensim") for given in ((q, u), (q[0],)))
+    start = f"PathGeometry(wrapping='opensim', paths: {n}, "
+    assert repr(whole) == f"{start}length (5, {n}), speed (5, {n}), moment_arm (5, {n}, {n_u}))"
+    assert repr(one) == f"{start}length ({n},), speed None, moment_arm ({n}, {n_u}))"
 
 
 def test_other_paths_are_paths(leg, motion):

@@ -12,15 +12,17 @@ from musculo import (
     InvalidModel,
     Model,
     MusculoError,
+    NaturalSpline,
     Placement,
     muscle_equilibrium,
     muscle_geometry,
     path_geometry,
     path_wrenches,
 )
+from musculo.functions import Constant
 from musculo.model.force import Muscle, MuscleCurve
 from musculo.model.joints import PinJoint, SliderJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
 
 REACH, RADIUS = 0.3, 0.05
@@ -67,6 +69,54 @@ def test_a_file_name_in_place_of_a_model_is_an_error():
 def test_a_frame_that_is_not_there_is_an_error():
     with pytest.raises(InvalidInput, match="there are 1 frames"):
         muscle_geometry(arm(), [0.1]).path_points.of("m", frame=9)
+
+
+def test_a_frame_that_is_no_whole_number_is_an_error():
+    points = muscle_geometry(arm(), [[0.1], [0.2]]).path_points
+    with pytest.raises(InvalidInput, match=r"frame 1\.5 of path 'm' is asked for; give a whole number, 0 to 1"):
+        points.of("m", frame=1.5)
+    np.testing.assert_array_equal(points.of("m", np.int64(1))[0], points.of("m", -1)[0])
+
+
+@pytest.mark.parametrize("given", [lambda x: x, "0.03", None, NaturalSpline(np.arange(6.0), np.zeros(6))])
+def test_a_point_that_moves_by_no_function_is_an_error_at_once(given):
+    with pytest.raises(InvalidModel, match=r"point 'p' moves along y by .*musculo\.functions\.SimmSpline\(x, y\)"):
+        MovingPathPoint("p", "arm", y=given, y_coordinate="turn")
+
+
+def test_a_number_for_a_moving_point_is_a_constant():
+    still = MovingPathPoint("b", "arm", x=REACH, y=np.float64(0.1), z=0)
+    assert still == MovingPathPoint("b", "arm", x=Constant(REACH), y=Constant(0.1), z=Constant(0.0))
+    ends = (PathPoint("a", "ground", (-REACH, 0.1, 0.0)), still)
+    assert muscle_geometry(arm(path=Path(ends)), [0.0]).length == pytest.approx([2.0 * REACH], abs=1e-15)
+
+
+ENDS = PathPoint("a", "ground"), PathPoint("b", "arm")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((ENDS, ("s",)), r"path 'path': 's' among its wraps is no PathWrap; give PathWrap\('s', 's'\)"),
+        ((ENDS, PathWrap("w", "s")), r"path 'path': its wraps are PathWrap\(.*; give a tuple of PathWrap"),
+        ((ENDS[0],), r"path 'path': its points are PathPoint\(.*; give a tuple of PathPoint"),
+        ((((0.0, 0.1, 0.2), ENDS[0]),), r"path 'path': \(0.0, 0.1, 0.2\) among its points is no PathPoint; give"),
+    ],
+)
+def test_what_is_no_point_or_wrap_of_a_path_is_an_error_at_once(given, message):
+    with pytest.raises(InvalidModel, match=message):
+        Path(*given)
+
+
+@pytest.mark.parametrize("curves", ["x", ("x",), MuscleCurve("TendonForceLengthCurve"), {"x": 1.0}])
+def test_what_is_no_curve_of_a_muscle_is_an_error_at_once(curves):
+    with pytest.raises(InvalidModel, match=r"muscle 'm'.*curves.*give a tuple of MuscleCurve"):
+        Model("m", (), (), forces=(Muscle("m", "Thelen2003Muscle", curves=curves),))
+
+
+def test_what_is_no_path_is_an_error_at_once():
+    with pytest.raises(InvalidModel, match=r"force 'm': its path is .*; give Path\(points\)"):
+        Model("m", (), (), forces=(Muscle("m", "Thelen2003Muscle", path=ENDS),))
 
 
 def test_speeds_that_were_not_computed_are_named():

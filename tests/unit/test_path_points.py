@@ -323,6 +323,29 @@ def test_a_surface_around_a_fixed_point_is_among_the_notes_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("range_", "idle"),
+    [
+        *(((2, 1), True), ((1, 1), True), ((2, 2), True), ((-1, 1), True), ((2, -1), True)),
+        *(((-1, -1), False), ((1, 2), False), ((0, 2), False), ((1, 0), False)),
+    ],
+)
+def test_a_range_without_two_points_is_told(range_, idle, tmp_path):
+    """OpenSim 4.6 has the straight length for the idle ones as well."""
+    model = hinge(A, B, wraps=(PathWrap("w", "ball", range=range_),), surfaces=(SPHERE,))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        muscle_geometry(model, (0.0, 0.0))
+    start = (
+        f"the path of 'cord' never slides over 'ball': the range {range_[0]} {range_[1]} of this wrap holds no two of "
+        "its 2 points; give the numbers of the first and the last point"
+    )
+    assert [str(one.message).startswith(start) for one in told] == [True] * idle
+    write_osim(model, tmp_path / "hinge.osim")
+    notes = [str(note) for note in read_osim(tmp_path / "hinge.osim").notes if "'ball'" in note.what]
+    assert ["holds no two of its 2 points" in note for note in notes] == [True] * idle
+
+
+@pytest.mark.parametrize(
     ("points", "surface", "idle"),
     [
         ((A, B), SPHERE, False),

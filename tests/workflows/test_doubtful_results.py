@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,14 @@ from musculo.analyses.odd_angles import angles_far_outside, leaping_angles
 from musculo.analyses.plates_and_feet import misplaced_loads
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.model.force import Muscle
+from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.wrap import WrapEllipsoid
+from musculo.muscle.geometry import STATUSES
+from musculo.report import report_of_folder
+from musculo.tools.doubtful import say_paths
 from musculo.tools.preparation import suggested_cutoff
+from musculo.tools.work import Work
 from support.tool_setups import arm_folder, document
 
 MODEL, MOTION = str(ARM_FILE), str(ARM_FLEXION_FILE)
@@ -235,3 +244,81 @@ def test_a_walker_without_loads_is_told_of(tmp_path):
     assert "look  External loads: none are known: ty_force is 392.3 N at most, 100 % of the body's weight" in said
     _, said = shell("id", MODEL, MOTION, "-o", tmp_path / "arm")
     assert "no external loads" not in said
+
+
+def over_a_knuckle(folder):
+    """A muscle that must pass an ellipsoid on one side and cannot in some poses, beside one that is straight; a motion
+    of a hinge over 31 frames, all as files."""
+    ends = PathPoint("a", "ground", (-0.3, 0.01, 0.0)), PathPoint("b", "arm", (0.3, 0.01, 0.0))
+    forces = (
+        Muscle("bent", "Thelen2003Muscle", path=Path(ends, (PathWrap("w", "knuckle"),)), tendon_slack_length=0.5),
+        Muscle("plain", "Thelen2003Muscle", path=Path(ends), tendon_slack_length=0.5),
+    )
+    knuckle = WrapEllipsoid("knuckle", "ground", semi_axes=(0.05, 0.07, 0.1), quadrant="y")
+    joint = PinJoint("pin", Placement("ground"), Placement("arm"), (Coordinate("turn"),))
+    model = Model("hinge", (Body("arm", 1.0),), (joint,), wrap_objects=(knuckle,), forces=forces)
+    turn = np.linspace(-1.5, 1.5, 31)
+    musculo.write_osim(model, folder / "hinge.osim")
+    musculo.write_storage(Table(0.01 * np.arange(31), ("turn",), turn[:, None]), folder / "turn.mot")
+    return folder / "hinge.osim", folder / "turn.mot", musculo.muscle_geometry(model, turn[:, None])
+
+
+def test_lengths_with_a_price_are_told(tmp_path):
+    """In the shell, in its JSON and on the page: how many frames, the first, how much, and what it does to arms."""
+    model, motion, g = over_a_knuckle(tmp_path)
+    price = 1e3 * g.price[:, 0]
+    frames = np.flatnonzero(price)
+    assert price.max() > 1.0
+    assert not g.price[:, 1].any()
+    line = (
+        f"price of 'bent': in {len(frames)} of 31 frames, frame {frames[0]} ({0.01 * frames[0]:g} s) the first of "
+        f"them, {price.max():.3g} mm at most (frame {price.argmax()})"
+    )
+    code, printed = shell("muscles", model, motion, "-o", tmp_path / "out")
+    assert code == 0
+    told = " ".join(printed.split())
+    assert "1 of 2 muscles has lengths with a price" in told
+    assert "moment arms there include the slope of the price and may be far too large" in told
+    assert line in told
+    assert f"other side: bent {int((g.status[:, 0] == STATUSES.index('other side')).sum())}" in told
+    assert "price of 'plain'" not in told
+    page = report_of_folder(tmp_path / "out")
+    assert any(line in note for note in page.notes)
+    (check,) = [check for check in page.checks if check.title == "Lengths with a price"]
+    assert f"bent {price.max():.3g} mm" in check.found
+    assert "look  Lengths with a price: 1 muscle: bent" in printed
+    q = musculo.read_storage(motion).values
+    found = musculo.muscle_analysis(musculo.read_osim(model), q, 0.0 * q)
+    np.testing.assert_array_equal(found.price, g.price)
+    np.testing.assert_array_equal(found.path_status, g.status)
+    data = found.to_xarray()
+    assert float(data.price.max()) == g.price.max()
+    assert data.path_status.attrs["flag_meanings"].split()[2] == "other_side"
+    code, printed = shell("muscles", model, motion, "-o", tmp_path / "json", "--json")
+    (result,) = json.loads(printed)
+    assert any(line in note for note in result["notes"])
+
+
+@pytest.mark.parametrize("words", [("--muscle", "plain"), ("--like-opensim",)], ids=["another muscle", "OpenSim's"])
+def test_prices_of_what_was_not_asked_for_are_not_told(tmp_path, words):
+    model, motion, _ = over_a_knuckle(tmp_path)
+    code, printed = shell("muscles", model, motion, "-o", tmp_path / "out", *words)
+    assert code == 0
+    assert "with a price" not in printed
+
+
+def test_many_prices_are_counted(tmp_path):
+    """Ten lines, the largest first; prices below a millimetre have none; what the geometry notes is told as well."""
+    names = tuple(f"m{k}" for k in range(15))
+    price = np.zeros((3, 15))
+    price[1] = 1e-3 * np.arange(15)  # the second is no more than a millimetre
+    g = SimpleNamespace(
+        names=names, price=price, status=np.zeros((3, 15), dtype=int), notes=("'m1' a", "'m2' b", "'n' c")
+    )
+    work = Work("flags", tmp_path)
+    say_paths(g, names, np.arange(3.0), work, "x")
+    assert work.notes[:3] == ["x: 'm1' a", "x: 'm2' b", work.notes[2]]
+    assert work.notes[2].startswith("x: 14 of 15 muscles have lengths with a price")
+    assert [note.split(":")[1] for note in work.notes[3:13]] == [f" price of 'm{k}'" for k in range(14, 4, -1)]
+    assert work.notes[13:] == ["x: 3 more muscles have prices above 1 mm"]
+    assert work.prices["m14"] == pytest.approx(0.014)

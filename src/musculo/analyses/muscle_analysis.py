@@ -17,7 +17,7 @@ from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.equilibrium import Method, MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry
+from musculo.muscle.geometry import STATUSES, PathGeometry, Wrapping, muscle_geometry
 from musculo.muscle.tendon_states import fiber_length_at_tension
 from musculo.results.labelled import labelled
 from musculo.results.provenance import Provenance
@@ -82,6 +82,9 @@ class MuscleAnalysis:
     moment_arm: FloatArray = field(repr=False)  # (frames, muscles, coordinates) [m, or 1]
     moment: FloatArray = field(repr=False)  # (frames, muscles, coordinates) moment arm times tendon force [N m, N]
     status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.equilibrium.Status`
+    # what of a length is no path [m]: moment arms include its slope there and may be far too large
+    price: FloatArray = field(repr=False)
+    path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.STATUSES` each path has
     options: Mapping[str, Any] = field(repr=False)
 
     def tables(
@@ -122,13 +125,16 @@ class MuscleAnalysis:
         if self.length.ndim == 2:
             rows = {"frame": range(len(self.length))} if time is None else {"time": time}
         labels = {**rows, "muscle": self.muscles}
-        wanted = (("", "activation", "1"), ("", "speed", "m/s"), *_FILES)
+        wanted = (("", "activation", "1"), ("", "speed", "m/s"), ("", "price", "m"), *_FILES)
         parts = {name: labelled(name, getattr(self, name), labels, unit) for _, name, unit in wanted}
         for name in ("moment_arm", "moment"):
             parts[name] = labelled(name, getattr(self, name), {**labels, "coordinate": self.coordinates})
         parts["status"] = labelled("status", self.status, labels)
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
+        parts["path_status"] = labelled("path_status", self.path_status, labels)
+        parts["path_status"].attrs["flag_values"] = list(range(len(STATUSES)))
+        parts["path_status"].attrs["flag_meanings"] = " ".join(word.replace(" ", "_") for word in STATUSES)
         made = Provenance.of("muscle_analysis", self.model, **self.options)
         return xarray.Dataset(parts, attrs=made.attributes())
 
@@ -213,6 +219,7 @@ def muscle_analysis(
         values[lost] = np.nan
     status = np.where(lost, Status.NOT_CONVERGED, f.status)
     series |= {"activation": a, "length": g.length, "speed": g.speed, "status": status}
+    series |= {"price": g.price, "path_status": g.status}
     series |= {"moment_arm": arms, "moment": arms * series["tendon_force"][:, :, None]}
     if single:
         series = {name: values[0] for name, values in series.items()}

@@ -83,8 +83,9 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
         array = array[None]
     n = len(columns)
     if array.ndim != 2 or array.shape[1] != n:
+        what = "is None" if value is None else f"has shape {np.shape(value)}"
         raise InvalidInput(
-            f"{name} has shape {np.shape(value)}; it needs ({n},) or (frames, {n}), one column each for "
+            f"{name} {what}; it needs ({n},) or (frames, {n}), one column each for "
             f"{', '.join(columns[:8])}{', ...' if n > 8 else ''}"
         )
     if not np.isfinite(array).all():

@@ -1,9 +1,10 @@
-"""Wraps that no pose brings into play: fixed points of the path lie inside the surface, which then is left out."""
+"""Wraps that no pose brings into play: their range holds no two points, or fixed points lie inside the surface."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,27 +17,40 @@ from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import FloatArray
 
 
-def idle_wraps(model: Model) -> Iterator[tuple[Force, PathWrap, str]]:
-    """Each force and wrap without effect in any pose, with the name of a point that lies inside the surface.
+class IdleWrap(NamedTuple):
+    """A wrap without effect in any pose."""
 
-    A path does not touch a surface between two points of which one is inside it, in OpenSim neither; where no two
-    neighbours are left, it never does. Points that move, or are on another body, may be inside in some poses only.
+    force: Force
+    wrap: PathWrap
+    why: str
+    advice: str
+
+
+def idle_wraps(model: Model) -> Iterator[IdleWrap]:
+    """Each wrap without effect in any pose, and why.
+
+    A range goes from a smaller number of a point to a larger; any other has no effect, in OpenSim neither. A path does
+    not touch a surface between two points of which one is inside it, in OpenSim neither; where no two neighbours are
+    left, it never does. Points that move, or are on another body, may be inside in some poses only.
     """
     surfaces = {surface.name: surface for surface in model.wrap_objects}
     for force in model.forces:
         for wrap in () if force.path is None else force.path.wraps:
             surface = surfaces.get(wrap.wrap_object)
             if surface is not None and surface.active:
-                name = _idle(model, force, wrap, surface)
-                if name:
-                    yield force, wrap, name
+                why, advice = _idle(model, force, wrap, surface)
+                if why:
+                    yield IdleWrap(force, wrap, why, advice)
 
 
-def _idle(model: Model, force: Force, wrap: PathWrap, surface: WrapObject) -> str:
-    """The point that keeps a wrap from being used; empty where it is used."""
+def _idle(model: Model, force: Force, wrap: PathWrap, surface: WrapObject) -> tuple[str, str]:
+    """What keeps a wrap from being used, and what to do; empty where it is used."""
     assert force.path is not None
     points = force.path.points
     first, last = (wrap.range[0] if wrap.range[0] >= 1 else 1), (wrap.range[1] if wrap.range[1] >= 1 else len(points))
+    if last <= first:
+        why = f"the range {wrap.range[0]} {wrap.range[1]} of this wrap holds no two of its {len(points)} points"
+        return why, "give the numbers of the first and the last point, or -1 -1 for all"
     points = points[first - 1 : last]
     try:
         place = model.placement(surface.frame)
@@ -49,12 +63,15 @@ def _idle(model: Model, force: Force, wrap: PathWrap, surface: WrapObject) -> st
             x = X.apply(Pose.from_xyz(at.orientation, at.translation).apply(point.location))
             inside.append(fixed and _inside(surface, x))
     except UnknownName:  # of a frame: said where paths are computed
-        return ""
+        return "", ""
     outside = [k for k, within in enumerate(inside) if not within]
     for a, b in pairwise(outside):
         if all(isinstance(point, ConditionalPathPoint) for point in points[a + 1 : b]):
-            return ""
-    return points[inside.index(True)].name if any(inside) else ""
+            return "", ""
+    if not any(inside):
+        return "", ""
+    why = f"its point {points[inside.index(True)].name!r} lies inside that surface"
+    return why, "move the point, make the surface smaller, or drop the wrap"
 
 
 def _inside(surface: WrapObject, x: FloatArray) -> bool:

@@ -16,7 +16,7 @@ from musculo.model.fingerprint import fingerprint_of
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
 from musculo.model.notebook import facts_html
-from musculo.model.validate import check_body, check_joint, check_muscle, check_numbers
+from musculo.model.validate import check_body, check_force, check_joint, check_muscle, check_numbers
 from musculo.model.wrap import WrapObject
 
 T = TypeVar("T")
@@ -74,6 +74,8 @@ class Model:
             check_body(body)
         for joint in self.joints:
             check_joint(joint)
+        for force in self.forces:
+            check_force(force)
         for muscle in self.muscles:
             check_muscle(muscle)
         for kind, names in (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 
+from musculo.errors import InvalidModel
 from musculo.functions.base import Function
 from musculo.functions.elementary import Constant
 from musculo.model.body import Vec3
@@ -34,7 +37,8 @@ class ConditionalPathPoint(PathPoint):
 class MovingPathPoint(PathPoint):
     """Its location in the frame is three functions, each of its own coordinate; `location` is unused.
 
-    Where a coordinate is empty its function is taken at zero, as OpenSim does.
+    They are functions of `musculo.functions`, for instance `SimmSpline(x, y)`; a number is a constant. Where a
+    coordinate is empty its function is taken at zero, as OpenSim does.
     """
 
     x: Function = field(default_factory=Constant)
@@ -43,6 +47,17 @@ class MovingPathPoint(PathPoint):
     x_coordinate: str = ""
     y_coordinate: str = ""
     z_coordinate: str = ""
+
+    def __post_init__(self) -> None:
+        for axis in "xyz":
+            given = getattr(self, axis)
+            if isinstance(given, Real) and not isinstance(given, bool):
+                object.__setattr__(self, axis, Constant(float(given)))
+            elif not isinstance(given, Function):
+                raise InvalidModel(
+                    f"point {self.name!r} moves along {axis} by {given!r}; give a number or one of musculo.functions, "
+                    "for instance musculo.functions.SimmSpline(x, y) or Linear(slope, intercept)"
+                )
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,16 @@ class Path:
     wraps: tuple[PathWrap, ...] = ()
     name: str = "path"
     carried: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what, given, kind in (("points", self.points, PathPoint), ("wraps", self.wraps, PathWrap)):
+            where, name = f"path {self.name!r}:", kind.__name__
+            if not isinstance(given, Sequence):
+                raise InvalidModel(f"{where} its {what} are {given!r}; give a tuple of {name}s")
+            for one in given:
+                if not isinstance(one, kind):
+                    example = "name, frame, location" if kind is PathPoint else f"{str(one)!r}, {str(one)!r}"
+                    raise InvalidModel(f"{where} {one!r} among its {what} is no {name}; give {name}({example})")
 
 
 @dataclass(frozen=True)

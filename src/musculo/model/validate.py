@@ -13,9 +13,10 @@ from musculo.errors import InvalidModel, UnknownName
 from musculo.functions.base import Function
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
-from musculo.model.force import Muscle
+from musculo.model.force import Force, Muscle, MuscleCurve
 from musculo.model.joints.base import Joint
 from musculo.model.muscle_parameters import CURVES, PARAMETERS, is_muscle, parameter_names
+from musculo.model.path import Path
 from musculo.spatial.inertia import tensor
 
 # Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
@@ -77,6 +78,14 @@ def check_joint(joint: Joint) -> None:
             raise InvalidModel(f"{where}: its radii are {tuple(radii)}; give three numbers above zero [m]")
 
 
+def check_force(force: Force) -> None:
+    """A path where there is one; what its points and wraps are is checked where they are put together."""
+    if force.path is not None and not isinstance(force.path, Path):
+        raise InvalidModel(
+            f"force {force.name!r}: its path is {force.path!r}; give Path(points) or Path(points, wraps)"
+        )
+
+
 def check_muscle(muscle: Muscle) -> None:
     """A kind of muscle, and numbers that some muscle has; what its equations ask beyond is asked where forces are."""
     if not is_muscle(muscle.kind):
@@ -107,7 +116,13 @@ def check_muscle(muscle: Muscle) -> None:
     known = parameter_names(muscle.kind)
     if known is not None:
         _check_names(muscle.parameters, known, where)
-    for curve in muscle.curves:
+    curves = muscle.curves if isinstance(muscle.curves, Sequence) else ()
+    if curves is not muscle.curves or not all(isinstance(curve, MuscleCurve) for curve in curves):
+        raise InvalidModel(
+            f"{what} curves are {muscle.curves!r}; give a tuple of MuscleCurves, for instance "
+            "(MuscleCurve('TendonForceLengthCurve', parameters=(('strain_at_one_norm_force', 0.05),)),)"
+        )
+    for curve in curves:
         if curve.element in CURVES:
             _check_names(curve.parameters, CURVES[curve.element], f"the {curve.element} of {where}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -54,8 +55,11 @@ class PathPoints:
         """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
         if name not in self.names:
             raise UnknownName("path", name, self.names)
+        asked = f"frame {frame} of path {name!r} is asked for"
+        if isinstance(frame, bool) or not isinstance(frame, Integral):
+            raise InvalidInput(f"{asked}; give a whole number, 0 to {len(self.count) - 1}")
         if not -len(self.count) <= frame < len(self.count):
-            raise InvalidInput(f"frame {frame} of path {name!r} is asked for; there are {len(self.count)} frames")
+            raise InvalidInput(f"{asked}; there are {len(self.count)} frames")
         k = self.names.index(name)
         entries = slice(self.first[k], self.first[k] + self.count[frame, k])
         touched = tuple(self.wrap_objects[w] if w >= 0 else "" for w in self.wrap[frame, entries])
@@ -162,6 +166,11 @@ class PathGeometry(LabelledGeometry):
             stacklevel=3,  # through the cached property
         )
         return arms
+
+    def __repr__(self) -> str:
+        speed = None if self.speed is None else self.speed.shape
+        shapes = f"length {self.length.shape}, speed {speed}, moment_arm {self.moment_arm.shape}"
+        return f"{type(self).__name__}(wrapping={self.wrapping!r}, paths: {len(self.names)}, {shapes})"
 
     def index(self, name: str) -> int:
         """Which path has this name."""

@@ -66,6 +66,16 @@ def _status(name: str, values: Any, labels: Mapping[str, Any], meanings: Mapping
     return array
 
 
+def _with_units(arms: xarray.DataArray, dim: str, name: str, units: list[str]) -> xarray.DataArray:
+    """Moment arms with their units along a dimension under that name, and as a whole where all are the same."""
+    found = arms.assign_coords({name: (dim, units)})
+    if len(set(units)) == 1:
+        found.attrs["units"] = units[0]
+    else:
+        found.attrs["comment"] = f"m of angles, 1 of distances: see {name!r}"
+    return found
+
+
 def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> xarray.Dataset:
     """Lengths and their prices, speeds (where there are) and moment arms of paths, by `time` (or `frame`), `muscle` and
     `coordinate`.
@@ -92,14 +102,12 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
     sliding = frozenset().union(*(sliding_coordinates(joint) for joint in model.joints))
     units = ["1" if name in sliding else "m" for name in geometry.speed_names]
     arms = labelled("moment_arm", geometry.moment_arm, {**labels, "coordinate": geometry.speed_names})
-    parts["moment_arm"] = arms.assign_coords(unit=("coordinate", units))
-    if len(set(units)) == 1:
-        parts["moment_arm"].attrs["units"] = units[0]
+    parts["moment_arm"] = _with_units(arms, "coordinate", "unit", units)
     if geometry.has_independent_arms:
         own = geometry.independent_names
         arms = labelled("moment_arm_independent", geometry.moment_arm_independent, {**labels, "independent": own})
-        kinds = ("independent", ["1" if name in sliding else "m" for name in own])
-        parts["moment_arm_independent"] = arms.assign_coords(independent_unit=kinds)
+        units = ["1" if name in sliding else "m" for name in own]
+        parts["moment_arm_independent"] = _with_units(arms, "independent", "independent_unit", units)
     parts["status"] = _status("status", geometry.status, labels, dict(enumerate(STATUSES)))
     made_by = "muscle_geometry" if dim == "muscle" else "path_geometry"
     return _dataset(parts, Provenance.of(made_by, model, wrapping=geometry.wrapping))

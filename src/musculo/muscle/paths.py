@@ -302,10 +302,9 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
             wrap_names += [wrap.wrap_object for wrap in force.path.wraps]
     if not model.source:
         # what comes from a file has it among its notes
-        for force, wrap, point in idle_wraps(model):
+        for force, wrap, why, advice in idle_wraps(model):
             warnings.warn(
-                f"the path of {force.name!r} never slides over {wrap.wrap_object!r}: its point {point!r} lies inside "
-                "that surface; move the point, make the surface smaller, or drop the wrap",
+                f"the path of {force.name!r} never slides over {wrap.wrap_object!r}: {why}; {advice}",
                 MusculoWarning,
                 stacklevel=2,
             )

@@ -50,6 +50,8 @@ def checks_of(found: Results) -> tuple[Check, ...]:
     if "NormalizedFiberLength" in found.muscles:
         lengths = found.muscles["NormalizedFiberLength"]
         checks += _about(lengths, _fibers(lengths))
+    if found.muscles:
+        checks += _about(next(iter(found.muscles.values())), _prices(found))
     if found.reactions:
         checks += _reactions(found.reactions, found.model)
     if found.more:
@@ -187,6 +189,21 @@ def _fibers(lengths: Table) -> list[Check]:
         return [Check("Fibre lengths", text, Light.GOOD)]
     advice = "Check the motion, and the scaling of fibres and tendons; fibres of such lengths give no active force"
     return [Check("Fibre lengths", f"{text}: {_some(odd)}", Light.LOOK, advice)]
+
+
+def _prices(found: Results) -> list[Check]:
+    """Lengths that are longer than their paths, which change moment arms."""
+    prices = {name: float(price) for record in found.records for name, price in record.get("prices", {}).items()}
+    if not prices:
+        return []
+    order = sorted(prices, key=lambda name: -prices[name])
+    told = [f"{name} {1e3 * prices[name]:.3g} mm" for name in order]
+    text = f"{len(order)} muscle{'s' if order[1:] else ''}: {_some(told)}"
+    advice = (
+        "Paths break a rule of the model there, such as the side of a quadrant (see the notes); moment arms include "
+        "the slope of the price and may be far too large"
+    )
+    return [Check("Lengths with a price", text, Light.LOOK, advice)]
 
 
 def _reactions(tables: Sequence[Table], model: Model | None) -> list[Check]:

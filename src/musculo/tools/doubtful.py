@@ -1,22 +1,27 @@
-"""What in results is doubtful: angles that no body has, markers without a partner, plates under the other foot."""
+"""What in results is doubtful: angles that no body has, markers without a partner, plates under the other foot, lengths
+of paths that hold a price."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.analyses.odd_angles import OddAngle, angles_far_outside, leaping_angles
 from musculo.analyses.plates_and_feet import MisplacedLoad, free_base, misplaced_loads
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.model.model import Model
+from musculo.muscle.geometry import STATUSES, PathGeometry
 from musculo.results.angles import rotational_coordinates
 from musculo.results.markers import Markers
 from musculo.tools.work import Work, listed_frames
 
 _MOST_NAMES = 12
 _SAME_TIME = 1e-6  # [s]
+_SMALL_PRICE = 1e-3  # [m] what lines of their own are not worth
+_MOST_LINES = 10
 
 
 def say_angles(model: Model, time: FloatArray, q: FloatArray, work: Work) -> None:
@@ -97,3 +102,50 @@ def misplaced_in_words(one: MisplacedLoad) -> str:
 def _listed(names: Sequence[str]) -> str:
     rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + rest
+
+
+def say_paths(g: PathGeometry, muscles: Sequence[str], time: FloatArray, work: Work, name: str) -> None:
+    """What the geometry (of frames) notes of its model, and which of these muscles have prices and statuses.
+
+    `name` is that of the analysis. The largest prices are kept for the page.
+    """
+    notes = [note for note in g.notes if any(repr(muscle) in note for muscle in muscles)]
+    for note in notes[:_MOST_LINES]:
+        work.note(f"{name}: {note}")
+    if len(notes) > _MOST_LINES:
+        work.note(f"{name}: {len(notes) - _MOST_LINES} more of these (notes of musculo.muscle_geometry)")
+    columns = [k for k, path in enumerate(g.names) if path in muscles]
+    names, price = [g.names[k] for k in columns], g.price[:, columns]
+    most = price.max(axis=0, initial=0.0)
+    order = [int(k) for k in np.argsort(-most, kind="stable") if most[k] > 0.0]
+    if order:
+        work.prices |= {names[k]: float(most[k]) for k in order}
+        count = f"{len(order)} of {len(names)} muscles {'has' if len(order) == 1 else 'have'}"
+        work.note(
+            f"{name}: {count} lengths with a price, in {int(price.any(axis=1).sum())} of {len(time)} frames: a path "
+            "that breaks a rule of the model, such as the side of a quadrant, counts as longer than it is; moment arms "
+            "there include the slope of the price and may be far too large"
+        )
+    large = [k for k in order if most[k] > _SMALL_PRICE]
+    for k in large[:_MOST_LINES]:
+        frames = np.flatnonzero(price[:, k])
+        work.note(
+            f"{name}: price of {names[k]!r}: in {len(frames)} of {len(time)} frames, frame {frames[0]} "
+            f"({time[frames[0]]:g} s) the first of them, {1e3 * most[k]:.3g} mm at most (frame {price[:, k].argmax()})"
+        )
+    if len(large) > _MOST_LINES:
+        work.note(f"{name}: {len(large) - _MOST_LINES} more muscles have prices above {1e3 * _SMALL_PRICE:g} mm")
+    _say_statuses(names, g.status[:, columns], work, name)
+
+
+def _say_statuses(names: Sequence[str], status: NDArray[np.int8], work: Work, name: str) -> None:
+    """Paths (frames, paths) that a rule had to step in for, by what it was, in one line."""
+    parts = []
+    for code, word in enumerate(STATUSES[1:], start=1):
+        frames = (status == code).sum(axis=0)
+        found = [f"{names[k]} {frames[k]}" for k in np.argsort(-frames, kind="stable") if frames[k]]
+        if found:
+            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+            parts.append(f"{word}: {', '.join(found[:3])}{more}")
+    if parts:
+        work.note(f"{name}: statuses of paths other than {STATUSES[0]}, frames of {len(status)}: {'; '.join(parts)}")

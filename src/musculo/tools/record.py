@@ -68,6 +68,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "notes": list(result.notes),
         "troubles": list(result.troubles),
         "moments": work.moments,
+        "prices": work.prices,
         "seconds": round(result.seconds, 3),
     }
     make_folder(folder)

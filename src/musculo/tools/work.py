@@ -55,6 +55,7 @@ class Work:
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     moments: dict[str, float] = field(default_factory=dict)  # the largest that the motion needs, by coordinate [N m, N]
+    prices: dict[str, float] = field(default_factory=dict)  # the largest of lengths, by muscle [m]
 
     @property
     def of_file(self) -> bool:

@@ -114,9 +114,9 @@ def _without_effect(model: Model) -> Iterable[Note]:
         if acts_by_itself(kind):
             why = "inverse and forward dynamics leave them out; musculo.model_forces says what they do"
         yield Note(f"{count} {kind}", "/forceset", why)
-    for force, wrap, point in idle_wraps(model):
-        why = f"its point {point!r} lies inside that surface, so that the path never slides over it, in OpenSim neither"
-        yield Note(f"wrap {wrap.wrap_object!r} of {force.name!r}", f"/forceset/{force.name}", why)
+    for force, wrap, why, _ in idle_wraps(model):
+        told = f"{why}, so that the path never slides over it, in OpenSim neither"
+        yield Note(f"wrap {wrap.wrap_object!r} of {force.name!r}", f"/forceset/{force.name}", told)
 
 
 def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:
