@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.who_is_right import Court
 
 # What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
-PRICE = 2.0
+PRICE, TURN_PRICE = 2.0, 4.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
 
@@ -124,7 +124,7 @@ def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
 
 def turn_price(solid: Solid, turn: float, reference: float) -> float:
     """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
-    return PRICE * solid.size[0] * (math.pi - abs(turn - reference))
+    return TURN_PRICE * solid.size[0] * (math.pi - abs(turn - reference))
 
 
 def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:

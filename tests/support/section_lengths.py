@@ -87,16 +87,16 @@ def refined(
 
 def side_detour(a: FloatArray, axis: int, sign: float, P: FloatArray, Q: FloatArray) -> float:
     """How much longer the way over the quadrant's side is [m]: the long way round, or the cheapest minimum on its half,
-    which costs what it is longer than the other half's least, twice as much at an edge of the half or with no barrier
-    round it; `musculo.kernels.detour` has the formula. P and Q in the ellipsoid's frame."""
+    which costs what it is longer than the other half's least, three times as much at an edge of the half or with no
+    barrier round it; `musculo.kernels.detour` has the formula. P and Q in the ellipsoid's frame."""
     p, q = P / a, Q / a
     wrong = least_length(a, p, q, axis, -sign)
     edges = section_lengths(a, p, q, half_turn(p, q, axis, sign, np.array([0.0, np.pi])))
-    prices = [long_way(a, p, q) - wrong, *(2.0 * (edges - wrong))]
+    prices = [long_way(a, p, q) - wrong, *(3.0 * (edges - wrong))]
     tops_at, tops = refined(a, p, q, axis, sign, -1)
     for at, length in zip(*refined(a, p, q, axis, sign, 1), strict=True):
         back = max([edges[0], *tops[tops_at < at]])
         on = max([edges[1], *tops[tops_at > at]])
         barrier = min(back, on) - length
-        prices.append(length - wrong + max(0.0, length - wrong - 2.0 * barrier))
+        prices.append(length - wrong + 2.0 * max(0.0, length - wrong - barrier))
     return max(0.0, min(prices))

@@ -36,11 +36,11 @@ from musculo.kernels.jit import apart, kernel
 from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-# How fast the long way round falls due where the shortest path leaves the quadrant's half; `geodesic_price` says why it
-# is no faster.
-STEEP = 2.0
+# How fast the long way round falls due where the shortest path leaves the quadrant's half: fast enough for a ball that
+# the line crosses a third of its radius off the centre, and no faster, as moment arms grow with it (`geodesic_price`).
+STEEP = 3.0
 # A path on the quadrant's half counts in full where the barrier round it is this part of what it is longer.
-DEEP = 0.5
+DEEP = 1.0
 # Sides of a half turn that are looked at; minima between them are refined. Flat ellipsoids have narrow ones: as many
 # sides more, and parts of the arc, for every so much of the ratio of the longest to the shortest semi-axis.
 _SIDES = 24

@@ -22,8 +22,11 @@ from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
 # Metres of length for every metre from the edge of a rule. The steeper, the nearer to their edge rules hold, and the
 # longer moment arms are there: with 8, an arm of 15 mm (MoBL-ARMS, ECRL at the elbow) was one of 260 mm over half a
-# degree, and the longest of 600 random poses 494 mm; with 2 they are 40 and 163 mm.
+# degree, and the longest of 600 random poses 494 mm; with 2 they are 60 and less than 300 mm.
 PRICE = 2.0
+# The same for the way round a cylinder, for every metre along its girth: moment arms are no longer there than this many
+# radii, unless an end comes near the axis.
+TURN_PRICE = 4.0
 # The price of what cannot be broken.
 NEVER = 1e300
 _NONE = (0.0, 0.0, 0.0)
@@ -39,7 +42,7 @@ def turn_near(reference, P, Q):
 def price_of_turn(r, reference, P, Q, lone):
     """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
 
-        price = PRICE r (pi - |turn - reference|),   turn - reference within (-pi, pi]
+        price = TURN_PRICE r (pi - |turn - reference|),   turn - reference within (-pi, pi]
 
     Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
     edge of the rule is crossed from either side at a price.
@@ -51,10 +54,10 @@ def price_of_turn(r, reference, P, Q, lone):
     d_P, d_Q = P[0] * P[0] + P[1] * P[1], Q[0] * Q[0] + Q[1] * Q[1]
     if (lone and math.fabs(turn) <= math.pi) or d_P == 0.0 or d_Q == 0.0:
         return turn, NEVER, _NONE, _NONE
-    slope = -PRICE * r if off >= 0.0 else PRICE * r
+    slope = -TURN_PRICE * r if off >= 0.0 else TURN_PRICE * r
     to_P = (slope * P[1] / d_P, -slope * P[0] / d_P, 0.0)
     to_Q = (-slope * Q[1] / d_Q, slope * Q[0] / d_Q, 0.0)
-    return turn, PRICE * r * (math.pi - math.fabs(off)), to_P, to_Q
+    return turn, TURN_PRICE * r * (math.pi - math.fabs(off)), to_P, to_Q
 
 
 @kernel
