@@ -298,14 +298,17 @@ def test_a_torus_shrunk_by_an_end_is_differenced_and_says_so():
     q = poses(model, 5, 12, size=0.1)
     found = moment_arm_derivatives(model, q)
     assert not found.exact.all()
-    assert np.array_equal(found.exact, (found.status != INSIDE) | ~touches(model, q))
+    # with a price the status does not tell whether an end is inside
+    plain = found.status != OTHER_SIDE
+    assert plain.sum() > 6
+    assert np.array_equal(found.exact[plain], ((found.status != INSIDE) | ~touches(model, q))[plain])
     for pose in q[~found.exact[:, 0]][:3]:
         assert_differences(model, pose, tolerance=1e-7)
 
 
 # --- prices ---------------------------------------------------------------------------------------------------------
 def paid(model, q, most):
-    """A price shows in moment arms beyond what any taut path has, 1 of a translation: it is 8 m for every metre."""
+    """A price shows in moment arms beyond what any taut path has, 1 of a translation: it is 2 m a metre and more."""
     return np.abs(muscle_geometry(model, q).moment_arm).max(axis=(1, 2)) > most
 
 
@@ -313,7 +316,7 @@ def test_a_price_for_the_end_of_a_cylinder():
     surface = WrapCylinder("s", "ground", (0.0, 0.02, 0.0), (0.1, 0.2, 0.0), radius=0.1, length=0.06)
     model = over(surface)
     q = poses(model, 6, 400)
-    q = q[paid(model, q, 2.0)][:4]
+    q = q[muscle_geometry(model, q).price[:, 0] > 1e-3][:4]
     assert len(q) == 4
     for pose in q:
         assert_symmetric(assert_differences(model, pose))
