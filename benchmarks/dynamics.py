@@ -152,7 +152,7 @@ def against_size() -> None:
             time_of(lambda m=model, a=(q, u, udot): inverse_dynamics(m, *a, threads=1), 256),
             time_of(lambda m=model, a=(q, u, tau): forward_dynamics(m, *a, threads=1), 256),
         )
-        times.append([row.median for row in rows])
+        times.append([row.middle for row in rows])
         print(f"{n:5d} bodies: inverse dynamics {rows[0]}, forward dynamics {rows[1]}")
     slopes = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     print(f"slope in log-log, 10 to 1000 bodies: inverse dynamics {slopes[0]:.2f}, forward dynamics {slopes[1]:.2f}")

@@ -11,9 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from musculo import read_osim
 from musculo.muscle.equilibrium import muscle_equilibrium
-from timing import Timing, report
+from timing import Timing, report, time_of
 from trees import data_folder
 
 MODELS = {
@@ -75,17 +73,6 @@ def solved_by_opensim(path: Path, rng) -> tuple[list[str], np.ndarray, Timing, i
     return [m.getName() for m in muscles], np.array(lengths), Timing(best, float(np.ptp(each)) / best), failed
 
 
-def best_of(run: Callable[[], Any], units: int) -> Timing:
-    """The least time a unit of RUNS runs, and the spread of all."""
-    run()
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - start) / units)
-    return Timing(min(times), (max(times) - min(times)) / min(times))
-
-
 def compare(what: str, path: Path) -> None:
     rng = np.random.default_rng(0)
     names, lengths, theirs, failed = solved_by_opensim(path, rng)
@@ -93,8 +80,11 @@ def compare(what: str, path: Path) -> None:
     length = np.tile(lengths[:, [names.index(name) for name in model.muscle_names]], (TILES, 1))
     print(f"{what}: {POSES} poses, OpenSim fails {failed / REPEATS / lengths.size:.1%} of them")
     for method, speed in (("opensim", 0.0), ("exact", 0.1 * rng.normal(size=length.shape))):
-        ours = best_of(
-            lambda v=speed, m=method: muscle_equilibrium(model, length, v, ACTIVATION, method=m, threads=1), length.size
+        ours = time_of(
+            lambda v=speed, m=method: muscle_equilibrium(model, length, v, ACTIVATION, method=m, threads=1),
+            length.size,
+            RUNS,
+            min,
         )
         report(f"  {method}", ours, "OpenSim", theirs, "50x")
 

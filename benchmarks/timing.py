@@ -11,25 +11,27 @@ from typing import Any, NamedTuple
 class Timing(NamedTuple):
     """Seconds a unit of work."""
 
-    median: float
-    spread: float  # (largest - smallest) / median
+    middle: float  # median, or the least
+    spread: float  # (largest - smallest) / middle
 
     def __str__(self) -> str:
-        return f"{self.median * 1e6:8.2f} us (spread {self.spread:.0%})"
+        return f"{self.middle * 1e6:8.2f} us (spread {self.spread:.0%})"
 
 
-def time_of(run: Callable[[], Any], units: int, repeats: int = 7) -> Timing:
-    """Median time a unit over `repeats` runs, after one to warm up and compile."""
+def time_of(
+    run: Callable[[], Any], units: int, repeats: int = 7, of: Callable[[list[float]], float] = statistics.median
+) -> Timing:
+    """Median time a unit over `repeats` runs, after one to warm up and compile; or the least (of=min)."""
     run()
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
         run()
         times.append((time.perf_counter() - start) / units)
-    middle = statistics.median(times)
+    middle = of(times)
     return Timing(middle, (max(times) - min(times)) / middle)
 
 
 def report(what: str, ours: Timing, peer: str, theirs: Timing, goal: str) -> None:
     """One line: both times, their ratio, the goal."""
-    print(f"{what:34s} musculo {ours}   {peer} {theirs}   ratio {theirs.median / ours.median:6.1f}x   goal {goal}")
+    print(f"{what:34s} musculo {ours}   {peer} {theirs}   ratio {theirs.middle / ours.middle:6.1f}x   goal {goal}")

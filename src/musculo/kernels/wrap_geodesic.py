@@ -179,11 +179,12 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, strings, lane):
         Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
                  one of the two is fixed inside it, as OpenSim leaves such segments alone.
         Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
-        Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose, for
-                 half a turn of its ends about the axis either way; without one, the shorter way. Ellipsoid and sphere:
-                 the shortest path; where the chord passes the centre on the wrong side of a quadrant, with a price.
-                 It is at most what the long way round on the right side is longer. A sphere with no other surface
-                 about: that way itself, if it is shorter than the path with its toll by the chord.
+        Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose and most
+                 others (`muscle.cylinder_sides`), for half a turn of its ends; without one, the shorter way.
+                 Ellipsoid and sphere: the shortest path; where the chord passes the centre on the wrong side of a
+                 quadrant, with a price. It is at most what the long way round on the right side is longer. A sphere
+                 with no other surface about: that way itself, if it is shorter than the path with its toll by the
+                 chord.
         End      a cylinder ends where its length does.
         Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
         Edges    of these rules are crossed at a price, so that the length is continuous.
