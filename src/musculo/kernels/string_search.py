@@ -36,6 +36,8 @@ _CUT, _COARSE = 2.0 / 24.0, 1e-5
 # Over a ring alone it is that path if it lies there, to this part of the tube's radius.
 _STAYS = 0.05
 _PATIENCE = 6
+# A string creeps where no knot moves further in a step [m], and many steps change its energy by no more than this part.
+_CREEP, _SETTLED = 1e-6, 1e-8
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
 # Lengths that differ by less than this part are one.
@@ -54,13 +56,21 @@ SOLID_ROWS = 22
 @kernel
 def _settle(w, solids, N, reach, near, longest):
     """Relax (not at first where the string is `near`) until Newton's method comes to rest; whether it did before it was
-    clear that the string stays longer than `longest`."""
+    clear that the string stays longer than `longest`.
+
+    A string that is about to slip from one place to another creeps, and Newton's method strays: it is at rest where its
+    length does not change any more.
+    """
     c = w.chain
     steps = 0 if near else 10
+    creeps = False
     for _ in range(_PATIENCE):
+        at_first, size = energy(c, N), 1e300
         for _ in range(steps):
-            if relax(c, w.form, w.pose, N, solids, 25, reach) < 1e-7:
+            size = relax(c, w.form, w.pose, N, solids, 25, reach)
+            if size < 1e-7:
                 break
+        creeps = near and size < _CREEP and math.fabs(energy(c, N) - at_first) < _SETTLED * at_first
         for i in range(N + 1):
             for j in range(3):
                 c.y[i, j] = c.x[i, j]
@@ -75,7 +85,10 @@ def _settle(w, solids, N, reach, near, longest):
             for j in range(3):
                 c.x[i, j] = c.y[i, j]
         steps = max(2 * steps, 10)
-    return False
+    if creeps:
+        # for contacts and forces, which Newton's method left as they were last
+        relax(c, w.form, w.pose, N, solids, 25, reach)
+    return creeps
 
 
 @kernel
