@@ -299,6 +299,16 @@ def test_lengths_with_a_price_are_told(tmp_path):
     assert any(line in note for note in result["notes"])
 
 
+@pytest.mark.parametrize("command", [("so", "--reserve", "10"), ("jr",)], ids=["so", "jr"])
+def test_what_pulls_along_paths_with_a_price_is_told(tmp_path, command):
+    """Static optimisation and joint loads use these moment arms."""
+    model, motion, g = over_a_knuckle(tmp_path)
+    _, printed = shell(*command, model, motion, "-o", tmp_path / "out")
+    told = " ".join(printed.split())
+    assert f"price of 'bent': in {int((g.price[:, 0] > 0.0).sum())} of 31 frames" in told
+    assert "may be far too large" in told
+
+
 @pytest.mark.parametrize("words", [("--muscle", "plain"), ("--like-opensim",)], ids=["another muscle", "OpenSim's"])
 def test_prices_of_what_was_not_asked_for_are_not_told(tmp_path, words):
     model, motion, _ = over_a_knuckle(tmp_path)

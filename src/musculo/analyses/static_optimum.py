@@ -49,6 +49,7 @@ class StaticOptimum:
     balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
     objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
     status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
+    price: FloatArray = field(repr=False)  # (frames, muscles) of a rule in the length; moment arms hold its slope [m]
     left_out: tuple[str, ...]  # forces of the model that are not computed
     options: Mapping[str, Any] = field(repr=False)  # that made it
 

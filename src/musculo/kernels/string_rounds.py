@@ -76,9 +76,12 @@ def _crossing(w, i, j):
 @kernel
 def pair_starts(w, i, j, all_):
     """How many strings start with a round of solid i, then of j (if that is a cylinder): none unless one of them is
-    held to the long way round, or `all_` are asked for; only those by the straight line where they are apart."""
+    held to the long way round, or `all_` are asked for; only those by the straight line where they are apart. Of a
+    solid alone (i = j) both ways round a cylinder of which the side is open: others may leave room for one only."""
     one, other = int(w.form[i, 0]), int(w.form[j, 0])
-    if i == j or one != CYLINDER or other == TORUS or not (all_ or _held_long(w, i) or _held_long(w, j)):
+    if i == j:
+        return 2 if one == CYLINDER and w.hold[i, 0] != HELD else 0
+    if one != CYLINDER or other == TORUS or not (all_ or _held_long(w, i) or _held_long(w, j)):
         return 0
     return PAIR_STARTS if _crossing(w, i, j)[2] < 0.0 else 1
 
@@ -102,7 +105,7 @@ def tangled(w, solids):
     found = False
     for i in range(solids):
         for j in range(solids):
-            found = found or (pair_starts(w, i, j, False) > 1 and int(w.form[j, 0]) == CYLINDER)
+            found = found or (i != j and pair_starts(w, i, j, False) > 1 and int(w.form[j, 0]) == CYLINDER)
     return found
 
 
@@ -141,12 +144,13 @@ def _missing(w, k, first, last):
 
 @kernel
 def begin_round(w, i, j, P, Q, start, N):
-    """Lay the string of N pieces round solid i, then round j; `start` tells places and ways. False where there is no
-    such start, or none that turns as it is held."""
+    """Lay the string of N pieces round solid i, then round j if that is another; `start` tells places and ways. False
+    where there is no such start, or none that turns as it is held."""
     apart()
+    start = start if i != j else _PLACES * _PLACES * start
     place_i, place_j = start % _PLACES, start // _PLACES % _PLACES
     flip_i, flip_j = start // _PLACES // _PLACES % 2, start // _PLACES // _PLACES // 2
-    both = int(w.form[j, 0]) == CYLINDER
+    both = i != j and int(w.form[j, 0]) == CYLINDER
     if (flip_i and w.hold[i, 0] == HELD) or (flip_j and (not both or w.hold[j, 0] == HELD)) or (place_j and not both):
         return False
     z_i, z_j = _place(w, i, j, P, Q, place_i), 0.0

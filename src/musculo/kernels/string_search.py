@@ -10,12 +10,11 @@ import math
 
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
-from musculo.kernels.string_chain import coarsen, energy, newton, refine, relax
 from musculo.kernels.string_rounds import begin_round, pair_starts, tangled
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
     DIRECTIONS,
-    PIECES,
+    SLIP_PIECES,
     STARTS,
     begin_along,
     begin_apart,
@@ -24,6 +23,7 @@ from musculo.kernels.string_starts import (
     right_side,
     wind,
 )
+from musculo.kernels.string_steps import coarsen, descend, energy, newton, refine, relax
 
 # Knots in the end.
 KNOTS = 1025
@@ -36,8 +36,8 @@ _CUT, _COARSE = 2.0 / 24.0, 1e-5
 # Over a ring alone it is that path if it lies there, to this part of the tube's radius.
 _STAYS = 0.05
 _PATIENCE = 6
-# A string creeps where no knot moves further in a step [m], and many steps change its energy by no more than this part.
-_CREEP, _SETTLED = 1e-6, 1e-8
+# Steps of a string that creeps.
+_DESCENT = 80
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
 # Lengths that differ by less than this part are one.
@@ -54,23 +54,23 @@ SOLID_ROWS = 22
 
 
 @kernel
+def _recall(c, N):
+    """Lay the string as it was noted."""
+    for i in range(1, N):
+        for j in range(3):
+            c.x[i, j] = c.y[i, j]
+
+
+@kernel
 def _settle(w, solids, N, reach, near, longest):
     """Relax (not at first where the string is `near`) until Newton's method comes to rest; whether it did before it was
-    clear that the string stays longer than `longest`.
-
-    A string that is about to slip from one place to another creeps, and Newton's method strays: it is at rest where its
-    length does not change any more.
-    """
+    clear that the string stays longer than `longest`. Near its rest a string that creeps descends instead."""
     c = w.chain
     steps = 0 if near else 10
-    creeps = False
     for _ in range(_PATIENCE):
-        at_first, size = energy(c, N), 1e300
         for _ in range(steps):
-            size = relax(c, w.form, w.pose, N, solids, 25, reach)
-            if size < 1e-7:
+            if relax(c, w.form, w.pose, N, solids, reach) < 1e-7:
                 break
-        creeps = near and size < _CREEP and math.fabs(energy(c, N) - at_first) < _SETTLED * at_first
         for i in range(N + 1):
             for j in range(3):
                 c.y[i, j] = c.x[i, j]
@@ -81,14 +81,13 @@ def _settle(w, solids, N, reach, near, longest):
             return True
         if 2.0 * N * before > longest * longest:
             return False
-        for i in range(1, N):
-            for j in range(3):
-                c.x[i, j] = c.y[i, j]
+        _recall(c, N)
+        if near and steps > 0:
+            if descend(c, w.form, w.pose, N, solids, _DESCENT, reach) and energy(c, N) <= before * (1.0 + 1e-4):
+                return True
+            _recall(c, N)
         steps = max(2 * steps, 10)
-    if creeps:
-        # for contacts and forces, which Newton's method left as they were last
-        relax(c, w.form, w.pose, N, solids, 25, reach)
-    return creeps
+    return False
 
 
 @kernel
@@ -308,7 +307,7 @@ def shortest_string(w, solids, P, Q, points, known, bends):
     N = first_pieces(w, solids, P, Q)
     ring = solids == 1 and int(w.form[0, 0]) == TORUS
     number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)
-    while slipped and N < PIECES and not _ringed(w, solids):
+    while slipped and N < SLIP_PIECES and not _ringed(w, solids):
         # shorter pieces do not slip off to another side so soon
         N *= 2
         number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)

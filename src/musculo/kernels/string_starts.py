@@ -19,6 +19,8 @@ from musculo.kernels.vector import add_scaled, cross, dot, scale, subtract
 
 # Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
+# Where pieces slip, or cut through the edge in which two solids meet, there may be more.
+SLIP_PIECES = 256
 # Over a ring alone, whose tube an end inside may have shrunk, there may be more.
 RING_PIECES = 512
 # How much longer than the straight line strings may be expected to be.

@@ -32,7 +32,7 @@ from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.string_stretch import keep_string, string_length
 from musculo.kernels.tree import load_rotation
-from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, subtract
+from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, scale, subtract
 from musculo.kernels.wrap_clear import keeps_out
 from musculo.kernels.wrap_obstacles import (
     BEST,
@@ -161,6 +161,15 @@ def _worth(paths, n, P, Q, length, C, I, base, G, tags, lane):
 
 
 @kernel
+def _round_the_back(j, P, Q, C, base, G, lane):
+    """Whether the path runs over ball j on the other side of its centre than the straight line passes it."""
+    g, centre = G + RESULT_ROWS * j, load3(C, base + POSE_ROWS * j + 9, lane)
+    out = subtract(add_scaled(load3(C, g + FIRST, lane), 1.0, load3(C, g + LAST, lane)), scale(2.0, centre))
+    d, start = subtract(Q, P), subtract(P, centre)
+    return dot(out, start) * dot(d, d) < dot(out, d) * dot(start, d)
+
+
+@kernel
 def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     """Whether there may be a shorter path on another side of a surface, which the solver may not know.
 
@@ -168,7 +177,7 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     of which the side is open, with another such surface about, or another that it may overlap if the other way round it
     may be shorter at all; or one that is held to the long way round and something that it may overlap or that lies
     behind it, as the order may be another; or a single surface, and may have been kept from the shortest way over that
-    by another near by; or a ring alone.
+    by another near by, as where it passes a ball the long way round; or a ring alone.
     """
     touching, ball, either, turn, alone, about, long_way, crowded = 0, False, False, 0.0, 0, 0, False, False
     back, last, ahead = False, P, subtract(Q, P)
@@ -199,10 +208,14 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
         if long_way:
             return crowded or back
         return crowded and _worth(paths, n, P, Q, length, C, I, base, G, tags, lane)
-    # over one ball alone the short way is the only one
-    if touching > 1 or paths.surface_kind[I[tags + alone, lane]] == SPHERE:
-        return touching > 1
-    return crowded
+    if touching > 1:
+        return True
+    # over one ball alone there is no shorter way than the short one
+    return (
+        _round_the_back(alone, P, Q, C, base, G, lane)
+        if paths.surface_kind[I[tags + alone, lane]] == SPHERE
+        else crowded
+    )
 
 
 @kernel

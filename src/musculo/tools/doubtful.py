@@ -107,7 +107,7 @@ def _listed(names: Sequence[str]) -> str:
 def say_paths(g: PathGeometry, muscles: Sequence[str], time: FloatArray, work: Work, name: str) -> None:
     """What the geometry (of frames) notes of its model, and which of these muscles have prices and statuses.
 
-    `name` is that of the analysis. The largest prices are kept for the page.
+    `name` is that of the analysis.
     """
     notes = [note for note in g.notes if any(repr(muscle) in note for muscle in muscles)]
     for note in notes[:_MOST_LINES]:
@@ -115,7 +115,13 @@ def say_paths(g: PathGeometry, muscles: Sequence[str], time: FloatArray, work: W
     if len(notes) > _MOST_LINES:
         work.note(f"{name}: {len(notes) - _MOST_LINES} more of these (notes of musculo.muscle_geometry)")
     columns = [k for k, path in enumerate(g.names) if path in muscles]
-    names, price = [g.names[k] for k in columns], g.price[:, columns]
+    names = [g.names[k] for k in columns]
+    say_prices(names, g.price[:, columns], time, work, name)
+    _say_statuses(names, g.status[:, columns], work, name)
+
+
+def say_prices(names: Sequence[str], price: FloatArray, time: FloatArray, work: Work, name: str) -> None:
+    """Which lengths (frames, muscles) have a price, where and how much; the largest of each is kept for the page."""
     most = price.max(axis=0, initial=0.0)
     order = [int(k) for k in np.argsort(-most, kind="stable") if most[k] > 0.0]
     if order:
@@ -135,7 +141,6 @@ def say_paths(g: PathGeometry, muscles: Sequence[str], time: FloatArray, work: W
         )
     if len(large) > _MOST_LINES:
         work.note(f"{name}: {len(large) - _MOST_LINES} more muscles have prices above {1e3 * _SMALL_PRICE:g} mm")
-    _say_statuses(names, g.status[:, columns], work, name)
 
 
 def _say_statuses(names: Sequence[str], status: NDArray[np.int8], work: Work, name: str) -> None:

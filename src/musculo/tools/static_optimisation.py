@@ -21,6 +21,7 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import muscle_equilibrium
 from musculo.muscle.geometry import muscle_geometry
 from musculo.tools.descriptions import FORCES, STATIC_OPTIMIZATION
+from musculo.tools.doubtful import say_prices
 from musculo.tools.forces import force_columns
 from musculo.tools.study import Study
 from musculo.tools.work import Work, largest, listed_frames
@@ -55,6 +56,7 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
     _say_reserves(optimum, work)
+    say_prices(optimum.muscles, optimum.price, study.time, work, analysis.name)
     needed = np.abs(optimum.muscle_moment + optimum.reserve + optimum.balance_residual).max(axis=0, initial=0.0)
     work.moments |= dict(zip(optimum.coordinates, np.nan_to_num(needed).tolist(), strict=True))
     names, values = _in_order(study.model, optimum)
