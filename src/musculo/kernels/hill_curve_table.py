@@ -7,8 +7,8 @@ found by passing the borders one after the other, and their polynomials are fetc
 from __future__ import annotations
 
 from musculo.kernels.hill_math import rounded_down
-from musculo.kernels.jit import kernel
-from musculo.kernels.mask import any_of, at_most, entry_of, less, real_part, row_of, where
+from musculo.kernels.jit import inline, kernel
+from musculo.kernels.mask import any_of, at_most, both, entry_of, less, opposite, real_part, row_of, where
 from musculo.kernels.scalar import like
 
 # A stepped curve: how many sections, then a directory of them, then the polynomials it points to. The first and the
@@ -29,8 +29,8 @@ ROW = DEGREE + 1
 
 # A spline: how many knots, the degree, how many knots most arguments are right of, how many they are at most right of,
 # where its polynomials begin, counted from the start of the curve, then the knots. A piece has ROW numbers up to
-# degree 3: where its polynomial has its origin, three of no use, and the polynomial, highest power first; above that
-# degree, the origin and the polynomial.
+# degree 3: where its polynomial has its origin, how far right of that the piece reaches, two of no use, and the
+# polynomial, highest power first; above that degree, the origin and the polynomial.
 BREAKS = 0
 SPLINE_DEGREE = 1
 USUAL_FIRST = 2
@@ -74,11 +74,10 @@ def stepped(c, start, x):
     return y, 2.0 * slope * rate
 
 
-@kernel
-def spline(c, start, x):
-    """(y, dy/dx) at x of a spline; a knot belongs to its right, the last one to its left."""
-    at = real_part(x)
-    n_breaks, degree = int(entry_of(c, start + BREAKS)), int(entry_of(c, start + SPLINE_DEGREE))
+@inline
+def _row_at(c, start, at):
+    """Where the row of the piece lies that holds `at`; a knot belongs to its right, the last one to its left."""
+    n_breaks = int(entry_of(c, start + BREAKS))
     knots = start + SPLINE_HEAD
     # no look at each knot whether it is the last to pass: that question cannot be foreseen, the number of knots can
     low, high = int(entry_of(c, start + USUAL_FIRST)), int(entry_of(c, start + USUAL_LAST))
@@ -92,21 +91,62 @@ def spline(c, start, x):
         piece = where(at_most(entry_of(c, knots + k), at), passes, piece)
     if high == n_breaks and n_breaks > 0:
         piece = where(less(entry_of(c, knots + n_breaks - 1), at), float(n_breaks), piece)
-    pieces = float(start) + entry_of(c, start + PIECES)
+    numbers = max(ROW, int(entry_of(c, start + SPLINE_DEGREE)) + 2)
+    return piece * float(numbers) + (float(start) + entry_of(c, start + PIECES))
+
+
+@inline
+def _cubic(t, c3, c2, c1, c0):
+    y = c3 * t + c2
+    slope = c3 * t + y
+    y = y * t + c1
+    return y * t + c0, slope * t + y
+
+
+@kernel
+def spline(c, start, x):
+    """(y, dy/dx) at x of a spline."""
+    degree, row = int(entry_of(c, start + SPLINE_DEGREE)), _row_at(c, start, real_part(x))
     if degree <= CUBIC:
-        origin, _, _, _, c3, c2, c1, c0 = row_of(c, piece * float(ROW) + pieces)
-        t = x - origin
-        y = c3 * t + c2
-        slope = c3 * t + y
-        y = y * t + c1
-        return y * t + c0, slope * t + y
-    row = piece * float(degree + 2) + pieces
+        origin, _, _, _, c3, c2, c1, c0 = row_of(c, row)
+        return _cubic(x - origin, c3, c2, c1, c0)
     t = x - entry_of(c, row)
     y, slope = like(x, 0.0) + entry_of(c, row + 1.0), like(x, 0.0)
     for k in range(2, degree + 2):
         slope = slope * t + y
         y = y * t + entry_of(c, row + float(k))
     return y, slope
+
+
+@inline
+def no_piece(x):
+    """What `spline_again` takes for scalars such as x where there was no evaluation before."""
+    none = like(x, 0.0)
+    return none, none, none, none, none, none
+
+
+@kernel
+def _cubic_piece(c, start, x):
+    """(origin, reach, polynomial) of the piece that holds x, of a spline of degree 3 at most."""
+    origin, reach, _, _, c3, c2, c1, c0 = row_of(c, _row_at(c, start, x))
+    return origin, reach, c3, c2, c1, c0
+
+
+@inline
+def spline_again(c, start, x, piece):
+    """(y, dy/dx, piece) at x of a spline; `piece` is the one of the evaluation before.
+
+    The steps of a search soon stay within a piece: then it is neither sought nor fetched again.
+    """
+    t = x - piece[0]
+    if any_of(opposite(both(at_most(0.0, t), less(t, piece[1])))):
+        if int(entry_of(c, start + SPLINE_DEGREE)) > CUBIC:
+            y, slope = spline(c, start, x)
+            return y, slope, piece
+        piece = _cubic_piece(c, start, x)
+        t = x - piece[0]
+    y, slope = _cubic(t, piece[2], piece[3], piece[4], piece[5])
+    return y, slope, piece
 
 
 @kernel

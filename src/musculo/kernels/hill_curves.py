@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.hill_curve_table import spline, stepped
+from musculo.kernels.hill_curve_table import spline, spline_again, stepped
 from musculo.kernels.hill_math import exponential, logarithm, root
 from musculo.kernels.hill_table import (
     ACTIVE_CURVE,
@@ -180,6 +180,33 @@ def tendon_force_length(m, c, i, x):
         floor = where(less(x, 0.0), 0.0, m.number[i, TENDON_FLOOR])
         f, f1 = f + floor * x, f1 + floor
     return f, f1
+
+
+@inline
+def _again_above_zero(c, start, x, piece):
+    f, f1, piece = spline_again(c, start, x, piece)
+    below = less(f, 0.0)
+    return where(below, 0.0, f), where(below, 0.0, f1), piece
+
+
+@inline
+def spline_curves_again(m, c, i, x, tendon, pieces):
+    """(f, f') of the active force, of the passive force and of the tendon, for Schutte's and Delp's muscles.
+
+    As the three curves above at a fibre length x and a tendon length; `pieces` are those of the evaluation before.
+    """
+    active_piece, passive_piece, tendon_piece = pieces
+    fl, fl1, active_piece = _again_above_zero(c, m.integer[i, ACTIVE_CURVE], x, active_piece)
+    if m.integer[i, PASSIVE_CURVE] == EXPONENTIAL_PASSIVE:
+        pe, slope = _growth(1.0, 8.0 * (x - 1.0) - 4.0)
+        pe1 = 8.0 * slope
+    else:
+        pe, pe1, passive_piece = _again_above_zero(c, m.integer[i, PASSIVE_CURVE], x, passive_piece)
+    strain = tendon - 1.0
+    taut = less(0.0, strain)
+    ft, ft1, tendon_piece = _again_above_zero(c, m.integer[i, TENDON_CURVE], strain, tendon_piece)
+    ft, ft1 = where(taut, ft, 0.0), where(taut, ft1, 0.0)
+    return (fl, fl1), (pe, pe1), (ft, ft1), (active_piece, passive_piece, tendon_piece)
 
 
 @inline

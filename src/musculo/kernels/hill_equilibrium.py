@@ -13,10 +13,12 @@ import math
 from numba import types
 from numba.extending import overload
 
+from musculo.kernels.hill_curve_table import no_piece
 from musculo.kernels.hill_curves import (
     active_force_length,
     force_velocity,
     passive_force_length,
+    spline_curves_again,
     tendon_force_length,
     thelen_damped,
 )
@@ -66,15 +68,30 @@ def fiber_force(m, c, i, a, s, v):
 
     active = a f_L f_V and passive = beta w + f_PE, over the maximum isometric force.
     """
-    h, optimal = m.number[i, WIDTH], m.number[i, PER_OPTIMAL_LENGTH]
+    length, cosine, turn = _fiber_shape(m, i, s)
+    x = length * m.number[i, PER_OPTIMAL_LENGTH]
+    fl, pe = active_force_length(m, c, i, x), passive_force_length(m, c, i, x)
+    force, slope, active, passive = _fiber_force(m, c, i, a, v, cosine, turn, fl, pe)
+    return force, length, cosine, slope, active, passive
+
+
+@inline
+def _fiber_shape(m, i, s):
+    """(l, cosine, d cosine/ds) of the fibre whose part along the tendon is s."""
+    h = m.number[i, WIDTH]
     length, cosine, turn = s, like(s, 1.0), like(s, 0.0)
     if h > 0.0:
         length = root(s * s + h * h)
         per_length = 1.0 / length
         cosine, turn = s * per_length, h * h * per_length * per_length * per_length
-    x = length * optimal
-    fl, fl1 = active_force_length(m, c, i, x)
-    pe, pe1 = passive_force_length(m, c, i, x)
+    return length, cosine, turn
+
+
+@inline
+def _fiber_force(m, c, i, a, v, cosine, turn, of_active, of_passive):
+    """(N, d(N cosine)/ds, active, passive) of a fibre with the values and slopes of its curves by length."""
+    (fl, fl1), (pe, pe1) = of_active, of_passive
+    optimal = m.number[i, PER_OPTIMAL_LENGTH]
     active, passive = a * fl, pe
     slope = a * fl1 + pe1
     still = is_zero(v)
@@ -93,7 +110,7 @@ def fiber_force(m, c, i, a, s, v):
     else:
         slope = cosine * slope * optimal
     force = active + passive
-    return force, length, cosine, turn * force + cosine * slope, active, passive
+    return force, turn * force + cosine * slope, active, passive
 
 
 @kernel
@@ -126,7 +143,8 @@ def solve_equilibrium(m, c, i, length, v, a):
     gain = where(shortening, 1.0 + w, _START_ECCENTRIC * w + _START_BEND)
     gain = gain / where(shortening, 1.0 - _START_HILL * w, w + _START_BEND)
     strain, more_strain = _START_STRAIN, _MORE_STRAIN
-    if m.integer[i, KIND] in (SCHUTTE_1993, DELP_1990):
+    of_splines = m.integer[i, KIND] in (SCHUTTE_1993, DELP_1990)
+    if of_splines:
         strain, more_strain = _SPLINE_START_STRAIN, _SPLINE_MORE_STRAIN
     x = L - slack * (1.0 + strain + more_strain * share * gain)
     x = where(both(less(low, x), less(x, high)), x, 0.5 * (low + high))
@@ -135,9 +153,16 @@ def solve_equilibrium(m, c, i, length, v, a):
     width, error = high - low, like(L, math.inf)
     # the evaluation before: its gap is zero where it is of no use
     x0, gap0, per_slope0 = x, like(L, 0.0), like(L, 0.0)
+    pieces = no_piece(x), no_piece(x), no_piece(x)
     for n in range(MOST_EVALUATIONS):
-        ft, ft1 = tendon_force_length(m, c, i, (L - x) * per_slack)
-        force, fiber, cosine, fiber_slope, active, passive = fiber_force(m, c, i, share, x, speed)
+        fiber, cosine, turn = _fiber_shape(m, i, x)
+        at, tendon = fiber * m.number[i, PER_OPTIMAL_LENGTH], (L - x) * per_slack
+        if of_splines:
+            fl, pe, (ft, ft1), pieces = spline_curves_again(m, c, i, at, tendon, pieces)
+        else:
+            fl, pe = active_force_length(m, c, i, at), passive_force_length(m, c, i, at)
+            ft, ft1 = tendon_force_length(m, c, i, tendon)
+        force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
         ft1 = ft1 * per_slack
         gap = ft - force * cosine
         tight, loose = less(0.0, gap), less(gap, 0.0)

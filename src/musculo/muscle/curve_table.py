@@ -10,7 +10,7 @@ import numpy as np
 from musculo.errors import InvalidInput
 from musculo.functions.base import Function
 from musculo.kernels.function_table import PIECEWISE_POLYNOMIAL
-from musculo.kernels.hill_curve_table import ROW, SPLINE_HEAD
+from musculo.kernels.hill_curve_table import CUBIC, ROW, SPLINE_HEAD
 from musculo.kernels.hill_table import FloatArray
 from musculo.muscle.bezier_sections import BezierCurve, aligned, stepped_rows
 
@@ -56,6 +56,9 @@ def spline_rows(function: Function, usual: tuple[float, float]) -> FloatArray:
     # a piece has its origin at its left knot, the first one at its right
     origins = knots[np.maximum(np.arange(n + 1) - 1, 0)] if n else np.zeros(1)
     rows = np.column_stack([origins, np.zeros((n + 1, max(ROW - 2 - degree, 0))), powers])
+    if degree <= CUBIC and n:
+        # left of the first knot is left of the origin, and never within reach
+        rows[1:, 1] = np.append(np.diff(knots), np.inf)
     first = aligned(SPLINE_HEAD + n)
     # the last knot is only passed, never met
     passed = np.searchsorted(knots[:-1], usual, side="right")
