@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo.kernels.hill_curve_table import spline, stepped
+from musculo.functions import GCVSpline, PiecewiseConstant, PiecewiseLinear, Polynomial
+from musculo.kernels.hill_curve_table import no_piece, spline, spline_again, stepped
 from musculo.kernels.hill_math import angle_of, exponential, logarithm, magnitude, root, rounded_down
 from musculo.kernels.mask import any_of, at_most, both, entry_of, less, opposite, row_of, turn_block, where
 from musculo.kernels.pack import WIDTH, lanes
@@ -123,6 +124,43 @@ def test_a_spline_is_the_function_it_came_from(rng):
     for usual in ((0.45, 1.6), (-10.0, 20.0), (0.9, 1.1)):
         table = spline_rows(function, usual)
         assert_allclose(applied(lambda v, t=table: spline(t, 0, v)[0], x), expected, atol=1e-12)
+
+
+_KNOTS, _VALUES = (0.0, 0.1, 0.4, 0.5, 0.9, 1.0, 1.5, 1.6), (0.0, 1.0, 0.2, 0.9, 0.4, 1.3, 0.1, 0.3)
+
+
+@numba.njit
+def _twice(table, X, step, found, expected):
+    """Value and slope a step further on: with the piece from before the step, and without."""
+    for k in range(X.shape[0]):
+        x = lanes(X)[k, 0]
+        _, _, piece = spline_again(table, 0, x, no_piece(x))
+        lanes(found)[2 * k, 0], lanes(found)[2 * k + 1, 0], _ = spline_again(table, 0, x + step, piece)
+        lanes(expected)[2 * k, 0], lanes(expected)[2 * k + 1, 0] = spline(table, 0, x + step)
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-3, -1e-3, 0.3, -0.3])
+@pytest.mark.parametrize(
+    "function",
+    [
+        PiecewiseConstant(_KNOTS, _VALUES),
+        PiecewiseLinear(_KNOTS, _VALUES),
+        GCVSpline(_KNOTS, _VALUES, 2),
+        GCVSpline(_KNOTS, _VALUES, 3),
+        Polynomial((1.0, -2.0, 0.5)),
+        Polynomial((1.0, 0.0, -2.0, 0.5, 0.2)),
+    ],
+)
+def test_a_spline_that_keeps_its_piece_is_the_spline(rng, function, step):
+    """After a step within the piece, out of it, onto a knot and off it; of any degree, beyond the ends, too."""
+    table = spline_rows(function, (0.3, 1.2))
+    knots = np.array(_KNOTS)
+    x = np.concatenate([rng.uniform(-0.5, 2.0, 784), knots, knots - step])
+
+    X = x.reshape(-1, WIDTH)
+    found, expected = np.empty((2, 2 * len(X), WIDTH))
+    _twice(table, X, step, found, expected)
+    assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_a_stepped_curve_is_the_same_for_lanes_and_scalars(rng):

@@ -29,8 +29,8 @@ ROW = DEGREE + 1
 
 # A spline: how many knots, the degree, how many knots most arguments are right of, how many they are at most right of,
 # where its polynomials begin, counted from the start of the curve, then the knots. A piece has ROW numbers up to
-# degree 3: where its polynomial has its origin, how far right of that the piece reaches, two of no use, and the
-# polynomial, highest power first; above that degree, the origin and the polynomial.
+# degree 3: where its polynomial has its origin, how far right of that the piece reaches (nowhere beyond the ends), two
+# of no use, and the polynomial, highest power first; above that degree, the origin and the polynomial.
 BREAKS = 0
 SPLINE_DEGREE = 1
 USUAL_FIRST = 2

@@ -57,8 +57,8 @@ def spline_rows(function: Function, usual: tuple[float, float]) -> FloatArray:
     origins = knots[np.maximum(np.arange(n + 1) - 1, 0)] if n else np.zeros(1)
     rows = np.column_stack([origins, np.zeros((n + 1, max(ROW - 2 - degree, 0))), powers])
     if degree <= CUBIC and n:
-        # left of the first knot is left of the origin, and never within reach
-        rows[1:, 1] = np.append(np.diff(knots), np.inf)
+        # the two beyond the ends reach nowhere: which of its sides an end belongs to is settled by seeking it
+        rows[1:-1, 1] = np.diff(knots)
     first = aligned(SPLINE_HEAD + n)
     # the last knot is only passed, never met
     passed = np.searchsorted(knots[:-1], usual, side="right")
