@@ -187,6 +187,14 @@ def test_forces_are_finite_whatever_the_tendon(kind, slack, method):
         assert_allclose(r.tendon_force[near, 0], np.array(one_by_one)[near], rtol=1e-7, atol=BALANCE)
 
 
+def test_a_muscle_that_resists_nothing_has_no_stiffness():
+    """Delp's without activation: neither a short fibre nor a tendon at its slack length pulls."""
+    model = model_of(muscle(DELP))
+    r = muscle_equilibrium(model, np.linspace(SLACK, SLACK + 0.5 * OPTIMAL, 20001)[:, None], 0.0, 0.0)
+    assert np.isfinite(r.stiffness).all()
+    assert (r.tendon_force <= BALANCE).all()
+
+
 def test_tendon_forces_of_a_short_tendon_grow_with_the_path():
     model = model_of(muscle(DGF, tendon_slack_length=3e-4))
     length = np.linspace(0.05, 0.6, 5501)

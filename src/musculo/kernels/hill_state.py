@@ -78,8 +78,9 @@ def equilibrium(m, c, i, length, speed, a):
     fiber, cosine, slope, active, passive = of_fiber
     tendon, stiffness = of_tendon
     w = speed * cosine * m.number[i, PER_MAX_SPEED]
-    # fibre and tendon in series
-    series = stiffness * slope / (stiffness + slope)
+    # fibre and tendon in series; where neither resists, as without activation and load, there is nothing to divide by
+    resistance = stiffness + slope
+    series = stiffness * slope / where(is_zero(resistance), 1.0, resistance)
     stopped = equal(status, float(FIBER_AT_MINIMUM))
     if any_of(stopped):
         _, _, _, _, active0, passive0 = fiber_force(m, c, i, a, s, 0.0 * speed)
