@@ -9,6 +9,7 @@ import pytest
 
 from musculo import read_osim
 from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from support.muscle_rig import KINDS, model_of, muscle
 
 # Over all models together; MUSCULO_SWEEP=1000000 for a thorough run.
 STATES = int(os.environ.get("MUSCULO_SWEEP", "100000"))
@@ -61,3 +62,35 @@ def test_no_state_is_without_an_answer(models):
     # all three outcomes occur, so the sweep does look beyond the range
     assert (counts[[Status.CONVERGED, Status.TENDON_SLACK, Status.FIBER_AT_MINIMUM]] > 0).all()
     assert counts[Status.NOT_CONVERGED] == 0
+
+
+def _any_spline_muscles(rng):
+    """Schutte's and Delp's muscles of all sizes, from tendons of 0.1 mm to 1 m, with little damping and with much."""
+    muscles = []
+    for k in range(40):
+        kind = KINDS[3 + k % 2]
+        damping = (("damping", 10.0 ** rng.uniform(-4.0, 0.0)),) if kind == KINDS[3] else ()
+        sizes = {
+            "optimal_fiber_length": 10.0 ** rng.uniform(-3.0, -0.3),
+            "tendon_slack_length": 10.0 ** rng.uniform(-4.0, 0.0),
+            "pennation_angle_at_optimal": rng.choice([0.0, rng.uniform(0.0, 1.4)]),
+        }
+        muscles.append(muscle(kind, f"m{k}", parameters=damping, **sizes))
+    return model_of(*muscles)
+
+
+@pytest.mark.parametrize("method", ["exact", "opensim"])
+def test_spline_muscles_have_an_answer_at_lengths_no_body_has(models, method):
+    """From 1 cm to 10 m, up to 20 m/s: the curves of Schutte and Delp are flat there, or fall."""
+    rng = np.random.default_rng(9)
+    old = [model for model in models if any(m.kind in KINDS[3:5] for m in model.muscles)]
+    assert old
+    for model in (*old, _any_spline_muscles(rng)):
+        shape = (-(-STATES // len(model.muscles)), len(model.muscles))
+        length = np.concatenate([rng.uniform(0.01, 10.0, shape), 10.0 ** rng.uniform(-2.0, 1.0, shape)])
+        speed, activation = rng.uniform(-20.0, 20.0, length.shape), rng.uniform(0.0, 1.0, length.shape)
+        speed[::3], activation[::5] = 0.0, 0.0
+        r = muscle_equilibrium(model, length, speed, activation, method=method)
+        assert r.converged, model.name
+        for field in ("fiber_length", "fiber_velocity", "tendon_force", "active_fiber_force", "stiffness"):
+            assert np.isfinite(getattr(r, field)).all(), (model.name, field)
