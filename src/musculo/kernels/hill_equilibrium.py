@@ -153,16 +153,18 @@ def solve_equilibrium(m, c, i, length, v, a):
     width, error = high - low, like(L, math.inf)
     # the evaluation before: its gap is zero where it is of no use
     x0, gap0, per_slope0 = x, like(L, 0.0), like(L, 0.0)
+    # muscles of splines keep the pieces of their curves from step to step; the others carry these along unused
     pieces = no_piece(x), no_piece(x), no_piece(x)
     for n in range(MOST_EVALUATIONS):
-        fiber, cosine, turn = _fiber_shape(m, i, x)
-        at, tendon = fiber * m.number[i, PER_OPTIMAL_LENGTH], (L - x) * per_slack
+        tendon = (L - x) * per_slack
         if of_splines:
+            fiber, cosine, turn = _fiber_shape(m, i, x)
+            at = fiber * m.number[i, PER_OPTIMAL_LENGTH]
             fl, pe, (ft, ft1), pieces = spline_curves_again(m, c, i, at, tendon, pieces)
+            force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
         else:
-            fl, pe = active_force_length(m, c, i, at), passive_force_length(m, c, i, at)
             ft, ft1 = tendon_force_length(m, c, i, tendon)
-        force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
+            force, fiber, cosine, fiber_slope, active, passive = fiber_force(m, c, i, share, x, speed)
         ft1 = ft1 * per_slack
         gap = ft - force * cosine
         tight, loose = less(0.0, gap), less(gap, 0.0)
