@@ -13,11 +13,18 @@ from musculo import Body, Coordinate, CoordinateCoupler, Model, Placement
 from musculo.embedding.rates import turning_joints
 from musculo.embedding.slopes import embedding_slopes
 from musculo.functions import Linear, Polynomial, Sine
-from musculo.kernels.geodesic_price import NEVER, least_toll_of_side, price_of_end, price_of_turn, toll_of_side
+from musculo.kernels.geodesic_price import (
+    NEVER,
+    least_toll_of_side,
+    price_of_end,
+    price_of_hole,
+    price_of_turn,
+    toll_of_side,
+)
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.path_arms import moment_arms
-from musculo.kernels.price_slopes import end_slopes, least_toll_slopes, toll_slopes, turn_slopes
+from musculo.kernels.price_slopes import end_slopes, hole_slopes, least_toll_slopes, toll_slopes, turn_slopes
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
 from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
@@ -358,7 +365,7 @@ def test_a_toll_for_the_wrong_side(name):
 def test_slopes_of_prices_follow_from_the_prices():
     """Each rule's d/dP and d/dQ, differentiated along dP and dQ, wherever its price can be paid."""
     rng = np.random.default_rng(10)
-    size, seen = (0.13, 0.09, 0.11), [0, 0, 0, 0]
+    size, seen = (0.13, 0.09, 0.11), [0, 0, 0, 0, 0]
     for _ in range(400):
         P, Q = rng.uniform(-0.3, 0.3, (2, 3))
         dP, dQ = rng.uniform(-1.0, 1.0, (2, 3))
@@ -366,6 +373,7 @@ def test_slopes_of_prices_follow_from_the_prices():
         rules = (
             (lambda p, q, r=reference: price_of_turn(0.1, r, p, q, True)[1:], None),
             (lambda p, q: price_of_end(0.2, p, q), end_slopes),
+            (lambda p, q: price_of_hole(0.25, p, q), hole_slopes),
             (lambda p, q, a=axis, s=sign: toll_of_side(size, a, s, p, q), toll_slopes),
             (lambda p, q, a=axis, s=sign: least_toll_of_side(size, a, s, p, q), least_toll_slopes),
         )
@@ -376,7 +384,7 @@ def test_slopes_of_prices_follow_from_the_prices():
             if k == 0:
                 found = turn_slopes(here[1], here[2], tuple(P), tuple(Q), tuple(dP), tuple(dQ))
             else:
-                given = (size, axis, sign) if k >= 2 else ()
+                given = ((0.2,), (0.25,), (size, axis, sign), (size, axis, sign))[k - 1]
                 found = slopes(*given, tuple(P), tuple(Q), tuple(dP), tuple(dQ))
             expected, gap = differences(
                 lambda x, rule=rule, P=P, Q=Q, dP=dP, dQ=dQ: np.array(

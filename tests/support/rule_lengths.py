@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.who_is_right import Court
 
 # What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
-PRICE, TURN_PRICE = 2.0, 4.0
+PRICE, TURN_PRICE, END_REACH = 2.0, 4.0, 0.25
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
 
@@ -119,7 +119,12 @@ def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
     """What leaving a cylinder out costs; zero beyond its end [m]."""
     p, q = solid.own(P), solid.own(Q)
     d_p, d_q = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
-    return PRICE * max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
+    return _rising(max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q)), END_REACH * solid.half)
+
+
+def _rising(x: float, reach: float) -> float:
+    """PRICE a metre at an edge, and more without end towards the reach."""
+    return PRICE * x / (1.0 - x / reach) if x < reach else math.inf
 
 
 def turn_price(solid: Solid, turn: float, reference: float) -> float:
@@ -130,7 +135,7 @@ def turn_price(solid: Solid, turn: float, reference: float) -> float:
 def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
     """What passing a ring on any side costs; None where the straight line does not cross its plane [m]."""
     p, q = solid.own(P), solid.own(Q)
-    return None if (p[2] > 0) == (q[2] > 0) else PRICE * min(abs(p[2]), abs(q[2]))
+    return None if (p[2] > 0) == (q[2] > 0) else _rising(min(abs(p[2]), abs(q[2])), sum(solid.size[:2]))
 
 
 def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:

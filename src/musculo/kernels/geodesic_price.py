@@ -5,8 +5,11 @@ differ by a finite length. A path may therefore break a rule at a price, and tak
 
     length = min(path by the rule, path without it + price),   price = PRICE x distance from the rule's edge [m]
 
-At the edge the price is zero and both sides have the same length. Away from it the price is too high to matter. The
-side of an ellipsoid, and of a sphere among other surfaces, is not held; there
+At the edge the price is zero and both sides have the same length. The end of a cylinder and the hole of a ring cannot
+be left at any price further from the edge than their reach, towards which the price rises (`rising`): a muscle that
+runs over the middle of a cylinder stays on it, however long its way round.
+
+The side of an ellipsoid, and of a sphere among other surfaces, is not held; there
 
     length = shortest path + min(toll, detour),   the toll zero at the rule's edges
 """
@@ -29,6 +32,8 @@ PRICE = 2.0
 TURN_PRICE = 4.0
 # The price of what cannot be broken.
 NEVER = 1e300
+# How far inside the end of a cylinder that may be left, over half its length.
+_REACH = 0.25
 _NONE = (0.0, 0.0, 0.0)
 
 
@@ -61,12 +66,33 @@ def price_of_turn(r, reference, P, Q, lone):
 
 
 @kernel
+def rising(x, reach):
+    """What a rule costs at the distance x > 0 from its edge, where it cannot be broken beyond `reach`.
+
+        price = PRICE x / (1 - x / reach)
+
+    Returns price, and its first and second derivative by x; NEVER beyond the reach.
+    """
+    left = 1.0 - x / reach
+    if left <= 0.0:
+        return NEVER, 0.0, 0.0
+    slope = PRICE / (left * left)
+    return PRICE * x / left, slope, 2.0 * slope / (left * reach)
+
+
+@kernel
+def reach_of_end(half):
+    """How far inside its end a cylinder of length 2 half may be left [m]."""
+    return _REACH * half
+
+
+@kernel
 def price_of_end(half, P, Q):
     """A cylinder of length 2 half left out: the contact's middle is taken where distances to the axis divide the chord.
 
-        price = PRICE (half - |z|),   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q)
+        price = rising(half - |z|),   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q)
 
-    Returns price (zero beyond the end), d(price)/dP, d(price)/dQ.
+    Returns price (zero beyond the end, NEVER a quarter of the way to the middle), d(price)/dP, d(price)/dQ.
     """
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     whole = d_P + d_Q
@@ -76,11 +102,14 @@ def price_of_end(half, P, Q):
     inside = half - math.fabs(z)
     if inside <= 0.0:
         return 0.0, _NONE, _NONE
-    slope = -PRICE if z >= 0.0 else PRICE
+    price, slope, _ = rising(inside, reach_of_end(half))
+    if price >= NEVER:
+        return NEVER, _NONE, _NONE
+    slope = -slope if z >= 0.0 else slope
     # dz/dd_P = (z_Q - z) / whole, and d_P grows along the radius
     a, b = slope * (Q[2] - z) / whole, slope * (P[2] - z) / whole
     p, q = (a / d_P if d_P > 0.0 else 0.0), (b / d_Q if d_Q > 0.0 else 0.0)
-    return PRICE * inside, (p * P[0], p * P[1], slope * d_Q / whole), (q * Q[0], q * Q[1], slope * d_P / whole)
+    return price, (p * P[0], p * P[1], slope * d_Q / whole), (q * Q[0], q * Q[1], slope * d_P / whole)
 
 
 @kernel
@@ -163,15 +192,17 @@ def least_toll_of_side(a, axis, sign, P, Q):
 
 
 @kernel
-def price_of_hole(P, Q):
+def price_of_hole(reach, P, Q):
     """A ring whose plane lies between P and Q passed on whichever side is shorter, instead of through its hole.
 
-        price = PRICE min(|z_P|, |z_Q|)
+        price = rising(min(|z_P|, |z_Q|)),   for rings `reach` is how far they reach from their centre
 
     Returns price (NEVER where both ends are on one side of the plane), d(price)/dP, d(price)/dQ.
     """
     if (P[2] > 0.0) == (Q[2] > 0.0):
         return NEVER, _NONE, _NONE
-    if math.fabs(P[2]) <= math.fabs(Q[2]):
-        return PRICE * math.fabs(P[2]), (0.0, 0.0, PRICE if P[2] > 0.0 else -PRICE), _NONE
-    return PRICE * math.fabs(Q[2]), _NONE, (0.0, 0.0, PRICE if Q[2] > 0.0 else -PRICE)
+    first = math.fabs(P[2]) <= math.fabs(Q[2])
+    z = P[2] if first else Q[2]
+    price, slope, _ = rising(math.fabs(z), reach)
+    to = (0.0, 0.0, slope if z > 0.0 else -slope)
+    return price, to if first else _NONE, _NONE if first else to

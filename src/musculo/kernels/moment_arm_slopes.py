@@ -54,7 +54,7 @@ from musculo.kernels.path import (
     first_entry,
     fixed_rotation_of,
 )
-from musculo.kernels.price_slopes import end_slopes, least_toll_slopes, toll_slopes, turn_slopes
+from musculo.kernels.price_slopes import end_slopes, hole_slopes, least_toll_slopes, toll_slopes, turn_slopes
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
@@ -209,8 +209,11 @@ def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
         if option == 1:
             dto_P, dto_Q = turn_slopes(to_P, to_Q, P, Q, dP, dQ)
         elif option == 2:
-            dto_P, dto_Q = end_slopes(P, Q, dP, dQ)
-    elif kind != TORUS:
+            dto_P, dto_Q = end_slopes(0.5 * paths.surface_size[surface, 1], P, Q, dP, dQ)
+    elif kind == TORUS:
+        if option == 1:
+            dto_P, dto_Q = hole_slopes(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q, dP, dQ)
+    else:
         x = paths.surface_size[surface, 0]
         size = (x, x, x)
         if kind == ELLIPSOID:

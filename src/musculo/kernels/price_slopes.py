@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.detour import detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import PRICE, rim_of, toll_of_side
+from musculo.kernels.geodesic_price import PRICE, reach_of_end, rim_of, rising, toll_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -28,24 +28,36 @@ def turn_slopes(to_P, to_Q, P, Q, dP, dQ):
 
 
 @kernel
-def end_slopes(P, Q, dP, dQ):
+def end_slopes(half, P, Q, dP, dQ):
     """d(to_P), d(to_Q) of `price_of_end`; not beyond the end, nor with an end of the stretch on the axis."""
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     if d_P == 0.0 or d_Q == 0.0:
         return _NONE, _NONE
     whole = d_P + d_Q
     z = (P[2] * d_Q + Q[2] * d_P) / whole
-    slope = -PRICE if z >= 0.0 else PRICE
+    _, slope, bend = rising(half - math.fabs(z), reach_of_end(half))
+    slope = -slope if z >= 0.0 else slope
     away_P, away_Q = (P[0] * dP[0] + P[1] * dP[1]) / d_P, (Q[0] * dQ[0] + Q[1] * dQ[1]) / d_Q
     grows = away_P + away_Q
     dz = (dP[2] * d_Q + P[2] * away_Q + dQ[2] * d_P + Q[2] * away_P - z * grows) / whole
     a, b = (Q[2] - z) / whole, (P[2] - z) / whole
     da, db = (dQ[2] - dz - a * grows) / whole, (dP[2] - dz - b * grows) / whole
-    p, q = a / d_P, b / d_Q
-    dp, dq = slope * (da - p * away_P) / d_P, slope * (db - q * away_Q) / d_Q
+    # the slope itself changes by bend dz
+    p, q, s = a / d_P, b / d_Q, bend * dz
+    dp, dq = slope * (da - p * away_P) / d_P + s * p, slope * (db - q * away_Q) / d_Q + s * q
     p, q = slope * p, slope * q
     c = slope * (away_Q - d_Q / whole * grows) / whole
-    return (dp * P[0] + p * dP[0], dp * P[1] + p * dP[1], c), (dq * Q[0] + q * dQ[0], dq * Q[1] + q * dQ[1], -c)
+    to_P = (dp * P[0] + p * dP[0], dp * P[1] + p * dP[1], s * d_Q / whole + c)
+    return to_P, (dq * Q[0] + q * dQ[0], dq * Q[1] + q * dQ[1], s * d_P / whole - c)
+
+
+@kernel
+def hole_slopes(reach, P, Q, dP, dQ):
+    """d(to_P), d(to_Q) of `price_of_hole`."""
+    first = math.fabs(P[2]) <= math.fabs(Q[2])
+    _, _, bend = rising(math.fabs(P[2] if first else Q[2]), reach)
+    to = (0.0, 0.0, bend * (dP[2] if first else dQ[2]))
+    return to if first else _NONE, _NONE if first else to
 
 
 @kernel

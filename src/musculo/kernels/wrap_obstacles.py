@@ -120,7 +120,7 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
             side = ABSENT
     elif kind == TORUS:
         side = AS_QUADRANT
-        price, to_P, to_Q = price_of_hole(P, Q)
+        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
         _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
     elif sign != 0.0:
         x = paths.surface_size[surface, 0]

@@ -13,8 +13,10 @@ from musculo.kernels.geodesic_round import principal
 
 # What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
 _MARGIN = 0.15
-# A pose in which OpenSim's path does not touch the cylinder counts so much less than one in which it does.
+# A pose in which OpenSim's path does not touch the cylinder counts so much less than one in which it does; and one that
+# stays that far from the edges so much more, as there the other way round may be shorter in spite of its price [rad].
 _STRAIGHT = 1e-3
+_COMFORT, _COMFORTABLE = 1e-5, 1.0
 
 
 class Held(NamedTuple):
@@ -33,8 +35,9 @@ def held_turns(
 
     A pair's turn is that of OpenSim's path where that wraps the cylinder there, else that of the straight line. Held
     are turns within half a turn of a middle: that of the default pose; but where another middle, with the default
-    pose's turn held, loses fewer poses in which OpenSim's path wraps the cylinder, that. So the quadrant is kept to
-    wherever OpenSim does, unless its path flips from one way round to the other.
+    pose's turn held, loses fewer poses in which OpenSim's path wraps the cylinder, or brings fewer near the edges of
+    what is held, that. So the quadrant is kept to wherever OpenSim does, unless its path flips from one way round to
+    the other.
     """
     turn = {(a, b): _turns(x[:, a], x[:, b]) for a, b in pairs}
     line = {pair: float(t[0]) for pair, t in turn.items()}
@@ -58,13 +61,18 @@ def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
 def _middle(turn: FloatArray, weight: FloatArray) -> float:
     """The middle of what is held: the first turn, or that of those within one turn, the first among them, that weigh
     more than what is within half a turn of the first."""
-    reach = 2.0 * (math.pi - _MARGIN)
-    middle, most = float(turn[0]), weight[np.abs(turn - turn[0]) <= 0.5 * reach].sum()
-    for low in np.unique(turn[(turn <= turn[0]) & (turn >= turn[0] - reach)]):
-        within = (turn >= low) & (turn <= low + reach)
-        if weight[within].sum() > most:
-            middle, most = 0.5 * float(low + turn[within].max()), weight[within].sum()
-    return middle
+
+    def weighs(middle: float) -> float:
+        off = math.pi - np.abs(turn - middle)
+        return float(weight[off >= _MARGIN].sum() + _COMFORT * weight[off >= _COMFORTABLE].sum())
+
+    best, most = float(turn[0]), weighs(float(turn[0]))
+    for reach in (2.0 * (math.pi - _MARGIN), 2.0 * (math.pi - _COMFORTABLE)):
+        for low in np.unique(turn[(turn <= turn[0]) & (turn >= turn[0] - reach)]):
+            middle = 0.5 * float(low + turn[(turn >= low) & (turn <= low + reach)].max())
+            if weighs(middle) > most + 1e-9:
+                best, most = middle, weighs(middle)
+    return best
 
 
 def way_round(
