@@ -3,7 +3,7 @@
 An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge. The tables of
 docs/wrapping.md come from here.
 
-python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000]      needs the data folder
+python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000] [--jobs 1]      needs the data folder
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,10 +71,24 @@ def touched_kinds(court: Court) -> dict[tuple[int, int], str]:
     return found
 
 
-def judged(court: Court) -> list[Verdict]:
+def judged(court: Court, jobs: int = 1) -> list[Verdict]:
     """The verdicts on all paths and poses that differ."""
-    cases = np.argwhere(np.abs(court.opensim.length - court.ours.length) > DIFFERENT)
-    return [court.judge(court.ours.names[k], int(f)) for f, k in cases]
+    cases = [
+        (court.ours.names[k], int(f))
+        for f, k in np.argwhere(np.abs(court.opensim.length - court.ours.length) > DIFFERENT)
+    ]
+    if jobs == 1:
+        return [court.judge(*case) for case in cases]
+    _courts[:] = [court]  # jobs inherit it
+    with get_context("fork").Pool(jobs) as pool:
+        return pool.starmap(_judge, cases, chunksize=4)
+
+
+_courts: list[Court] = []
+
+
+def _judge(name: str, frame: int) -> Verdict:
+    return _courts[0].judge(name, frame)
 
 
 def millimetres(values: list[float]) -> str:
@@ -201,6 +216,7 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--poses", type=int, default=200)
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=1, help="judges at work")
     chosen = parser.parse_args()
     folder = data_folder()
     if folder is None:
@@ -213,7 +229,7 @@ def main() -> None:
             court = Court(
                 model, np.vstack([recorded_poses(folder, name, model), random_poses(model, chosen.poses, rng)])
             )
-            report(name, court, judged(court))
+            report(name, court, judged(court, chosen.jobs))
         if chosen.steps:
             found = jumps(model, chosen.steps, SEED)
             for wrapping, these in found.items():

@@ -103,7 +103,7 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
     if solid.kind == "torus":
         kept = Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))
         price = hole_price(solid, s.P, s.Q)
-        return [kept] if price is None else [kept, Option(free, price, "passed outside")]
+        return _affordable(kept, *([] if price is None else [Option(free, price, "passed outside")]))
     if solid.kind != "cylinder":
         return [Option(free)]
     options = [Option(free)]
@@ -112,7 +112,12 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
         options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=turn))]
         if abs(turn) > math.pi or len(s.acting) > 1:
             options.append(Option(free, turn_price(solid, turn, reference), "the other way"))
-    return [*options, Option(None, end_price(solid, s.P, s.Q), "left out")]
+    return _affordable(*options, Option(None, end_price(solid, s.P, s.Q), "left out"))
+
+
+def _affordable(*options: Option) -> list[Option]:
+    """Those that can be had at any price."""
+    return [option for option in options if math.isfinite(option.price)]
 
 
 def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:

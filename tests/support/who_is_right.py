@@ -22,7 +22,7 @@ from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE
 from musculo.muscle.geometry import STATUSES, PathGeometry
 from musculo.muscle.paths import compiled_paths
 from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
-from support.rule_lengths import PRICE, end_price, rule_length, side_toll, turn_price
+from support.rule_lengths import end_price, hole_price, rule_length, side_toll, turn_price
 from support.taut_string import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
@@ -291,7 +291,7 @@ class Court:
                 toll += side_toll(solid, axis, sign, s.P, s.Q)
             elif solid.kind == "torus":
                 if not through_hole(solid, fine):
-                    broken[w] = PRICE * min(abs(solid.own(s.P)[2]), abs(solid.own(s.Q)[2]))
+                    broken[w] = hole_price(solid, s.P, s.Q) or 0.0
             elif not self.left_out(w, s):
                 end = end_price(solid, s.P, s.Q)
                 if w not in touched and solid.scaled(max(s.shrink(w), 1e-6)).deepest(fine) > SAME:
