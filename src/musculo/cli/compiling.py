@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-TEXT = "musculo compiles for this machine, once: it may take two minutes, and more where the machine is busy ..."
+TEXT = "musculo compiles for this machine, once: it may take three minutes, and more where the machine is busy ..."
 # Whether a shell started this process, rather than Python code that calls a command.
 _shell = False
 
