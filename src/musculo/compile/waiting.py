@@ -16,7 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from musculo.kernels import jit
 
-TEXT = "musculo compiles for this machine, once: it may take three minutes, more where the machine is busy ... (MUSCULO_QUIET=1 hides this)"
+TEXT = "musculo compiles for this machine, once: it may take three minutes ... (MUSCULO_QUIET=1 hides this)"
 _AFTER = 2.0  # seconds
 
 _timer: Timer | None = None
