@@ -39,6 +39,7 @@ CASES = {
     "millard-rigid": Case(MILLARD, "<ignore_tendon_compliance>true</ignore_tendon_compliance>"),
     "thelen": Case(THELEN),
     "dgf": Case(DGF, "<fiber_damping>0.05</fiber_damping>"),
+    "dgf-undamped": Case(DGF),
     "dgf-rigid": Case(DGF, "<ignore_tendon_compliance>true</ignore_tendon_compliance>"),
     "rigid": Case(RIGID),
     "schutte": Case(SCHUTTE, tolerance=DEPRECATED),
@@ -143,6 +144,43 @@ def test_equilibrium(rig):
         # OpenSim's iteration for pennate fibres may end anywhere after 100 steps, at several times F0
         wrong = [w for w in wrong if w[1] < 1.5 * MAX_FORCE or w[0] > 0.3]
     assert not wrong
+
+
+@pytest.mark.parametrize("pennation", [0.0, 0.05, 0.3, 0.45, 1.2])
+@pytest.mark.parametrize("name", ["dgf", "dgf-undamped"])
+def test_short_de_groote_fibres(tmp_path, name, pennation):
+    """OpenSim bounds neither their length nor their pennation, and both methods agree with it."""
+    rig = Rig(tmp_path, CASES[name], pennation)
+    rng = np.random.default_rng(7)
+    compared = 0
+    for k in range(150):
+        length, speed, activation = rng.uniform(0.2, 0.24), rng.uniform(-0.3, 0.8) * (k % 3 > 0), rng.uniform(0.01, 1.0)
+        if not rig.equilibrate(length, speed, activation):
+            continue
+        if rig.muscle.getTendonLength(rig.state) > length:
+            continue  # the fibre has turned round and pushes
+        compared += 1
+        for method in ("exact", "opensim"):
+            found = muscle_equilibrium(rig.model, length, speed, activation, method=method).tendon_force[0]
+            assert abs(found - rig.muscle.getTendonForce(rig.state)) <= TOLERANCE, (method, length, speed, activation)
+    assert compared > 75
+
+
+def test_delp_fibres_are_shorter_than_their_width_in_opensim(tmp_path):
+    """With pennation OpenSim may leave a fibre that no triangle has, which pulls nothing on a tendon of many F0."""
+    rig = Rig(tmp_path, CASES["delp"], 0.45)
+    width = 0.1 * np.sin(0.45)
+    odd = 0
+    for length in np.linspace(0.205, 0.24, 20):
+        assert rig.equilibrate(length, 0.0, 0.6)
+        expected = rig.read()
+        found = muscle_equilibrium(rig.model, length, 0.0, 0.6, method="opensim")
+        assert found.tendon_force[0] < MAX_FORCE
+        if abs(expected["tendon_force"] - found.tendon_force[0]) > DEPRECATED:
+            odd += 1
+            assert expected["fiber_length"] < width
+            assert expected["tendon_force"] > found.tendon_force[0]
+    assert odd > 10
 
 
 @pytest.mark.parametrize("pennation", [0.0, 0.3, 1.2])

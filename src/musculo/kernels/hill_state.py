@@ -165,13 +165,13 @@ def rigid_forces(m, c, i, length, speed, a, opensim):
     """Muscle i with a tendon of its slack length.
 
     A path shorter than tendon and shortest fibre leaves the tendon slack: nothing pulls. In OpenSim the fibres of
-    RigidTendonMuscle and of De Groote and Fregly have no shortest length: those of the first keep the length of a fibre
-    across the tendon, and pull as before; those of the second turn round and push, which is not followed.
+    RigidTendonMuscle keep the length of a fibre across the tendon, and pull as before; those of De Groote and Fregly
+    turn round and push, which is not followed.
     """
     a = activation_in_range(m, i, a)
     kind = m.integer[i, KIND]
     least = m.number[i, LEAST_ALONG]
-    if opensim and kind in (RIGID_TENDON, DE_GROOTE_FREGLY_2016):
+    if opensim and kind == RIGID_TENDON:
         least = _ACROSS / m.number[i, PER_OPTIMAL_LENGTH]
     s = length - m.number[i, SLACK_LENGTH]
     short = less(s, least)

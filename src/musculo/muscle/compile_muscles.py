@@ -28,8 +28,9 @@ LEAST_DAMPING = 0.001
 # Fibres of kinds without a shortest length stay longer than this part of the optimal one: a fibre of no length pulls in
 # no direction.
 LEAST_FIBER = 1e-8
-# Shortest fibre of De Groote and Fregly, over the optimal length: their passive force is zero there, negative below.
-DGF_LEAST_FIBER = 0.2
+# Fibre length over the optimal one at which De Groote and Fregly's passive force is zero. It is no bound: shorter fibres
+# push a little, and go on contracting.
+_DGF_PASSIVE_ZERO = 0.2
 _DGF_PASSIVE_SHAPE = 4.0
 # Passive forces that grow exponentially go straight on from here, before float64 ends.
 _LARGEST_EXPONENT = 600.0
@@ -180,7 +181,7 @@ def _lengths(muscle: Muscle, shortest: float) -> dict[str, float]:
 
 
 def _free_lengths(muscle: Muscle) -> dict[str, float]:
-    """Fibres of the deprecated kinds may turn until they stand across the tendon."""
+    """Fibres of De Groote and Fregly and of the deprecated kinds may turn until they stand across the tendon."""
     width = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal)
     along = LEAST_FIBER * muscle.optimal_fiber_length
     return {"least_along": along, "least_length": math.hypot(width, along)}
@@ -310,8 +311,7 @@ def _thelen_deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
 
 def _de_groote_fregly(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     rate = _DGF_PASSIVE_SHAPE / _positive(muscle, "passive_fiber_strain_at_one_norm_force", 0.6)
-    # zero passive force at the shortest fibre
-    offset = math.exp(rate * (DGF_LEAST_FIBER - 1.0))
+    offset = math.exp(rate * (_DGF_PASSIVE_ZERO - 1.0))
     scale = 1.0 / (math.exp(_DGF_PASSIVE_SHAPE) - offset)
     return {
         "kind": table.DE_GROOTE_FREGLY_2016,
@@ -323,7 +323,7 @@ def _de_groote_fregly(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
         "toe_strain": _positive(muscle, "tendon_strain_at_one_norm_force", 0.049) / math.log(6.0),
         "activation_smoothing": _not_negative(muscle, "activation_dynamics_smoothing", 0.1),
         **_speed(muscle),
-        **_lengths(muscle, DGF_LEAST_FIBER * muscle.optimal_fiber_length),
+        **_free_lengths(muscle),
         **_first_order(muscle, SMOOTH, 0.015, 0.06),
     }
 

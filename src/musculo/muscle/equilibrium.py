@@ -104,7 +104,9 @@ def muscle_equilibrium(
                 of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there,
                 and so does RigidTendonMuscle without pennation, with a fibre of no length; De Groote-Fregly's rigid
                 tendons push where the fibre does. Other rigid tendons that are slack carry nothing; OpenSim's De
-                Groote-Fregly fibres turn round there and push, with any force, which is not followed.
+                Groote-Fregly fibres turn round there and push, with any force, which is not followed. OpenSim may end
+                with a Delp fibre that is shorter than its width, on a tendon of several times the maximum force;
+                here fibre and tendon carry the same.
     Guarantees: an answer for every length, speed and activation (with `method="opensim"` some of Thelen's muscles have
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
