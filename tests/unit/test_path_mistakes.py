@@ -18,8 +18,10 @@ from musculo import (
     muscle_geometry,
     path_geometry,
     path_wrenches,
+    read_osim,
+    write_osim,
 )
-from musculo.functions import Constant
+from musculo.functions import Constant, Linear, SimmSpline
 from musculo.model.force import Muscle, MuscleCurve
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
@@ -89,6 +91,50 @@ def test_a_number_for_a_moving_point_is_a_constant():
     assert still == MovingPathPoint("b", "arm", x=Constant(REACH), y=Constant(0.1), z=Constant(0.0))
     ends = (PathPoint("a", "ground", (-REACH, 0.1, 0.0)), still)
     assert muscle_geometry(arm(path=Path(ends)), [0.0]).length == pytest.approx([2.0 * REACH], abs=1e-15)
+
+
+@pytest.mark.parametrize("axis", "xyz")
+def test_a_point_that_moves_by_no_coordinate_is_an_error(axis):
+    """OpenSim does not build such a model either."""
+    moving = MovingPathPoint("b", "arm", **{axis: SimmSpline((-1.0, 0.0, 1.0), (0.1, 0.2, 0.4))})
+    model = arm(path=Path((PathPoint("a", "ground", (-REACH, 0.1, 0.0)), moving)))
+    expected = (
+        rf"point 'b' of the path of 'm' moves along {axis} by a SimmSpline of no coordinate; name its {axis}_coor"
+    )
+    with pytest.raises(InvalidModel, match=expected):
+        muscle_geometry(model, [0.0])
+
+
+def test_a_function_that_does_not_vary_needs_no_coordinate():
+    still = MovingPathPoint("b", "arm", x=SimmSpline((-1.0, 0.0, 1.0), (REACH,) * 3), y=Linear(0.0, 0.1))
+    ends = (PathPoint("a", "ground", (-REACH, 0.1, 0.0)), still)
+    assert muscle_geometry(arm(path=Path(ends)), [0.0]).length == pytest.approx([2.0 * REACH], abs=1e-15)
+
+
+def twins(*frames, wrapped=True):
+    """Spheres of one name and of two sizes, and a path over that name, or over none."""
+    spheres = [WrapSphere("w", frame, radius=RADIUS * (k + 1)) for k, frame in enumerate(frames)]
+    model = arm(spheres[0], height=0.01) if wrapped else arm()
+    return model.replace(wrap_objects=tuple(spheres))
+
+
+@pytest.mark.parametrize("frames", [("ground", "ground"), ("ground", "arm")])
+def test_two_surfaces_of_one_name_are_an_error_where_a_path_names_them(frames):
+    with pytest.raises(InvalidModel, match=rf"'w', but 2 wrap objects have this name \(on 'ground' and '{frames[1]}'"):
+        muscle_geometry(twins(*frames), [0.0])
+    assert muscle_geometry(twins(*frames, wrapped=False), [0.0]).length == pytest.approx([2.0 * REACH])
+
+
+@pytest.mark.parametrize("frames", [("ground", "ground"), ("ground", "arm")])
+def test_of_two_surfaces_of_one_name_a_file_means_the_first(frames, tmp_path):
+    write_osim(twins(*frames), tmp_path / "twins.osim")
+    read = read_osim(tmp_path / "twins.osim")
+    alone = muscle_geometry(arm(WrapSphere("w", "ground", radius=RADIUS), height=0.01), [0.1])
+    np.testing.assert_allclose(muscle_geometry(read, [0.1]).length, alone.length, rtol=0.0, atol=1e-14)
+    told = [note for note in read.notes if note.what == "wrap object 'w'"]
+    assert [note.why for note in told] == [
+        "2 wrap objects have this name; the first, on 'ground', is meant, as in OpenSim"
+    ]
 
 
 ENDS = PathPoint("a", "ground"), PathPoint("b", "arm")

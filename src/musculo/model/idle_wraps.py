@@ -33,7 +33,7 @@ def idle_wraps(model: Model) -> Iterator[IdleWrap]:
     not touch a surface between two points of which one is inside it, in OpenSim neither; where no two neighbours are
     left, it never does. Points that move, or are on another body, may be inside in some poses only.
     """
-    surfaces = {surface.name: surface for surface in model.wrap_objects}
+    surfaces = {surface.name: surface for surface in reversed(model.wrap_objects)}  # of one name the first counts
     for force in model.forces:
         for wrap in () if force.path is None else force.path.wraps:
             surface = surfaces.get(wrap.wrap_object)

@@ -37,8 +37,8 @@ class ConditionalPathPoint(PathPoint):
 class MovingPathPoint(PathPoint):
     """Its location in the frame is three functions, each of its own coordinate; `location` is unused.
 
-    They are functions of `musculo.functions`, for instance `SimmSpline(x, y)`; a number is a constant. Where a
-    coordinate is empty its function is taken at zero, as OpenSim does.
+    They are functions of `musculo.functions`, for instance `SimmSpline(x, y)`; a number is a constant. A
+    coordinate may be empty where its function does not vary; OpenSim asks for one even there.
     """
 
     x: Function = field(default_factory=Constant)
@@ -65,7 +65,7 @@ class PathWrap:
     """A wrap object that the path may touch between points `range` (1-based; below 1 means first or last).
 
     `method` is hybrid, midpoint or axial and concerns OpenSim's ellipsoids only. Of several wrap objects of one name
-    the model's first is meant, as in OpenSim.
+    a file means the first, as in OpenSim; in a model made in Python such a name is refused.
     """
 
     name: str

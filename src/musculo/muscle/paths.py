@@ -141,9 +141,16 @@ class _Compiler:
 
     def surface(self, name: str, what: str) -> SurfaceArrays:
         if name not in self.surfaces:
-            found = next((w for w in self.model.wrap_objects if w.name == name), None)
-            if found is None:
+            named = [w for w in self.model.wrap_objects if w.name == name]
+            if not named:
                 raise UnknownName("wrap object", name, [w.name for w in self.model.wrap_objects], what)
+            found = named[0]  # what a file means, as in OpenSim; the reader notes it
+            if len(named) > 1 and not self.model.source:
+                frames = " and ".join(repr(w.frame) for w in named)
+                raise InvalidModel(
+                    f"{what} slides over {name!r}, but {len(named)} wrap objects have this name (on {frames}); give "
+                    "each a name of its own"
+                )
             node, body, X = self.place(found.frame, f"wrap object {name!r}")
             self.surfaces[name] = compile_surface(found, node, body, X)
         return self.surfaces[name]
@@ -168,6 +175,11 @@ class _Compiler:
                     curve.packed()
                 except Unsupported as error:
                     raise Unsupported(f"{what} moves along {'xyz'[axis]} by {error}") from None
+                if not name and _varies(curve):
+                    raise InvalidModel(
+                        f"{what} moves along {'xyz'[axis]} by a {type(curve).__name__} of no coordinate; name its "
+                        f"{'xyz'[axis]}_coordinate, or give a number in place of the function"
+                    )
                 function[axis] = len(self.functions)
                 self.functions.append(curve)
                 if name:
@@ -275,6 +287,14 @@ def _ints(values: Sequence) -> IntArray:
 def _floats(values: Sequence, width: int = 0) -> np.ndarray:
     array = np.array(values, dtype=float)
     return np.ascontiguousarray(array.reshape(-1, width)) if width else array
+
+
+# Where a function of no coordinate is looked at, to see whether it varies [rad, m].
+_PROBES = np.linspace(-6.0, 6.0, 49)
+
+
+def _varies(curve: Function) -> bool:
+    return curve.n_arguments == 1 and bool(np.ptp(curve(_PROBES)) > 0.0)
 
 
 def path_forces(model: Model) -> tuple[Force, ...]:
