@@ -82,7 +82,7 @@ def test_the_default_pose_is_kept_where_paths_flip():
     ],
 )
 def test_what_keeps_to_its_quadrant_or_has_none_is_not_told(changes):
-    assert muscle_geometry(wheel(**changes), [0.0]).notes == ()
+    assert muscle_geometry(wheel(**changes), [0.0]).model_notes == ()
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
@@ -97,7 +97,7 @@ def test_what_keeps_to_its_quadrant_or_has_none_is_not_told(changes):
 def test_real_models_keep_to_their_quadrants(name, told):
     """But CORB, whose path in OpenSim flips to the other side of the humerus."""
     model = read_osim(DATA / name)
-    notes = muscle_geometry(model, [c.default_value for c in model.coordinates]).notes
+    notes = muscle_geometry(model, [c.default_value for c in model.coordinates]).model_notes
     assert {note.split("'")[1] for note in notes} == told
 
 

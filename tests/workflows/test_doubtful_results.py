@@ -282,6 +282,7 @@ def test_lengths_with_a_price_are_told(tmp_path):
     assert line in told
     assert f"other side: bent {int((g.status[:, 0] == STATUSES.index('other side')).sum())}" in told
     assert "price of 'plain'" not in told
+    assert told.count("with a price") == told.count("1 of 2 muscles has lengths with a price") == 1
     page = report_of_folder(tmp_path / "out")
     assert any(line in note for note in page.notes)
     (check,) = [check for check in page.checks if check.title == "Lengths with a price"]
@@ -323,7 +324,7 @@ def test_many_prices_are_counted(tmp_path):
     price = np.zeros((3, 15))
     price[1] = 1e-3 * np.arange(15)  # the second is no more than a millimetre
     g = SimpleNamespace(
-        names=names, price=price, status=np.zeros((3, 15), dtype=int), notes=("'m1' a", "'m2' b", "'n' c")
+        names=names, price=price, status=np.zeros((3, 15), dtype=int), model_notes=("'m1' a", "'m2' b", "'n' c")
     )
     work = Work("flags", tmp_path)
     say_paths(g, names, np.arange(3.0), work, "x")

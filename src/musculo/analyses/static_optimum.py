@@ -13,6 +13,7 @@ from musculo.analyses.least_effort import Status
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
+from musculo.muscle.prices import prices_in_words
 from musculo.results.angles import coordinate_units
 from musculo.results.labelled import labelled
 from musculo.results.notebook import series_html
@@ -100,7 +101,13 @@ class StaticOptimum:
 
     @property
     def advice(self) -> str:
-        """What to try where passive forces spoil the answer; empty where they do not."""
+        """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a price, whose
+        moment arms may be far too large. Empty where neither does."""
+        prices = prices_in_words(self.muscles, self.price, "muscles")
+        return ". ".join(text for text in (self._passive_advice, prices) if text)
+
+    @property
+    def _passive_advice(self) -> str:
         muscles, joints, units = self.overstretched, self.passive_excess, coordinate_units(self.model)
         if not muscles:
             return ""
@@ -115,8 +122,9 @@ class StaticOptimum:
     def _repr_html_(self) -> str:
         bad = list(self.messages.values())
         facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
-        if self.advice:
-            facts.append(("passive forces", self.advice))
+        prices = prices_in_words(self.muscles, self.price, "muscles")
+        facts += [("passive forces", self._passive_advice)] if self._passive_advice else []
+        facts += [("lengths", prices)] if prices else []
         return series_html("Activations by frame", None, self.muscles, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:

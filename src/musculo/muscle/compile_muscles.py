@@ -28,8 +28,8 @@ LEAST_DAMPING = 0.001
 # Fibres of kinds without a shortest length stay longer than this part of the optimal one: a fibre of no length pulls in
 # no direction.
 LEAST_FIBER = 1e-8
-# Fibre length over the optimal one at which De Groote and Fregly's passive force is zero. It is no bound: shorter fibres
-# push a little, and go on contracting.
+# Fibre length over the optimal one at which De Groote and Fregly's passive force is zero. It is no bound: shorter
+# fibres push a little, and go on contracting.
 _DGF_PASSIVE_ZERO = 0.2
 _DGF_PASSIVE_SHAPE = 4.0
 # Passive forces that grow exponentially go straight on from here, before float64 ends.

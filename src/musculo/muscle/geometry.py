@@ -23,6 +23,7 @@ from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frame
 from musculo.model.model import Model
 from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
+from musculo.muscle.prices import prices_in_words
 
 Wrapping = Literal["geodesic", "opensim"]
 WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
@@ -101,6 +102,13 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What is doubtful, one sentence each: `model_notes`, and how many lengths have a price, where prices take no
+        time (`has_price`). None with wrapping="opensim"."""
+        prices = prices_in_words(self.names, self.price) if self.has_price else ""
+        return (*self.model_notes, prices) if prices else self.model_notes
+
+    @property
+    def model_notes(self) -> tuple[str, ...]:
         """What this wrapping does otherwise than a modeller might expect of the model, one sentence each: quadrants of
         cylinders that paths do not keep to in every pose. None with wrapping="opensim"."""
         return () if self.wrapping == "opensim" else self._paths.notes
@@ -170,7 +178,10 @@ class PathGeometry(LabelledGeometry):
     def __repr__(self) -> str:
         speed = None if self.speed is None else self.speed.shape
         shapes = f"length {self.length.shape}, speed {speed}, moment_arm {self.moment_arm.shape}"
-        return f"{type(self).__name__}(wrapping={self.wrapping!r}, paths: {len(self.names)}, {shapes})"
+        counts = np.bincount(np.ravel(self.status), minlength=len(STATUSES))
+        odd = {word: int(count) for word, count in zip(STATUSES[1:], counts[1:], strict=True) if count}
+        statuses = f", statuses={odd}" if odd else ""
+        return f"{type(self).__name__}(wrapping={self.wrapping!r}, paths: {len(self.names)}, {shapes}{statuses})"
 
     def index(self, name: str) -> int:
         """Which path has this name."""

@@ -30,7 +30,7 @@ IntArray = NDArray[np.int64]
 _CHUNK = 512
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PathWrenches(PathGeometry):
     """Geometry of paths, and what unit tension of each does to each body that it touches.
 

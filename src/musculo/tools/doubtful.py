@@ -109,7 +109,7 @@ def say_paths(g: PathGeometry, muscles: Sequence[str], time: FloatArray, work: W
 
     `name` is that of the analysis.
     """
-    notes = [note for note in g.notes if any(repr(muscle) in note for muscle in muscles)]
+    notes = [note for note in g.model_notes if any(repr(muscle) in note for muscle in muscles)]
     for note in notes[:_MOST_LINES]:
         work.note(f"{name}: {note}")
     if len(notes) > _MOST_LINES:

@@ -182,9 +182,10 @@ def _check_wraps(forces: tuple[Force, ...], wrap_objects: tuple[WrapObject, ...]
     known = Counter(wrap.name for wrap in wrap_objects)
     for force in forces:
         for wrap in force.path.wraps if force.path is not None else ():
-            if known[wrap.wrap_object] > 1:
+            count = known[wrap.wrap_object]
+            if count > 1:
                 holder = next(one.frame for one in wrap_objects if one.name == wrap.wrap_object)
-                why = f"{known[wrap.wrap_object]} wrap objects have this name; the first, on {holder!r}, is meant, as in OpenSim"
+                why = f"{count} wrap objects have this name; the first, on {holder!r}, is meant, as in OpenSim"
                 context.notes.append(Note(f"wrap object {wrap.wrap_object!r}", f"/forceset/{force.name}", why))
             if wrap.wrap_object not in known:
                 raise InvalidModel(

@@ -1,0 +1,27 @@
+"""Prices of lengths in words: what of a length is no path, where, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+
+
+def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths") -> str:
+    """One sentence on prices (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
+
+    `what` is the plural of what the names are of.
+    """
+    most = np.atleast_2d(price).max(axis=0, initial=0.0)
+    count = int((most > 0.0).sum())
+    if not count:
+        return ""
+    worst = int(most.argmax())
+    frames = "" if np.ndim(price) == 1 else f" in {int(np.any(price > 0.0, axis=1).sum())} of {len(price)} frames"
+    return (
+        f"{count} of {len(names)} {what} {'has' if count == 1 else 'have'} lengths with a price{frames}, "
+        f"{names[worst]!r} {1e3 * most[worst]:.3g} mm at most: moment arms there include its slope and may be far too "
+        "large"
+    )

@@ -1,0 +1,95 @@
+"""Lengths with a price are told of: in the notes of a geometry, in what it prints, in the advice of an optimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from musculo import Body, Coordinate, Model, Placement, muscle_geometry, path_wrenches, static_optimisation
+from musculo.model.force import Muscle
+from musculo.model.joints import PinJoint
+from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.wrap import WrapEllipsoid
+from musculo.muscle.geometry import STATUSES
+from musculo.muscle.prices import prices_in_words
+
+TURN = np.linspace(-1.5, 1.5, 31)[:, None]
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    """A muscle that must pass an ellipsoid on one side and cannot in some poses, beside two that are straight."""
+    ends = PathPoint("a", "ground", (-0.3, 0.01, 0.0)), PathPoint("b", "arm", (0.3, 0.01, 0.0))
+    wraps = {"plain": (), "bent": (PathWrap("w", "knuckle"),), "other": ()}
+    forces = [
+        Muscle(name, "Thelen2003Muscle", path=Path(ends, wrap), tendon_slack_length=0.5) for name, wrap in wraps.items()
+    ]
+    knuckle = WrapEllipsoid("knuckle", "ground", semi_axes=(0.05, 0.07, 0.1), quadrant="y")
+    joint = PinJoint("pin", Placement("ground"), Placement("arm"), (Coordinate("turn"),))
+    return Model("hinge", (Body("arm", 1.0),), (joint,), wrap_objects=(knuckle,), forces=tuple(forces))
+
+
+def sentence(price, what: str) -> str:
+    """What is said of prices (frames,) of the muscle that has them."""
+    return (
+        f"1 of 3 {what} has lengths with a price in {(price > 0.0).sum()} of {len(price)} frames, 'bent' "
+        f"{1e3 * price.max():.3g} mm at most: moment arms there include its slope and may be far too large"
+    )
+
+
+def test_a_geometry_notes_its_prices(model):
+    g = muscle_geometry(model, TURN)
+    assert 0 < (g.price[:, 1] > 0.0).sum() < 31
+    assert g.model_notes == ()
+    assert g.notes == (sentence(g.price[:, 1], "paths"),)
+    free = TURN[g.price[:, 1] == 0.0]
+    assert muscle_geometry(model, free).notes == ()
+    assert muscle_geometry(model, TURN, wrapping="opensim").notes == ()
+
+
+def test_a_single_pose_has_no_frames(model):
+    g = muscle_geometry(model, TURN)
+    worst = int(g.price[:, 1].argmax())
+    (note,) = muscle_geometry(model, TURN[worst]).notes
+    assert note.startswith(f"1 of 3 paths has lengths with a price, 'bent' {1e3 * g.price[worst, 1]:.3g} mm at most: ")
+
+
+def test_prices_that_would_take_work_are_not_noted(model):
+    """As after work on a GPU, which leaves no paths."""
+    g = replace(muscle_geometry(model, TURN), _points=None)
+    assert g.notes == ()
+    assert not g.has_price
+    assert g.price.any()
+    assert len(g.notes) == 1
+
+
+def test_several_prices_name_the_largest():
+    price = np.zeros((4, 3))
+    price[1, 0], price[1:3, 2] = 1e-3, 0.0125
+    assert prices_in_words(("a", "b", "c"), price).startswith(
+        "2 of 3 paths have lengths with a price in 2 of 4 frames, 'c' 12.5 mm at most: "
+    )
+    assert prices_in_words((), np.zeros((4, 0))) == prices_in_words(("a",), np.zeros((0, 1))) == ""
+
+
+@pytest.mark.parametrize("of", [muscle_geometry, path_wrenches])
+def test_statuses_other_than_converged_are_printed(model, of):
+    g = of(model, TURN)
+    found = {word: int((g.status == code).sum()) for code, word in enumerate(STATUSES)}
+    counts = {word: count for word, count in found.items() if count and word != "converged"}
+    assert counts["other side"] > 0
+    assert repr(g).startswith(f"{type(g).__name__}(wrapping='geodesic', paths: 3, length (31, 3)")
+    assert repr(g).endswith(f", statuses={counts})")
+    free = TURN[(g.status == 0).all(axis=1)]
+    assert "statuses" not in repr(of(model, free))
+
+
+def test_an_optimum_advises_of_prices(model):
+    still = np.zeros_like(TURN)
+    found = static_optimisation(model, TURN, still, tau=still, reserves=10.0)
+    assert found.advice == sentence(found.price[:, 1], "muscles")
+    assert "lengths with a price" in found._repr_html_()
+    free = TURN[found.price[:, 1] == 0.0]
+    assert static_optimisation(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
