@@ -172,12 +172,6 @@ def test_a_moving_point_rests_outside_the_range_of_its_coordinate():
     assert abs(literal.moment_arm[0, 0] - g.moment_arm[0, 0]) > 0.1
 
 
-def test_a_moving_point_without_a_coordinate_is_at_its_function_of_zero():
-    still = sliding_point(x_coordinate="", y_coordinate="")
-    g = muscle_geometry(hinge(A, still), (0.7, 0.0))
-    assert np.linalg.norm(g.path_points.of("cord")[0][1]) == pytest.approx(1.0, abs=ROUNDING)
-
-
 def test_opensim_forgets_a_point_that_moves_on_the_body_of_its_neighbour():
     """Between two points of one body OpenSim pulls nothing; the exact rules pull the moving one."""
     model = hinge(replace(B, location=(1.0, 1.0, 0.0)), sliding_point())
