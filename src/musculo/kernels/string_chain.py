@@ -5,8 +5,9 @@
 Pieces come out equally long, so that sqrt(2 N F) is the length; unlike the sum of the lengths F also says where
 the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
 
-Steps (`string_steps`) solve chains of 3 x 3 blocks: with the motions that the contacts leave open, Z, knot i follows
-its successor by X d_i+1 + p, X = Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from knot 1 on).
+Steps (`string_steps`) solve chains of 3 x 3 blocks: with the motions that the contacts leave open, Z, a knot that is held
+follows the next one that is by X d + p, X = l Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from the first
+on), l the stiffness of the straight run between the two.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Chain(NamedTuple):
     s: NDArray[np.float64]  # (knots, solids) slacks [m]
     force: NDArray[np.float64]  # (knots, solids)
     on: NDArray[np.int64]  # (knots,) contacts, a bit a solid
+    held: NDArray[np.int64]  # (knots,) those that are held, and both ends
 
 
 @kernel
@@ -148,18 +150,33 @@ def _onto_planes(c, i, m, first, second, right_1, right_2):
 
 
 @kernel
-def solve(c, N, solids):
-    """The step d of all knots onto the planes of their contacts at least F (with bending B), and all forces."""
+def _list_held(c, N):
+    """List the knots that touch or that the bending of a solid acts on, between both ends; returns how many."""
+    count = 1
+    c.held[0] = 0
+    for i in range(1, N):
+        if c.on[i] != 0 or c.B[i, 0] != 0.0 or c.B[i, 3] != 0.0 or c.B[i, 5] != 0.0:
+            c.held[count] = i
+            count += 1
+    c.held[count] = N
+    return count - 1
+
+
+@kernel
+def _eliminate(c, count, solids):
+    """How every held knot follows the next, X, and its step with that at rest, p."""
     before = (0.0, 0.0, 0.0)
     X = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for i in range(1, N):
+    for h in range(1, count + 1):
+        left, i, right = c.held[h - 1], c.held[h], c.held[h + 1]
+        k, l = 1.0 / (i - left), 1.0 / (right - i)
         A = (
-            2.0 + c.B[i, 0] - X[0],
-            c.B[i, 1] - X[1],
-            c.B[i, 2] - X[2],
-            2.0 + c.B[i, 3] - X[3],
-            c.B[i, 4] - X[4],
-            2.0 + c.B[i, 5] - X[5],
+            k + l + c.B[i, 0] - k * X[0],
+            c.B[i, 1] - k * X[1],
+            c.B[i, 2] - k * X[2],
+            k + l + c.B[i, 3] - k * X[3],
+            c.B[i, 4] - k * X[4],
+            k + l + c.B[i, 5] - k * X[5],
         )
         m, first, second, third = _contacts(c.on[i], solids)
         v = _onto_planes(c, i, m, first, second, -c.s[i, first], -c.s[i, second])
@@ -168,62 +185,92 @@ def solve(c, N, solids):
             if singular:
                 m, v = 2, _onto_planes(c, i, 2, first, second, -c.s[i, first], -c.s[i, second])
         Av = _apply(A, v)
-        right = (
-            c.x[i - 1, 0] - 2.0 * c.x[i, 0] + c.x[i + 1, 0] + before[0] - Av[0],
-            c.x[i - 1, 1] - 2.0 * c.x[i, 1] + c.x[i + 1, 1] + before[1] - Av[1],
-            c.x[i - 1, 2] - 2.0 * c.x[i, 2] + c.x[i + 1, 2] + before[2] - Av[2],
+        x, y, z = c.x[i, 0], c.x[i, 1], c.x[i, 2]
+        right_side = (
+            k * (c.x[left, 0] - x + before[0]) + l * (c.x[right, 0] - x) - Av[0],
+            k * (c.x[left, 1] - y + before[1]) + l * (c.x[right, 1] - y) - Av[1],
+            k * (c.x[left, 2] - z + before[2]) + l * (c.x[right, 2] - z) - Av[2],
         )
-        X = _free_motions(A, c.n, m, first, second, i)
-        w = _apply(X, right)
+        free = _free_motions(A, c.n, m, first, second, i)
+        w = _apply(free, right_side)
         before = (v[0] + w[0], v[1] + w[1], v[2] + w[2])
+        X = (l * free[0], l * free[1], l * free[2], l * free[3], l * free[4], l * free[5])
         for j in range(6):
             c.X[i, j] = X[j]
         for j in range(3):
             c.p[i, j] = before[j]
+
+
+@kernel
+def _straighten(c, left, right):
+    """The steps of the knots between two that are held, onto the line between where these go."""
+    part = 1.0 / (right - left)
+    for j in range(3):
+        start, end = c.x[left, j] + c.d[left, j], c.x[right, j] + c.d[right, j]
+        slope = part * (end - start)
+        for i in range(left + 1, right):
+            c.d[i, j] = start + (i - left) * slope - c.x[i, j]
+
+
+@kernel
+def _press(c, i, m, first, second, third):
+    """The forces of the contacts of knot i after the step."""
+    B = (c.B[i, 0], c.B[i, 1], c.B[i, 2], c.B[i, 3], c.B[i, 4], c.B[i, 5])
+    d = (c.d[i, 0], c.d[i, 1], c.d[i, 2])
+    f = _apply(B, d)
+    f = (f[0] + _pull(c, i, 0), f[1] + _pull(c, i, 1), f[2] + _pull(c, i, 2))
+    if m == 3:
+        # a sum of normals: by what is across two of them
+        u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
+        v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
+        w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
+        vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
+        D = dot(u, vw)
+        if math.fabs(D) >= _PARALLEL:
+            c.force[i, first], c.force[i, second], c.force[i, third] = dot(f, vw) / D, dot(f, wu) / D, dot(f, uv) / D
+            return
+    x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
+    one = f[0] * x + f[1] * y + f[2] * z
+    if m == 1:
+        c.force[i, first] = one
+        return
+    p, q, r = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
+    two = f[0] * p + f[1] * q + f[2] * r
+    cosine = x * p + y * q + z * r
+    D = 1.0 - cosine * cosine
+    if D < _PARALLEL * _PARALLEL:
+        c.force[i, first], c.force[i, second] = 0.5 * one, 0.5 * one
+    else:
+        c.force[i, first], c.force[i, second] = (one - cosine * two) / D, (two - cosine * one) / D
+
+
+@kernel
+def solve(c, N, solids):
+    """The step d of all knots onto the planes of their contacts at least F (with bending B), and all forces.
+
+    Knots that nothing holds lie evenly on the line between those that are held, so only these are solved for: m pieces
+    in between are one of stiffness 1 / m.
+    """
+    count = _list_held(c, N)
+    _eliminate(c, count, solids)
     for j in range(3):
         c.d[0, j], c.d[N, j] = 0.0, 0.0
-    for i in range(N - 1, 0, -1):
+    for h in range(count, 0, -1):
+        i, right = c.held[h], c.held[h + 1]
         X = (c.X[i, 0], c.X[i, 1], c.X[i, 2], c.X[i, 3], c.X[i, 4], c.X[i, 5])
-        w = _apply(X, (c.d[i + 1, 0], c.d[i + 1, 1], c.d[i + 1, 2]))
+        w = _apply(X, (c.d[right, 0], c.d[right, 1], c.d[right, 2]))
         for j in range(3):
             c.d[i, j] = c.p[i, j] + w[j]
+        _straighten(c, i, right)
+    _straighten(c, 0, c.held[1])
     for i in range(1, N):
         for k in range(solids):
             c.force[i, k] = 0.0
+    for h in range(1, count + 1):
+        i = c.held[h]
         m, first, second, third = _contacts(c.on[i], solids)
-        if m == 0:
-            continue
-        B = (c.B[i, 0], c.B[i, 1], c.B[i, 2], c.B[i, 3], c.B[i, 4], c.B[i, 5])
-        d = (c.d[i, 0], c.d[i, 1], c.d[i, 2])
-        f = _apply(B, d)
-        f = (f[0] + _pull(c, i, 0), f[1] + _pull(c, i, 1), f[2] + _pull(c, i, 2))
-        if m == 3:
-            # a sum of normals: by what is across two of them
-            u = (c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2])
-            v = (c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2])
-            w = (c.n[i, third, 0], c.n[i, third, 1], c.n[i, third, 2])
-            vw, wu, uv = cross(v, w), cross(w, u), cross(u, v)
-            D = dot(u, vw)
-            if math.fabs(D) >= _PARALLEL:
-                c.force[i, first], c.force[i, second], c.force[i, third] = (
-                    dot(f, vw) / D,
-                    dot(f, wu) / D,
-                    dot(f, uv) / D,
-                )
-                continue
-        x, y, z = c.n[i, first, 0], c.n[i, first, 1], c.n[i, first, 2]
-        one = f[0] * x + f[1] * y + f[2] * z
-        if m == 1:
-            c.force[i, first] = one
-            continue
-        p, q, r = c.n[i, second, 0], c.n[i, second, 1], c.n[i, second, 2]
-        two = f[0] * p + f[1] * q + f[2] * r
-        cosine = x * p + y * q + z * r
-        D = 1.0 - cosine * cosine
-        if D < _PARALLEL * _PARALLEL:
-            c.force[i, first], c.force[i, second] = 0.5 * one, 0.5 * one
-        else:
-            c.force[i, first], c.force[i, second] = (one - cosine * two) / D, (two - cosine * one) / D
+        if m > 0:
+            _press(c, i, m, first, second, third)
 
 
 @kernel

@@ -92,6 +92,7 @@ def string_work(most):
         np.zeros((K, n)),
         np.zeros((K, n)),
         np.zeros(K, dtype=np.int64),
+        np.zeros(K, dtype=np.int64),
     )
     kept = np.zeros((STARTS, RING_PIECES + 1 if most > 0 else 1, 3))
     way = np.zeros((2 + 3 * n + WAY_ROWS, 4))
