@@ -40,6 +40,9 @@ _PATIENCE = 6
 _DESCENT = 80
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
+# One that is this close to a string that is kept, over a piece and [m], and longer, will be that one. Two strings that are
+# at rest so close to each other are all but as long: by 1e-9 m over a ball of 10 mm.
+_MERGED, _MERGED_FAR = 0.1, 2e-4
 # Lengths that differ by less than this part are one.
 _ROUNDING = 1e-7
 # A string must be shorter than a path that is known by more than what strings are off [m].
@@ -62,15 +65,37 @@ def _recall(c, N):
 
 
 @kernel
-def _settle(w, solids, N, reach, near, longest):
+def _joins(w, number, N):
+    """Whether the string at hand is about to come to rest in one of the first `number` that are kept."""
+    x = w.chain.x
+    for s in range(number):
+        near = min(_MERGED * w.kept_length[s] / N, _MERGED_FAR)
+        far, i = 0.0, 1
+        # the middle first, as it is off most
+        for j in range(3):
+            far = max(far, math.fabs(x[N // 2, j] - w.kept[s, N // 2, j]))
+        while far < near and i < N:
+            for j in range(3):
+                far = max(far, math.fabs(x[i, j] - w.kept[s, i, j]))
+            i += 1
+        if far < near and 2.0 * N * energy(w.chain, N) >= w.kept_length[s] ** 2:
+            return True
+    return False
+
+
+@kernel
+def _settle(w, solids, N, reach, near, longest, number):
     """Relax (not at first where the string is `near`) until Newton's method comes to rest; whether it did before it was
-    clear that the string stays longer than `longest`. Near its rest a string that creeps descends instead."""
+    clear that the string stays longer than `longest`, or joins one of the first `number` that are kept. Near its rest a
+    string that creeps descends instead."""
     c = w.chain
     steps = 0 if near else 10
     for _ in range(_PATIENCE):
         for _ in range(steps):
             if relax(c, w.form, w.pose, N, solids, reach) < 1e-7:
                 break
+            if _joins(w, number, N):
+                return False
         for i in range(N + 1):
             for j in range(3):
                 c.y[i, j] = c.x[i, j]
@@ -180,7 +205,7 @@ def _try(w, solids, N, reach, number, least, failed, slips):
     wrong side). Without room it takes the place of the longest."""
     apart()
     wind(w, solids, N)
-    if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS)):
+    if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS), number):
         return number, least, failed
     length, at = math.sqrt(2.0 * N * energy(w.chain, N)), number
     if not right_side(w, solids, N):
@@ -265,7 +290,7 @@ def _finish(w, solids, s, N, reach):
     before, change, off = 0.0, 0.0, 0.0
     while good:
         # a string that is near moves by less than a piece; a longer step may lead to another one
-        good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300)
+        good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300, 0)
         good = good or (solids == 1 and 2 * N < KNOTS - 1)
         near = True
         now = math.sqrt(2.0 * N * energy(c, N))

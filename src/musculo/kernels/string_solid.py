@@ -75,9 +75,10 @@ def slack(form, pose, k, x):
         # any way out of the middle is as good
         y = (_MIDDLE / math.sqrt(kx), y[1], y[2])
         g = math.sqrt(kx * y[0] * y[0] + ky * y[1] * y[1] + kz * y[2] * y[2])
-    d = (kx * y[0] / g, ky * y[1] / g, kz * y[2] / g)
+    d = (kx * y[0], ky * y[1], kz * y[2])
     steep = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    return (g - 1.0) / steep, turned(pose, k, (d[0] / steep, d[1] / steep, d[2] / steep)), steep, y
+    f = 1.0 / steep
+    return (g - 1.0) * g * f, turned(pose, k, (f * d[0], f * d[1], f * d[2])), steep / g, y
 
 
 @kernel
