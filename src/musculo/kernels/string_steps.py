@@ -21,6 +21,8 @@ REST = 1e-9
 # ring above all. So many steps in a row that are no longer than this [m] are rest as well: a string that lost a contact
 # that presses would move.
 _QUIVER, _QUIET = 1e-8, 4
+# A knot is inside a plane, and one that touches inside it so far that it stays whatever its force [m].
+_INSIDE, _PULLED = -1e-15, -1e-12
 # Times that contacts may change in a step.
 _ROUNDS = 25
 
@@ -78,6 +80,12 @@ def _move(c, N, factor):
 
 
 @kernel
+def _gap(c, i, k):
+    """How far the step leaves knot i outside the plane of solid k."""
+    return c.n[i, k, 0] * c.d[i, 0] + c.n[i, k, 1] * c.d[i, 1] + c.n[i, k, 2] * c.d[i, 2] + c.s[i, k]
+
+
+@kernel
 def _contacts_change(c, N, solids, one):
     """Let contacts come where the step leads inside, and go where a force pulls; how many do.
 
@@ -87,12 +95,12 @@ def _contacts_change(c, N, solids, one):
     for i in range(1, N):
         on = 0
         for k in range(solids):
-            gap = c.n[i, k, 0] * c.d[i, 0] + c.n[i, k, 1] * c.d[i, 1] + c.n[i, k, 2] * c.d[i, 2] + c.s[i, k]
+            gap = _gap(c, i, k)
             was = (c.on[i] >> k) & 1
             if was:
-                touches = c.force[i, k] > 0.0 or gap < -1e-12
+                touches = c.force[i, k] > 0.0 or gap < _PULLED
             else:
-                touches = gap < -1e-15
+                touches = gap < _INSIDE
             if touches:
                 on |= 1 << k
             # force and gap are both lengths
@@ -109,11 +117,36 @@ def _contacts_change(c, N, solids, one):
 
 
 @kernel
+def _deepest_touch(c, N, solids):
+    """As `_contacts_change`, but in a row of knots that are inside only the deepest one comes; how many change.
+
+    Where all of them came, those that the string has no need of would go one a round from the ends of the row. So the
+    row is halved instead from round to round.
+    """
+    changed = 0
+    for k in range(solids):
+        bit, deepest, knot = 1 << k, _INSIDE, 0
+        for i in range(1, N + 1):
+            gap = _gap(c, i, k) if i < N else 0.0
+            on = i < N and c.on[i] & bit != 0
+            if not on and gap < deepest:
+                deepest, knot = gap, i
+            if knot > 0 and (on or gap >= _INSIDE):
+                c.on[knot] |= bit
+                changed, deepest, knot = changed + 1, _INSIDE, 0
+            if on and not (c.force[i, k] > 0.0 or gap < _PULLED):
+                c.on[i] ^= bit
+                changed += 1
+    return changed
+
+
+@kernel
 def _hold(c, N, solids, rounds):
     """The step with the contacts that it asks for, in so many rounds."""
     for i in range(rounds):
         solve(c, N, solids)
-        if _contacts_change(c, N, solids, 2 * i > rounds) == 0:
+        changed = _contacts_change(c, N, solids, True) if 2 * i > rounds else _deepest_touch(c, N, solids)
+        if changed == 0:
             break
 
 
