@@ -63,32 +63,23 @@ def _free_motions(A, n, m, first, second, i):
             D = u * (a * u + 2.0 * (b * v + c * w)) + v * (d * v + 2.0 * e * w) + f * w * w
             g = 1.0 / D if math.fabs(D) > _TINY else 0.0
             return g * u * u, g * u * v, g * u * w, g * v * v, g * v * w, g * w * w
-    # two directions across the normal
-    if math.fabs(x) < 0.6:
-        t = (0.0, z, -y)
-    else:
-        t = (-z, 0.0, x)
-    l = 1.0 / math.sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
-    t = (t[0] * l, t[1] * l, t[2] * l)
-    r = (y * t[2] - z * t[1], z * t[0] - x * t[2], x * t[1] - y * t[0])
-    At = (a * t[0] + b * t[1] + c * t[2], b * t[0] + d * t[1] + e * t[2], c * t[0] + e * t[1] + f * t[2])
-    Ar = (a * r[0] + b * r[1] + c * r[2], b * r[0] + d * r[1] + e * r[2], c * r[0] + e * r[1] + f * r[2])
-    tt = t[0] * At[0] + t[1] * At[1] + t[2] * At[2]
-    tr = t[0] * Ar[0] + t[1] * Ar[1] + t[2] * Ar[2]
-    rr = r[0] * Ar[0] + r[1] * Ar[1] + r[2] * Ar[2]
-    D = tt * rr - tr * tr
+    # across one normal n, with N v = n x v: Z (Z^T A Z)^-1 Z^T = N^T A N / (n^T adj(A) n)
+    p, q, r = (z * b - y * c, z * d - y * e, z * e - y * f), (x * c - z * a, x * e - z * b, x * f - z * c), (y * a - x * b, y * b - x * d, y * c - x * e)
+    # rows of N^T A, times N
+    D = (
+        x * x * (d * f - e * e)
+        + y * y * (a * f - c * c)
+        + z * z * (a * d - b * b)
+        + 2.0 * (x * y * (c * e - b * f) + x * z * (b * e - c * d) + y * z * (b * c - a * e))
+    )
     g = 1.0 / D if math.fabs(D) > _TINY else 0.0
-    i11, i12, i22 = g * rr, -g * tr, g * tt
-    # Z i Z^T
-    u = (i11 * t[0] + i12 * r[0], i11 * t[1] + i12 * r[1], i11 * t[2] + i12 * r[2])
-    v = (i12 * t[0] + i22 * r[0], i12 * t[1] + i22 * r[1], i12 * t[2] + i22 * r[2])
     return (
-        u[0] * t[0] + v[0] * r[0],
-        u[0] * t[1] + v[0] * r[1],
-        u[0] * t[2] + v[0] * r[2],
-        u[1] * t[1] + v[1] * r[1],
-        u[1] * t[2] + v[1] * r[2],
-        u[2] * t[2] + v[2] * r[2],
+        g * (z * p[1] - y * p[2]),
+        g * (x * p[2] - z * p[0]),
+        g * (y * p[0] - x * p[1]),
+        g * (x * q[2] - z * q[0]),
+        g * (y * q[0] - x * q[1]),
+        g * (y * r[0] - x * r[1]),
     )
 
 

@@ -91,8 +91,10 @@ def _settle(w, solids, N, reach, near, longest, number):
     c = w.chain
     steps = 0 if near else 10
     for _ in range(_PATIENCE):
+        moved = 0.0
         for _ in range(steps):
-            if relax(c, w.form, w.pose, N, solids, reach) < 1e-7:
+            moved = relax(c, w.form, w.pose, N, solids, reach, moved)
+            if moved < 1e-7:
                 break
             if _joins(w, number, N):
                 return False

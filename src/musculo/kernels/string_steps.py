@@ -151,10 +151,17 @@ def _hold(c, N, solids, rounds):
 
 
 @kernel
-def relax(c, form, pose, N, solids, reach):
-    """One step to the least F with all solids replaced by half-spaces; the largest shift [m]."""
+def relax(c, form, pose, N, solids, reach, moved):
+    """One step to the least F with all solids replaced by half-spaces; the largest shift [m].
+
+    `moved`: the largest shift of the step before. After one by more than a piece the contacts are others, and are found
+    sooner from none.
+    """
     apart()
     look(c, form, pose, N, solids, False)
+    if moved * moved * N > 2.0 * energy(c, N):
+        for i in range(1, N):
+            c.on[i] = 0
     _hold(c, N, solids, _ROUNDS)
     size = _step_size(c, N)
     _move(c, N, _allowed(c, form, N, solids, reach))
