@@ -5,9 +5,9 @@
 Pieces come out equally long, so that sqrt(2 N F) is the length; unlike the sum of the lengths F also says where
 the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
 
-Steps (`string_steps`) solve chains of 3 x 3 blocks: with the motions that the contacts leave open, Z, a knot that is held
-follows the next one that is by X d + p, X = l Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from the first
-on), l the stiffness of the straight run between the two.
+Steps (`string_steps`) solve chains of 3 x 3 blocks, one a knot that is held: with the motions that its contacts leave
+open, Z, it follows the next one by X d + p, X = l Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from the
+first on), l the stiffness of the straight run between the two.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _free_motions(A, n, m, first, second, i):
             g = 1.0 / D if math.fabs(D) > _TINY else 0.0
             return g * u * u, g * u * v, g * u * w, g * v * v, g * v * w, g * w * w
     # across one normal n, with N v = n x v: Z (Z^T A Z)^-1 Z^T = N^T A N / (n^T adj(A) n)
-    p, q, r = (z * b - y * c, z * d - y * e, z * e - y * f), (x * c - z * a, x * e - z * b, x * f - z * c), (y * a - x * b, y * b - x * d, y * c - x * e)
-    # rows of N^T A, times N
+    # rows of N^T A
+    p = (z * b - y * c, z * d - y * e, z * e - y * f)
+    q = (x * c - z * a, x * e - z * b, x * f - z * c)
+    r = (y * a - x * b, y * b - x * d, y * c - x * e)
     D = (
         x * x * (d * f - e * e)
         + y * y * (a * f - c * c)

@@ -40,8 +40,8 @@ _PATIENCE = 6
 _DESCENT = 80
 # Strings whose middles are closer than this are one [m].
 _SAME = 1e-5
-# One that is this close to a string that is kept, over a piece and [m], and longer, will be that one. Two strings that are
-# at rest so close to each other are all but as long: by 2e-9 m over a ball of 10 mm.
+# One that is this close to a string that is kept, over a piece and [m], and longer, will be that one. Two strings that
+# are at rest so close to each other are all but as long: by 2e-9 m over a ball of 10 mm.
 _MERGED, _MERGED_FAR = 0.3, 3e-4
 # Lengths that differ by less than this part are one.
 _ROUNDING = 1e-7
