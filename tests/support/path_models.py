@@ -32,7 +32,8 @@ def with_muscles(model: Model, rng: np.random.Generator, muscles: int = 12) -> M
             elif draw < 0.5:
                 x, y, z = (SimmSpline(KNOTS, tuple(rng.uniform(-0.2, 0.2, 5))) for _ in range(3))
                 a, b = (str(n) for n in rng.choice(plain, 2))
-                points.append(MovingPathPoint(name, frame, x=x, y=y, z=z, x_coordinate=a, y_coordinate=b))
+                still = float(z(0.0))
+                points.append(MovingPathPoint(name, frame, x=x, y=y, z=still, x_coordinate=a, y_coordinate=b))
             else:
                 points.append(PathPoint(name, frame, at))
         ends = (PathPoint("origin", "ground", (0.1, 0.2, 0.3)), PathPoint("end", str(rng.choice(model.body_names))))

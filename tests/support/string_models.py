@@ -81,7 +81,7 @@ def _point(name: str, body: str, at: Sequence[float], moves: bool, rng: np.rando
     if not moves:
         return PathPoint(name, body, tuple(at))
     x, y, z = (SimmSpline(_KNOTS, tuple(p + rng.uniform(-0.02, 0.02, 5))) for p in at)
-    return MovingPathPoint(name, body, x=x, y=y, z=z, x_coordinate="a_x", y_coordinate="a_z")
+    return MovingPathPoint(name, body, x=x, y=y, z=float(z(0.0)), x_coordinate="a_x", y_coordinate="a_z")
 
 
 def tangled(
