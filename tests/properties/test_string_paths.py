@@ -36,7 +36,6 @@ CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) fo
 MISSED = pytest.mark.xfail(reason="a shorter path over surfaces deep in each other is still missed")
 RING = pytest.mark.xfail(reason="strings through narrow rings do not always come to rest, or on one side")
 REVERSED = {19: RING}
-SLOPES = {104: RING}
 
 
 @cache
@@ -122,7 +121,7 @@ def test_the_sample_holds_what_it_is_for():
     assert rough <= 0.01 * len(CASES) * POSES * 3, rough
 
 
-@pytest.mark.parametrize(("seed", "kinds"), [pytest.param(*case, marks=SLOPES.get(case[0], ())) for case in CASES])
+@pytest.mark.parametrize(("seed", "kinds"), CASES)
 def test_moment_arms_are_minus_the_slope_of_the_length(seed, kinds):
     """All that is known to be taut; and speeds are sums of moment arms times speeds."""
     model, q, u, g = sample(seed, kinds)
