@@ -1,4 +1,5 @@
-"""All lengths and all moment arms of a model against OpenSim, one thread, same run.
+"""All lengths and all moment arms of a model against OpenSim, one thread, same run: in the poses of a walk, then in
+random poses of models whose paths cross several surfaces, where they are compared with strings.
 
 python benchmarks/muscle_geometry.py      needs the extra `oracles` and the data folder
 """
@@ -11,16 +12,24 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo import embedding_of, read_osim
 from musculo.model.model import Model
 from musculo.muscle.geometry import muscle_geometry
+from support.short_steps import random_poses
 from timing import Timing, report, time_of
 from trees import data_folder
 
 MODELS = {
     "Rajagopal2016": ("rajagopal_walk/subject_walk_scaled.osim", "rajagopal_walk"),
     "gait2392": ("gait2392/subject01_simbody.osim", "gait2392"),
+}
+# In random poses: the file, and how many of them.
+RANDOM = {
+    "MoBL-ARMS": ("mobl_arms/MoBL_ARMS.osim", 200),
+    "shoulder": ("thoracoscapular_shoulder/ThoracoscapularShoulderModel.osim", 300),
+    "arm26": ("arm26/arm26.osim", 1000),
 }
 POSES = 4  # in OpenSim, which needs a quarter of a second for each
 FRAMES = 2000
@@ -67,6 +76,30 @@ class Peer:
         return np.array([[m.computeMomentArm(self.state, c) for c in self.free] for m in self.muscles])
 
 
+def times_of(peer: Peer, poses: np.ndarray) -> tuple[Timing, Timing]:
+    """OpenSim's lengths alone, and with all moment arms, a pose."""
+
+    def work(arms: bool) -> None:
+        for pose in poses:
+            peer.place(pose)
+            peer.lengths()
+            if arms:
+                peer.arms()
+
+    return time_of(lambda: work(False), len(poses), 3), time_of(lambda: work(True), len(poses), 3)
+
+
+def in_random_poses(folder: Path) -> None:
+    """A loop that is not closed makes no difference to paths."""
+    for title, (file, count) in RANDOM.items():
+        model = read_osim(folder / file)
+        q = random_poses(model, count, np.random.default_rng(3))
+        arms = times_of(Peer(folder / file, model), q[:POSES])[1]
+        for w in ("geodesic", "opensim"):
+            one = time_of(lambda m=model, q=q, w=w: muscle_geometry(m, q, wrapping=w, threads=1), count, 3)
+            report(f"{title} random poses, {w}", one, "OpenSim", arms, "")
+
+
 def main() -> None:
     folder = data_folder()
     if folder is None:
@@ -85,19 +118,7 @@ def main() -> None:
         print(f"{title}: {len(ours.names)} muscles, {len(peer.free)} coordinates; ", end="")
         print(f"lengths agree to {worst[0]:.0e} m, moment arms to {worst[1]:.0e} m")
 
-        def all_lengths(peer=peer, some=some) -> None:
-            for pose in some:
-                peer.place(pose)
-                peer.lengths()
-
-        def all_arms(peer=peer, some=some) -> None:
-            for pose in some:
-                peer.place(pose)
-                peer.lengths()
-                peer.arms()
-
-        lengths: Timing = time_of(all_lengths, POSES, 3)
-        arms: Timing = time_of(all_arms, POSES, 3)
+        lengths, arms = times_of(peer, some)
         for w in ("geodesic", "opensim"):
             one = time_of(lambda m=model, q=q, w=w: muscle_geometry(m, q, wrapping=w, threads=1), FRAMES)
             through = time_of(
@@ -107,6 +128,7 @@ def main() -> None:
             report(f"{title} lengths, {w}", one, "OpenSim", lengths, "")
             report(f"{title} lengths and moment arms, {w}", one, "OpenSim", arms, "2000x")
             report("  with couplings (r J)", through, "OpenSim", arms, "")
+    in_random_poses(folder)
 
 
 if __name__ == "__main__":
