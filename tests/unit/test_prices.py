@@ -13,7 +13,7 @@ from musculo.model.joints import PinJoint
 from musculo.model.path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
 from musculo.muscle.geometry import STATUSES
-from musculo.muscle.prices import prices_in_words
+from musculo.muscle.prices import inside_in_words, prices_in_words
 
 TURN = np.linspace(-1.5, 1.5, 31)[:, None]
 
@@ -35,7 +35,8 @@ def sentence(price, what: str) -> str:
     """What is said of prices (frames,) of the muscle that has them."""
     return (
         f"1 of 3 {what} has lengths with a price in {(price > 0.0).sum()} of {len(price)} frames, 'bent' "
-        f"{1e3 * price.max():.3g} mm at most: moment arms there include its slope and may be far too large"
+        f"{1e3 * price.max():.3g} mm at most: moment arms there include its slope and may be far too large, "
+        "or of the other sign"
     )
 
 
@@ -72,6 +73,20 @@ def test_several_prices_name_the_largest():
         "2 of 3 paths have lengths with a price in 2 of 4 frames, 'c' 12.5 mm at most: "
     )
     assert prices_in_words((), np.zeros((4, 0))) == prices_in_words(("a",), np.zeros((0, 1))) == ""
+
+
+def test_points_inside_are_noted(model):
+    """The end comes into a ball that it is not inside in every pose."""
+    ball = replace(model.wrap_objects[0], semi_axes=(0.05, 0.05, 0.05), translation=(0.3, 0.0, 0.0), quadrant="all")
+    g = muscle_geometry(model.replace(wrap_objects=(ball,)), TURN)
+    frames = int((g.status[:, 1] == STATUSES.index("inside")).sum())
+    assert 0 < frames < 31
+    (note,) = g.notes
+    assert note.startswith(f"1 of 3 paths has a point inside a surface, 'bent' in {frames} of 31 frames: the surface")
+    assert inside_in_words(("a", "b"), np.array([False, True])).startswith(
+        "1 of 2 paths has a point inside a surface, 'b': the"
+    )
+    assert inside_in_words(("a",), np.zeros((3, 1), dtype=bool)) == ""
 
 
 @pytest.mark.parametrize("of", [muscle_geometry, path_wrenches])

@@ -23,7 +23,7 @@ from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frame
 from musculo.model.model import Model
 from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
-from musculo.muscle.prices import prices_in_words
+from musculo.muscle.prices import inside_in_words, prices_in_words
 
 Wrapping = Literal["geodesic", "opensim"]
 WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
@@ -102,10 +102,13 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is doubtful, one sentence each: `model_notes`, and how many lengths have a price, where prices take no
-        time (`has_price`). None with wrapping="opensim"."""
+        """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface, how many
+        lengths a price, where prices take no time (`has_price`). None with wrapping="opensim"."""
+        if self.wrapping == "opensim":
+            return ()
+        inside = inside_in_words(self.names, self.status == STATUSES.index("inside"))
         prices = prices_in_words(self.names, self.price) if self.has_price else ""
-        return (*self.model_notes, prices) if prices else self.model_notes
+        return (*self.model_notes, *(text for text in (inside, prices) if text))
 
     @property
     def model_notes(self) -> tuple[str, ...]:

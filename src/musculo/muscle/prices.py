@@ -1,10 +1,11 @@
-"""Prices of lengths in words: what of a length is no path, where, and how much."""
+"""Doubtful lengths in words: what of a length is no path, and surfaces that shrink, where and how much."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
 
@@ -23,5 +24,20 @@ def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths"
     return (
         f"{count} of {len(names)} {what} {'has' if count == 1 else 'have'} lengths with a price{frames}, "
         f"{names[worst]!r} {1e3 * most[worst]:.3g} mm at most: moment arms there include its slope and may be far too "
+        "large, or of the other sign"
+    )
+
+
+def inside_in_words(names: Sequence[str], inside: NDArray[np.bool_]) -> str:
+    """One sentence on paths with a point inside a surface (frames, paths), or (paths,); empty where there are none."""
+    frames = np.atleast_2d(inside).sum(axis=0)
+    count = int((frames > 0).sum())
+    if not count:
+        return ""
+    worst = int(frames.argmax())
+    most = "" if np.ndim(inside) == 1 else f" in {frames[worst]} of {len(inside)} frames"
+    return (
+        f"{count} of {len(names)} paths {'has' if count == 1 else 'have'} a point inside a surface, {names[worst]!r}"
+        f"{most}: the surface shrinks with the point, and moment arms there include that and may be several times too "
         "large"
     )
