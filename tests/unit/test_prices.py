@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from musculo import Body, Coordinate, Model, Placement, muscle_geometry, path_wrenches, static_optimisation
+from musculo import (
+    Body,
+    Coordinate,
+    Model,
+    MusculoWarning,
+    Placement,
+    joint_loads,
+    muscle_geometry,
+    path_wrenches,
+    static_optimisation,
+)
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.path import Path, PathPoint, PathWrap
@@ -108,3 +119,16 @@ def test_an_optimum_advises_of_prices(model):
     assert "lengths with a price" in found._repr_html_()
     free = TURN[found.price[:, 1] == 0.0]
     assert static_optimisation(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
+
+
+def test_joint_loads_warn_of_doubtful_pulls(model):
+    """Of paths that pull, unless the geometry is given, which tells by itself."""
+    g = path_wrenches(model, TURN)
+    still, frames = np.zeros_like(TURN), int((g.status[:, 1] == STATUSES.index("other side")).sum())
+    with pytest.warns(MusculoWarning, match=f"frames of 31: 'bent' in {frames}; what they do to bodies"):
+        joint_loads(model, TURN, still, still, muscle_forces=np.ones((31, 3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joint_loads(model, TURN, still, still, muscle_forces=[1.0, 0.0, 1.0] * np.ones((31, 3)))
+        joint_loads(model, TURN, still, still, muscle_forces=np.ones((31, 3)), geometry=g)
+        joint_loads(model, TURN, still, still, muscle_forces=np.ones((31, 3)), wrapping="opensim")

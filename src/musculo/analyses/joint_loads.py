@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.analyses.applied_forces import Forces, OwnForces, applied_forces, given_forces
+from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.compile.nodes import placed
@@ -19,11 +21,11 @@ from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.forces.compiled_forces import Method, left_out
 from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS, Wrapping
+from musculo.muscle.geometry import STATUSES, WRAPPINGS, Wrapping
 from musculo.muscle.path_wrenches import PathWrenches
 from musculo.results.notebook import series_html
 from musculo.results.provenance import Provenance
@@ -35,6 +37,8 @@ _PARTS = ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")
 _UNITS = ("N", "N", "N", "N m", "N m", "N m", "m", "m", "m")
 # Frames at a time: what is held between the steps stays small beside the results.
 _CHUNK = 1024
+# Statuses of paths whose pull holds the slope of a price or of a surface that shrinks.
+_DOUBTFUL = [STATUSES.index(word) for word in ("inside", "other side")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +182,7 @@ def joint_loads(
     force, moment, point = (np.empty((frames, len(wanted), 3)) for _ in range(3))
     D = np.empty_like(U)
     pulls: list[dict[str, ConstraintReaction]] = []
+    doubtful: Counter[str] = Counter()
     for start in range(0, frames, _CHUNK):
         at = slice(start, min(start + _CHUNK, frames))
         outside = [part(load, at.start, at.stop) for load in everything]
@@ -185,6 +190,7 @@ def joint_loads(
         driving = A is None or closed
         own = OwnForces(times[at], method) if model_forces else None
         acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, driving, threads, own)
+        doubtful.update(_frames_of_doubt(acting))
         if A is None:
             D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads)
         else:
@@ -195,6 +201,8 @@ def joint_loads(
         wrenches = acting.node_wrenches(model, Q[at], threads)
         carried = transmitted_loads(model, Q[at], U[at], D[at], wrenches, threads)
         force[at], moment[at], point[at] = _expressed(model, wanted, carried)
+    if doubtful and geometry is None:
+        _warn(doubtful, frames)
     finite("the load", force, tuple(f"{w.joint} {axis}" for w in wanted for axis in "xyz"))
     if single:
         force, moment, point, D = force[0], moment[0], point[0], D[0]
@@ -215,6 +223,25 @@ def joint_loads(
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
+    )
+
+
+def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
+    """In how many frames each path pulls whose length has a price, or that has a point inside a surface."""
+    if acting.paths is None:
+        return {}
+    frames = (np.isin(acting.paths.status, _DOUBTFUL) & (acting.tension != 0.0)).sum(axis=0)
+    return {name: int(n) for name, n in zip(acting.paths.names, frames, strict=True) if n}
+
+
+def _warn(doubtful: Counter[str], frames: int) -> None:
+    told = ", ".join(f"{name!r} in {n}" for name, n in doubtful.most_common(3))
+    more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
+    warnings.warn(
+        f"paths pull that break a rule of the model or have a point inside a surface, frames of {frames}: {told}{more};"
+        " what they do to bodies may be several times their tension there (notes of musculo.muscle_geometry)",
+        MusculoWarning,
+        stacklevel=3,
     )
 
 
