@@ -16,28 +16,29 @@ def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths"
     `what` is the plural of what the names are of.
     """
     most = np.atleast_2d(price).max(axis=0, initial=0.0)
-    count = int((most > 0.0).sum())
-    if not count:
+    if not most.any():
         return ""
     worst = int(most.argmax())
     frames = "" if np.ndim(price) == 1 else f" in {int(np.any(price > 0.0, axis=1).sum())} of {len(price)} frames"
     return (
-        f"{count} of {len(names)} {what} {'has' if count == 1 else 'have'} lengths with a price{frames}, "
-        f"{names[worst]!r} {1e3 * most[worst]:.3g} mm at most: moment arms there include its slope and may be far too "
-        "large, or of the other sign"
+        f"{_how_many(most > 0.0, what)} lengths with a price{frames}, {names[worst]!r} {1e3 * most[worst]:.3g} mm at "
+        "most: moment arms there include its slope and may be far too large, or of the other sign"
     )
 
 
 def inside_in_words(names: Sequence[str], inside: NDArray[np.bool_]) -> str:
     """One sentence on paths with a point inside a surface (frames, paths), or (paths,); empty where there are none."""
     frames = np.atleast_2d(inside).sum(axis=0)
-    count = int((frames > 0).sum())
-    if not count:
+    if not frames.any():
         return ""
     worst = int(frames.argmax())
     most = "" if np.ndim(inside) == 1 else f" in {frames[worst]} of {len(inside)} frames"
     return (
-        f"{count} of {len(names)} paths {'has' if count == 1 else 'have'} a point inside a surface, {names[worst]!r}"
-        f"{most}: the surface shrinks with the point, and moment arms there include that and may be several times too "
-        "large"
+        f"{_how_many(frames > 0, 'paths')} a point inside a surface, {names[worst]!r}{most}: the surface shrinks with "
+        "it, and moment arms there include that and may be several times too large"
     )
+
+
+def _how_many(chosen: NDArray[np.bool_], what: str) -> str:
+    """For instance "2 of 50 paths have"."""
+    return f"{chosen.sum()} of {len(chosen)} {what} {'has' if chosen.sum() == 1 else 'have'}"
