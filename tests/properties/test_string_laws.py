@@ -69,6 +69,20 @@ def test_forces_are_the_slope_of_the_length(seed, n):
 
 @given(st.integers(0, 10**6), st.integers(2, 3))
 @EXAMPLES
+def test_what_is_known_changes_nothing(seed, n):
+    """Directions that cannot hold a path as short as the known one are not looked into: a shorter one is found still,
+    and none where there is none."""
+    surfaces, start, end, R, p = scene(seed, n)
+    known = [0.0, 1.0, 1.0001, 1.01, 1.1]
+    frames = len(known)
+    alike = [np.repeat(x[None], frames, axis=0) for x in (start, end, R, p)]
+    (length,) = solve_strings(surfaces, *(x[:1] for x in alike))[0]
+    expected = [length, 0.0, *[length] * 3]
+    assert solve_strings(surfaces, *alike, known=length * np.array(known))[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3))
+@EXAMPLES
 def test_order_and_direction_do_not_matter(seed, n):
     case = scene(seed, n)
     length = lengths(case)[0]

@@ -29,7 +29,7 @@ def _kept(turn, way):
 
 
 @kernel
-def _tangent(r, d):
+def tangent(r, d):
     """The tangent from a point at distance d: its length, and the angle it is seen under from the centre; zero inside.
 
     Both vanish together, so that rounding at a point on the surface leaves the path's length alone.
@@ -45,8 +45,8 @@ def other_way_length(r, P, Q, way):
     turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
     if turn * way > 0.0:
         turn += -2.0 * math.pi * way
-    h_P, lean_P = _tangent(r, math.sqrt(P[0] * P[0] + P[1] * P[1]))
-    h_Q, lean_Q = _tangent(r, math.sqrt(Q[0] * Q[0] + Q[1] * Q[1]))
+    h_P, lean_P = tangent(r, math.sqrt(P[0] * P[0] + P[1] * P[1]))
+    h_Q, lean_Q = tangent(r, math.sqrt(Q[0] * Q[0] + Q[1] * Q[1]))
     wrap = math.fabs(turn) - lean_P - lean_Q
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     flat = h_P + r * wrap + h_Q
@@ -78,8 +78,8 @@ def taut_cylinder(r, axis, sign, P, Q, way, held, turn):
     elif not held:
         turn = _kept(principal(a_Q - a_P), way)
     way = 1.0 if turn >= 0.0 else -1.0
-    h_P, lean_P = _tangent(r, d_P)
-    h_Q, lean_Q = _tangent(r, d_Q)
+    h_P, lean_P = tangent(r, d_P)
+    h_Q, lean_Q = tangent(r, d_Q)
     wrap = way * turn - lean_P - lean_Q
     flat = h_P + r * wrap + h_Q
     rise = Q[2] - P[2]
@@ -112,7 +112,7 @@ def taut_sphere(r, axis, sign, P, Q, way):
     normal = cross(P, Q)
     sine = math.sqrt(dot(normal, normal))
     turn = math.atan2(sine, dot(P, Q))
-    lean_P, lean_Q = _tangent(r, d_P)[1], _tangent(r, d_Q)[1]
+    lean_P, lean_Q = tangent(r, d_P)[1], tangent(r, d_Q)[1]
     wrap = turn - lean_P - lean_Q
     chord = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     along = dot(chord, chord)

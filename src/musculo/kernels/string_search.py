@@ -10,6 +10,7 @@ import math
 
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import TORUS
+from musculo.kernels.string_bound import directions_left
 from musculo.kernels.string_rounds import begin_round, pair_starts, tangled
 from musculo.kernels.string_solid import slack
 from musculo.kernels.string_starts import (
@@ -226,16 +227,17 @@ def _try(w, solids, N, reach, number, least, failed, slips):
 
 
 @kernel
-def _candidates(w, solids, P, Q, points, N, reach):
-    """Find strings of N pieces from all starts, into w.kept: (how many, the length of the shortest, whether another may
-    be shorter: one was, but a piece of it passes through a solid, or it slipped to a wrong side)."""
+def _candidates(w, solids, P, Q, points, left, N, reach):
+    """Find strings of N pieces from all starts, in the directions `left`, into w.kept: (how many, the length of the
+    shortest, whether another may be shorter: one was, but a piece of it passes through a solid, or it slipped to a
+    wrong side)."""
     number, least, failed = 0, 1e300, 1e300
     # where cylinders are held and do not cross, strings on the other side are as good as they are short
     slips = tangled(w, solids)
     # from all sides of the hole of a ring alone strings come to the same few
     apart_by = 1 if solids > 1 else DIRECTIONS // 4
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
-        if start > 0 and start % apart_by != 0:
+        if start >= 0 and (start % apart_by != 0 or not (left >> start) & 1):
             continue
         if start < 0:
             begin_along(w, 0, points, N)
@@ -318,36 +320,43 @@ def _finish(w, solids, s, N, reach):
 
 
 @kernel
-def shortest_string(w, solids, P, Q, points, known, bends):
+def shortest_string(w, solids, P, Q, points, known, limit, bends):
     """The shortest string from P to Q outside the first `solids` solids of w, on the right side of those that are held.
 
     Its length and forces are those of two strings of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
     stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
     first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
-    `known` (zero: there is none), by more than the string may be off. That turns by theta on arcs of length a:
-    bends = sum of theta^2 / a, so that pieces of length l cut off bends l^2 / 24.
+    `known` (zero: there is none), by more than the string may be off. Strings longer than `limit` are of no use.
+    The known path turns by theta on arcs of length a: bends = sum of theta^2 / a, so that pieces of length l cut off
+    bends l^2 / 24.
     """
     apart()
     r = w.result
     reach = 0.3
     N = first_pieces(w, solids, P, Q)
     ring = solids == 1 and int(w.form[0, 0]) == TORUS
-    number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)
+    limit = min(limit, known) if known > 0.0 else limit
+    left, alone = directions_left(w, solids, P, Q, points, limit)
+    if alone and known > 0.0:
+        return 0.0
+    number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
     while slipped and N < SLIP_PIECES and not _ringed(w, solids):
         # shorter pieces do not slip off to another side so soon
         N *= 2
-        number, least, slipped = _candidates(w, solids, P, Q, points, N, reach)
+        number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
     near, best, off = 0, 1e300, 0.0
+    # pieces cut corners, so that a string is no shorter with more of them
+    longest = min(least * (1.0 + _MARGIN), limit)
     for s in range(number):
-        near += w.kept_length[s] <= least * (1.0 + _MARGIN)
+        near += w.kept_length[s] <= longest
     if near == 1 and known > 0.0:
         cut_off = known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known
         if _stayed(w, points, number, N) if solids == 1 else cut_off:
             return 0.0
     for s in range(number):
         error = -1.0
-        if w.kept_length[s] <= least * (1.0 + _MARGIN):
+        if w.kept_length[s] <= longest:
             error = _finish(w, solids, s, N, reach)
         if error >= 0.0 and r[0, LENGTH] < best:
             best, off = r[0, LENGTH], error if ring else 0.0

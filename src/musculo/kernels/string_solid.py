@@ -16,7 +16,7 @@ _MIDDLE = 1e-6
 
 
 @kernel
-def _own(pose, k, x):
+def own_point(pose, k, x):
     """A point of ground in the frame of solid k."""
     a, b, c = x[0] - pose[k, 9], x[1] - pose[k, 10], x[2] - pose[k, 11]
     return (
@@ -39,14 +39,14 @@ def turned(pose, k, v):
 @kernel
 def azimuth(pose, k, x):
     """The angle of a point of ground about the z axis of solid k [rad]."""
-    y = _own(pose, k, x)
+    y = own_point(pose, k, x)
     return math.atan2(y[1], y[0])
 
 
 @kernel
 def gauge(form, pose, k, x):
     """1 on the surface of solid k, less inside; of a ring the distance from its middle circle over the tube's."""
-    y = _own(pose, k, x)
+    y = own_point(pose, k, x)
     if int(form[k, 0]) == TORUS:
         away = math.sqrt(y[0] * y[0] + y[1] * y[1]) - form[k, 5]
         return math.sqrt(away * away + y[2] * y[2]) / form[k, 4]
@@ -62,7 +62,7 @@ def slack(form, pose, k, x):
 
     The gauge g of all but a ring is convex, so that everything with n . (x' - x) + s >= 0 is outside: a half-space.
     """
-    y = _own(pose, k, x)
+    y = own_point(pose, k, x)
     if int(form[k, 0]) == TORUS:
         rho = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), _MIDDLE * form[k, 5])
         away = rho - form[k, 5]

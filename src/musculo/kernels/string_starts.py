@@ -54,7 +54,7 @@ class Strings(NamedTuple):
 
 
 @kernel
-def _directions(P, Q):
+def across(P, Q):
     """Unit vector along P Q, two across, and the distance."""
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     l = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
@@ -113,7 +113,7 @@ def first_pieces(w, solids, P, Q):
 def begin_apart(w, solids, P, Q, start, N):
     """Lay the string of N pieces from P to Q, pulled out in direction `start` to the far side of what is in the way."""
     c = w.chain
-    _, u, v, l = _directions(P, Q)
+    _, u, v, l = across(P, Q)
     angle = 2.0 * math.pi * start / DIRECTIONS
     a, b = math.cos(angle), math.sin(angle)
     out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])

@@ -109,8 +109,9 @@ def _add_point(strings, i, x):
 
 
 @kernel
-def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
-    """The length of the shortest string over the obstacles that are there, see `shortest_string`.
+def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings, lane):
+    """The length of the shortest string over the obstacles that are there, see `shortest_string`, which says what a
+    path of length `known` and a `limit` mean.
 
     What `geodesic_stretch` left says how they are shrunk.
     """
@@ -137,7 +138,7 @@ def string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane):
         strings.hold[solids, 0], strings.hold[solids, 1] = C[g + SIDE, lane], C[g + SIDE_TURN, lane]
         solids += 1
     points = _add_point(strings, points, Q)
-    return shortest_string(strings, solids, P, Q, points, known, bends)
+    return shortest_string(strings, solids, P, Q, points, known, limit, bends)
 
 
 @kernel

@@ -253,7 +253,9 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
                 open_ = True
                 if strings is not None:
                     known = length if doubtful else 0.0
-                    string = string_length(paths, n, P, Q, known, C, I, base, tags, most, strings, lane)
+                    # with its cost a longer one would not be the best
+                    limit = best - cost if status < ROUGH else NEVER
+                    string = string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings, lane)
                     if string < 0.0:
                         # nothing better is known than a path that may pass through a surface
                         outcome = ROUGH

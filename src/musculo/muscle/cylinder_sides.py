@@ -36,8 +36,9 @@ def held_turns(
     A pair's turn is that of OpenSim's path where that wraps the cylinder there, else that of the straight line. Held
     are turns within half a turn of a middle: that of the default pose; but where another middle, with the default
     pose's turn held, loses fewer poses in which OpenSim's path wraps the cylinder, or brings fewer near the edges of
-    what is held, that. So the quadrant is kept to wherever OpenSim does, unless its path flips from one way round to
-    the other.
+    what is held, that. From there it is moved the way the path turns, as far as no pose comes near the other edge:
+    joints bend further than their ranges say, and a path that turns further yet should stay on its side. So the
+    quadrant is kept to wherever OpenSim does, unless its path flips from one way round to the other.
     """
     turn = {(a, b): _turns(x[:, a], x[:, b]) for a, b in pairs}
     line = {pair: float(t[0]) for pair, t in turn.items()}
@@ -60,7 +61,7 @@ def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
 
 def _middle(turn: FloatArray, weight: FloatArray) -> float:
     """The middle of what is held: the first turn, or that of those within one turn, the first among them, that weigh
-    more than what is within half a turn of the first."""
+    more than what is within half a turn of the first; moved on as far as nothing is lost by that."""
 
     def weighs(middle: float) -> float:
         off = math.pi - np.abs(turn - middle)
@@ -72,6 +73,12 @@ def _middle(turn: FloatArray, weight: FloatArray) -> float:
             middle = 0.5 * float(low + turn[(turn >= low) & (turn <= low + reach)].max())
             if weighs(middle) > most + 1e-9:
                 best, most = middle, weighs(middle)
+    easy = math.pi - np.abs(turn - best) >= _COMFORTABLE
+    if easy.any():
+        way = math.copysign(1.0, float(weight[easy] @ turn[easy]))
+        room = float((way * (turn[easy] - best)).min()) + math.pi - _COMFORTABLE
+        if weighs(best + way * room) >= most - 1e-9:
+            best += way * room
     return best
 
 

@@ -22,8 +22,9 @@ _SAMPLES = 33
 # Poses that tell the order of surfaces and the sides of cylinders, beside the default one: a fixed sequence that fills
 # the coordinates' ranges.
 _POSES = 64
-# A coordinate without a finite range is moved so far either way for that [rad or m].
-_REACH = 1.0
+# A coordinate with a wider range than this, as the one that a file need not state (-10 to 10), has none to speak of; it
+# is moved so far either way for that [rad or m].
+_WIDEST, _REACH = 2.001 * np.pi, 1.5
 # What a pose has to say about two surfaces counts so much less where the path misses one of them.
 _MISSED = 1e-3
 # A path comes near a surface up to this depth: 1 is on it.
@@ -76,7 +77,7 @@ def _sample(model: Model) -> FloatArray:
     e = embedding_of(model)
     q = e.default_pose() if e.branch is None else e.branch
     low, high = np.array([c.range for c in model.coordinates], dtype=float).reshape(-1, 2).T
-    unbounded = ~(np.isfinite(low) & np.isfinite(high) & (np.abs(low) < 50.0) & (np.abs(high) < 50.0))
+    unbounded = ~(high - low <= _WIDEST)
     low, high = np.where(unbounded, q - _REACH, low), np.where(unbounded, q + _REACH, high)
     # multiples of irrational steps, one a coordinate, fill the unit cube evenly
     steps = np.sqrt(np.arange(2.0, len(q) + 2.0) + np.sqrt(2.0)) % 1.0

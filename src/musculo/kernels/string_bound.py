@@ -1,0 +1,202 @@
+"""Where a path shorter than a limit can pass at all: what spares most of the search for one.
+
+A path from P to Q crosses every plane between them, outside all solids. Through a point X of the plane it is no shorter
+than |P X| + |X Q|, nor than the taut paths P X Q over any one of the cylinders, which have closed forms. So shorter
+paths than a limit pass through few of the directions in which X may lie off the straight line.
+"""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.geodesic_alone import HELD
+from musculo.kernels.geodesic_round import principal, tangent
+from musculo.kernels.jit import apart, kernel
+from musculo.kernels.path import CYLINDER, TORUS
+from musculo.kernels.string_solid import gauge, own_point
+from musculo.kernels.string_starts import DIRECTIONS, across
+from musculo.kernels.vector import add_scaled, dot, subtract
+
+# All directions may hold a path.
+EVERY = (1 << DIRECTIONS) - 1
+# Points of a plane are looked at on so many rays a direction, and at so many distances besides those at which a ray
+# leaves or enters a solid.
+_RAYS, _STEPS = 5, 8
+# Between these points bounds may be less, by this part of the limit.
+_GRAIN = 1e-3
+# A point on a solid is no nearer to its middle than by this part.
+_ROUNDING = 1e-9
+# Limits above so many times the straight line say nothing.
+_ENDLESS = 10.0
+# Planes lie so far from the ends at least, over the distance of these.
+_MARGIN = 0.02
+# A path in so many directions side by side, with the known one among them, has no other beside it.
+_NARROW = 3
+# But beside a cylinder that is held to a longer turn than this [rad] one may meet the others in another order.
+_ROUND = math.pi + 0.4
+# Axes that are closer to the straight line than this (squared sine) have no nearest point to it.
+_PARALLEL = 1e-6
+
+
+@kernel
+def _leg(r, a, b, turn, rise):
+    """Length of the taut path over a cylinder of radius r between points at distances a and b from its axis, by this
+    turn about it and rise along it."""
+    h_a, lean_a = tangent(r, a)
+    h_b, lean_b = tangent(r, b)
+    wrap = math.fabs(turn) - lean_a - lean_b
+    if wrap > 0.0:
+        flat = h_a + r * wrap + h_b
+        return math.sqrt(flat * flat + rise * rise)
+    return math.sqrt(max(a * a + b * b - 2.0 * a * b * math.cos(turn), 0.0) + rise * rise)
+
+
+@kernel
+def round_bound(w, k, P, X, Q):
+    """Length of the shortest path from P to Q through X outside cylinder k, with the turn to which its side is held."""
+    r = w.form[k, 4]
+    p, x, q = own_point(w.pose, k, P), own_point(w.pose, k, X), own_point(w.pose, k, Q)
+    a, b, c = math.sqrt(p[0] ** 2 + p[1] ** 2), math.sqrt(x[0] ** 2 + x[1] ** 2), math.sqrt(q[0] ** 2 + q[1] ** 2)
+    at = math.atan2(x[1], x[0])
+    there = principal(at - math.atan2(p[1], p[0]))
+    if w.hold[k, 0] != HELD:
+        on = principal(math.atan2(q[1], q[0]) - at)
+        return _leg(r, a, b, there, x[2] - p[2]) + _leg(r, b, c, on, q[2] - x[2])
+    least = 1e300
+    for i in range(-1, 2):
+        turn = there + 2.0 * math.pi * i
+        least = min(least, _leg(r, a, b, turn, x[2] - p[2]) + _leg(r, b, c, w.hold[k, 1] - turn, q[2] - x[2]))
+    return least
+
+
+@kernel
+def _may_pass(w, solids, P, X, Q, limit):
+    """Whether a path shorter than the limit may pass through X, as far as solids are looked at one by one."""
+    u, v = subtract(X, P), subtract(Q, X)
+    if math.sqrt(dot(u, u)) + math.sqrt(dot(v, v)) > limit:
+        return False
+    clear = True
+    for k in range(solids):
+        clear = clear and gauge(w.form, w.pose, k, X) > 1.0 - _ROUNDING
+    for k in range(solids):
+        clear = clear and (int(w.form[k, 0]) != CYLINDER or round_bound(w, k, P, X, Q) <= limit)
+    return clear
+
+
+@kernel
+def _edges(w, k, M, out):
+    """Distances from M at which a ray in direction `out` enters and leaves solid k; zeros where it misses it."""
+    y, d = own_point(w.pose, k, M), own_point(w.pose, k, add_scaled(M, 1.0, out))
+    d = subtract(d, y)
+    a, b, c = 0.0, 0.0, -1.0
+    for j in range(3):
+        f = w.form[k, 1 + j]
+        a, b, c = a + f * d[j] * d[j], b + f * d[j] * y[j], c + f * y[j] * y[j]
+    root = b * b - a * c
+    if not (a > 0.0 and root > 0.0):
+        return 0.0, 0.0
+    root = math.sqrt(root)
+    return (-b - root) / a, (-b + root) / a
+
+
+@kernel
+def _ray(w, solids, P, Q, M, out, far, limit):
+    """Whether a shorter path may pass through a point on the ray from M in direction `out`, up to so `far`."""
+    for i in range(_STEPS):
+        if _may_pass(w, solids, P, add_scaled(M, far * i / (_STEPS - 1), out), Q, limit):
+            return True
+    for k in range(solids):
+        enters, leaves = _edges(w, k, M, out)
+        if 0.0 < enters < far and _may_pass(w, solids, P, add_scaled(M, enters, out), Q, limit):
+            return True
+        if 0.0 < leaves < far and _may_pass(w, solids, P, add_scaled(M, leaves, out), Q, limit):
+            return True
+    return False
+
+
+@kernel
+def _plane_at(w, k, P, d):
+    """How far along the line from P in direction d solid k (a cylinder: its axis) is nearest to it; negative where it
+    is so everywhere."""
+    p = w.pose
+    off = subtract((p[k, 9], p[k, 10], p[k, 11]), P)
+    if int(w.form[k, 0]) != CYLINDER:
+        return dot(off, d)
+    axis = (p[k, 2], p[k, 5], p[k, 8])
+    along = dot(axis, d)
+    sine = 1.0 - along * along
+    return (dot(off, d) - dot(off, axis) * along) / sine if sine > _PARALLEL else -1.0
+
+
+@kernel
+def _sector(w, points, M, d, u, v):
+    """The direction in which the path along w.way crosses the plane through M across d; -1 where it does so nowhere or
+    more than once."""
+    found = -1
+    for i in range(1, points):
+        a = (w.way[i - 1, 0], w.way[i - 1, 1], w.way[i - 1, 2])
+        b = (w.way[i, 0], w.way[i, 1], w.way[i, 2])
+        s, t = dot(subtract(a, M), d), dot(subtract(b, M), d)
+        if (s > 0.0) != (t > 0.0):
+            x = subtract(add_scaled(a, s / (s - t), subtract(b, a)), M)
+            if found >= 0:
+                return -1
+            angle = math.atan2(dot(x, v), dot(x, u)) / (2.0 * math.pi) * DIRECTIONS
+            found = math.floor(angle + 0.5) % DIRECTIONS
+    return found
+
+
+@kernel
+def _narrow(mask, at):
+    """Whether direction `at` and those of the mask lie within _NARROW side by side."""
+    mask |= 1 << at
+    for first in range(DIRECTIONS):
+        window = 0
+        for i in range(_NARROW):
+            window |= 1 << ((first + i) % DIRECTIONS)
+        if mask & ~window == 0:
+            return True
+    return False
+
+
+@kernel
+def directions_left(w, solids, P, Q, points, limit):
+    """(mask, alone): bits of the directions round the straight line in which a path shorter than `limit` may pass, in
+    that plane of those through the middles of the solids which leaves the fewest; and whether these are so few, and the
+    known path along `points` points of w.way among them, that there is no other. With a ring, or a limit too large to
+    be one, every direction is left.
+
+    Points of the planes are sampled: a path that is shorter by less than _GRAIN of its length may be lost.
+    """
+    apart()
+    best, fewest, alone = EVERY, DIRECTIONS, False
+    d, u, v, l = across(P, Q)
+    limit *= 1.0 + _GRAIN
+    wound = False
+    for k in range(solids):
+        if int(w.form[k, 0]) == TORUS or not l > 0.0 or limit > _ENDLESS * l:
+            return EVERY, False
+        wound = wound or (w.hold[k, 0] == HELD and math.fabs(w.hold[k, 1]) > _ROUND)
+    for k in range(solids):
+        t = _plane_at(w, k, P, d)
+        if not _MARGIN * l < t < (1.0 - _MARGIN) * l:
+            continue
+        M = add_scaled(P, t, d)
+        # points through which the way is as long as the limit make an ellipsoid about the ends; its section
+        x = (2.0 * t - l) / limit
+        far = 0.5 * math.sqrt(max((limit * limit - l * l) * (1.0 - x * x), 0.0))
+        mask, count = 0, 0
+        for i in range(DIRECTIONS):
+            found, ray = False, 0
+            while not found and ray < _RAYS:
+                angle = 2.0 * math.pi * (i + (ray + 0.5) / _RAYS - 0.5) / DIRECTIONS
+                out = add_scaled((0.0, 0.0, 0.0), math.cos(angle), u)
+                found = _ray(w, solids, P, Q, M, add_scaled(out, math.sin(angle), v), far, limit)
+                ray += 1
+            if found:
+                mask, count = mask | (1 << i), count + 1
+        if count < fewest:
+            best, fewest = mask, count
+            at = _sector(w, points, M, d, u, v)
+            alone = not wound and at >= 0 and _narrow(mask, at)
+    return best, alone
