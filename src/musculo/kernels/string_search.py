@@ -31,9 +31,9 @@ KNOTS = 1025
 # Strings of few pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
-# A string of few pieces is shorter than its path by what pieces cut off; it is that path if by no more than twice this,
+# A string of few pieces is shorter than its path by what pieces cut off; it is that path if by hardly more than this,
 # and by no more than this part of the length besides.
-_CUT, _COARSE = 2.0 / 24.0, 1e-5
+_CUT, _COARSE = 1.3 / 24.0, 3e-6
 # Over a ring alone it is that path if it lies there, to this part of the tube's radius.
 _STAYS = 0.05
 _PATIENCE = 6
