@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,6 +22,7 @@ from musculo.kernels.geodesic_price import (
     price_of_turn,
     toll_of_side,
 )
+from musculo.kernels.geodesic_round import principal
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.path_arms import moment_arms
@@ -369,7 +371,11 @@ def test_slopes_of_prices_follow_from_the_prices():
     for _ in range(400):
         P, Q = rng.uniform(-0.3, 0.3, (2, 3))
         dP, dQ = rng.uniform(-1.0, 1.0, (2, 3))
-        reference, axis, sign = rng.uniform(-5.0, 5.0), int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
+        axis, sign = int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
+        # what is held ends near the turn, which is more than half a one
+        turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
+        turn -= math.copysign(2.0 * math.pi, turn)
+        reference = turn + sign * (math.pi - rng.uniform(0.0, 1.1))
         rules = (
             (lambda p, q, r=reference: price_of_turn(0.1, r, p, q, True)[1:], None),
             (lambda p, q: price_of_end(0.2, p, q), end_slopes),
@@ -382,7 +388,7 @@ def test_slopes_of_prices_follow_from_the_prices():
             if here[0] <= 0.0 or here[0] >= NEVER:
                 continue
             if k == 0:
-                found = turn_slopes(here[1], here[2], tuple(P), tuple(Q), tuple(dP), tuple(dQ))
+                found = turn_slopes(0.1, here[1], here[2], tuple(P), tuple(Q), tuple(dP), tuple(dQ))
             else:
                 given = ((0.2,), (0.25,), (size, axis, sign), (size, axis, sign))[k - 1]
                 found = slopes(*given, tuple(P), tuple(Q), tuple(dP), tuple(dQ))

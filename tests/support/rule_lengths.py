@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from support.who_is_right import Court
 
 # What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
-PRICE, TURN_PRICE, END_REACH = 2.0, 4.0, 0.25
+PRICE, TURN_PRICE, END_REACH, TURN_REACH = 2.0, 4.0, 0.25, 1.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
 
@@ -127,14 +127,15 @@ def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
     return _rising(max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q)), END_REACH * solid.half)
 
 
-def _rising(x: float, reach: float) -> float:
-    """PRICE a metre at an edge, and more without end towards the reach."""
-    return PRICE * x / (1.0 - x / reach) if x < reach else math.inf
+def _rising(x: float, reach: float, rate: float = PRICE) -> float:
+    """So much a metre at an edge, and more without end towards the reach."""
+    return rate * x / (1.0 - x / reach) if x < reach else math.inf
 
 
 def turn_price(solid: Solid, turn: float, reference: float) -> float:
     """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
-    return TURN_PRICE * solid.size[0] * (math.pi - abs(turn - reference))
+    r = solid.size[0]
+    return _rising(r * (math.pi - abs(turn - reference)), r * TURN_REACH, TURN_PRICE)
 
 
 def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:

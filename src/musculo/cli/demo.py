@@ -44,7 +44,7 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> int:
     tell_of_compiling(quiet=True)  # in more words than elsewhere, or not at all
     if compiles and not silent:
         print(
-            "Compiling for this machine: once, two to three minutes of an idle core. Steps:",
+            "Compiling for this machine: once, three minutes of an idle core, five of a busy one. Steps:",
             file=sys.stderr,
             flush=True,
         )

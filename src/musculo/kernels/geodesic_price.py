@@ -5,9 +5,9 @@ differ by a finite length. A path may therefore break a rule at a price, and tak
 
     length = min(path by the rule, path without it + price),   price = PRICE x distance from the rule's edge [m]
 
-At the edge the price is zero and both sides have the same length. The end of a cylinder and the hole of a ring cannot
-be left at any price further from the edge than their reach, towards which the price rises (`rising`): a muscle that
-runs over the middle of a cylinder stays on it, however long its way round.
+At the edge the price is zero and both sides have the same length. Further from the edge than its reach, towards which
+the price rises (`rising`), a rule cannot be broken at any price: a muscle that runs over the middle of a cylinder stays
+on it and on its side, however long the way round.
 
 The side of an ellipsoid, and of a sphere among other surfaces, is not held; there
 
@@ -27,9 +27,9 @@ from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 # longer moment arms are there: with 8, an arm of 15 mm (MoBL-ARMS, ECRL at the elbow) was one of 260 mm over half a
 # degree, and the longest of 600 random poses 494 mm; with 2 they are 60 and less than 300 mm.
 PRICE = 2.0
-# The same for the way round a cylinder, for every metre along its girth: moment arms are no longer there than this many
-# radii, unless an end comes near the axis.
-TURN_PRICE = 4.0
+# The same for the way round a cylinder, for every metre along its girth, and how far from the edge of what is held the
+# other way may be taken [rad]. Without that a thin cylinder was left at a right angle already.
+TURN_PRICE, TURN_REACH = 4.0, 1.0
 # The price of what cannot be broken.
 NEVER = 1e300
 # How far inside the end of a cylinder that may be left, over half its length.
@@ -47,37 +47,39 @@ def turn_near(reference, P, Q):
 def price_of_turn(r, reference, P, Q, lone):
     """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
 
-        price = TURN_PRICE r (pi - |turn - reference|),   turn - reference within (-pi, pi]
+        price = rising(r (pi - |turn - reference|)),   turn - reference within (-pi, pi]
 
     Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
     edge of the rule is crossed from either side at a price.
 
-    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter path already.
+    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter path already, and from
+    TURN_REACH off the edge on.
     """
     turn = turn_near(reference, P, Q)
     off = turn - reference
     d_P, d_Q = P[0] * P[0] + P[1] * P[1], Q[0] * Q[0] + Q[1] * Q[1]
-    if (lone and math.fabs(turn) <= math.pi) or d_P == 0.0 or d_Q == 0.0:
+    price, slope, _ = rising(TURN_PRICE, r * (math.pi - math.fabs(off)), r * TURN_REACH)
+    if (lone and math.fabs(turn) <= math.pi) or d_P == 0.0 or d_Q == 0.0 or price >= NEVER:
         return turn, NEVER, _NONE, _NONE
-    slope = -TURN_PRICE * r if off >= 0.0 else TURN_PRICE * r
+    slope *= -r if off >= 0.0 else r
     to_P = (slope * P[1] / d_P, -slope * P[0] / d_P, 0.0)
     to_Q = (-slope * Q[1] / d_Q, slope * Q[0] / d_Q, 0.0)
-    return turn, TURN_PRICE * r * (math.pi - math.fabs(off)), to_P, to_Q
+    return turn, price, to_P, to_Q
 
 
 @kernel
-def rising(x, reach):
+def rising(rate, x, reach):
     """What a rule costs at the distance x > 0 from its edge, where it cannot be broken beyond `reach`.
 
-        price = PRICE x / (1 - x / reach)
+        price = rate x / (1 - x / reach)
 
     Returns price, and its first and second derivative by x; NEVER beyond the reach.
     """
     left = 1.0 - x / reach
     if left <= 0.0:
         return NEVER, 0.0, 0.0
-    slope = PRICE / (left * left)
-    return PRICE * x / left, slope, 2.0 * slope / (left * reach)
+    slope = rate / (left * left)
+    return rate * x / left, slope, 2.0 * slope / (left * reach)
 
 
 @kernel
@@ -102,7 +104,7 @@ def price_of_end(half, P, Q):
     inside = half - math.fabs(z)
     if inside <= 0.0:
         return 0.0, _NONE, _NONE
-    price, slope, _ = rising(inside, reach_of_end(half))
+    price, slope, _ = rising(PRICE, inside, reach_of_end(half))
     if price >= NEVER:
         return NEVER, _NONE, _NONE
     slope = -slope if z >= 0.0 else slope
@@ -203,6 +205,6 @@ def price_of_hole(reach, P, Q):
         return NEVER, _NONE, _NONE
     first = math.fabs(P[2]) <= math.fabs(Q[2])
     z = P[2] if first else Q[2]
-    price, slope, _ = rising(math.fabs(z), reach)
+    price, slope, _ = rising(PRICE, math.fabs(z), reach)
     to = (0.0, 0.0, slope if z > 0.0 else -slope)
     return price, to if first else _NONE, _NONE if first else to

@@ -207,7 +207,7 @@ def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
     dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if kind == CYLINDER:
         if option == 1:
-            dto_P, dto_Q = turn_slopes(to_P, to_Q, P, Q, dP, dQ)
+            dto_P, dto_Q = turn_slopes(paths.surface_size[surface, 0], to_P, to_Q, P, Q, dP, dQ)
         elif option == 2:
             dto_P, dto_Q = end_slopes(0.5 * paths.surface_size[surface, 1], P, Q, dP, dQ)
     elif kind == TORUS:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.detour import detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import PRICE, reach_of_end, rim_of, rising, toll_of_side
+from musculo.kernels.geodesic_price import (
+    PRICE,
+    TURN_PRICE,
+    TURN_REACH,
+    reach_of_end,
+    rim_of,
+    rising,
+    toll_of_side,
+)
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -13,18 +21,31 @@ _NONE = (0.0, 0.0, 0.0)
 
 
 @kernel
-def _turn_slope(to, P, dP):
-    """Of to = slope (P_y, -P_x, 0) / (P_x^2 + P_y^2), one side of `price_of_turn`."""
+def _turn_slope(to, P, dP, more):
+    """Of to = slope (P_y, -P_x, 0) / (P_x^2 + P_y^2), one side of `price_of_turn`, where the slope grows by `more`."""
     square = P[0] * P[0] + P[1] * P[1]
     slope = to[0] * P[1] - to[1] * P[0]
     f = 2.0 * (P[0] * dP[0] + P[1] * dP[1]) / square
-    return slope * dP[1] / square - f * to[0], -slope * dP[0] / square - f * to[1], 0.0
+    x, y = slope * dP[1] + more * P[1], -slope * dP[0] - more * P[0]
+    return x / square - f * to[0], y / square - f * to[1], 0.0
 
 
 @kernel
-def turn_slopes(to_P, to_Q, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of `price_of_turn`; both sides have the same form."""
-    return _turn_slope(to_P, P, dP), _turn_slope(to_Q, Q, dQ)
+def _turns(P, dP):
+    """How fast a point turns about z."""
+    return (P[0] * dP[1] - P[1] * dP[0]) / (P[0] * P[0] + P[1] * P[1])
+
+
+@kernel
+def turn_slopes(r, to_P, to_Q, P, Q, dP, dQ):
+    """d(to_P), d(to_Q) of `price_of_turn`; both sides have the same form, with slopes of either sign.
+
+    The slope by the turn, r p' with p' = TURN_PRICE / left^2, tells how much is left of the reach, and r^2 p'' follows.
+    """
+    slope = math.fabs(to_P[0] * P[1] - to_P[1] * P[0])
+    bend = 2.0 * slope / TURN_REACH * math.sqrt(slope / (TURN_PRICE * r))
+    more = bend * (_turns(Q, dQ) - _turns(P, dP))
+    return _turn_slope(to_P, P, dP, more), _turn_slope(to_Q, Q, dQ, -more)
 
 
 @kernel
@@ -35,7 +56,7 @@ def end_slopes(half, P, Q, dP, dQ):
         return _NONE, _NONE
     whole = d_P + d_Q
     z = (P[2] * d_Q + Q[2] * d_P) / whole
-    _, slope, bend = rising(half - math.fabs(z), reach_of_end(half))
+    _, slope, bend = rising(PRICE, half - math.fabs(z), reach_of_end(half))
     slope = -slope if z >= 0.0 else slope
     away_P, away_Q = (P[0] * dP[0] + P[1] * dP[1]) / d_P, (Q[0] * dQ[0] + Q[1] * dQ[1]) / d_Q
     grows = away_P + away_Q
@@ -55,7 +76,7 @@ def end_slopes(half, P, Q, dP, dQ):
 def hole_slopes(reach, P, Q, dP, dQ):
     """d(to_P), d(to_Q) of `price_of_hole`."""
     first = math.fabs(P[2]) <= math.fabs(Q[2])
-    _, _, bend = rising(math.fabs(P[2] if first else Q[2]), reach)
+    _, _, bend = rising(PRICE, math.fabs(P[2] if first else Q[2]), reach)
     to = (0.0, 0.0, bend * (dP[2] if first else dQ[2]))
     return to if first else _NONE, _NONE if first else to
 

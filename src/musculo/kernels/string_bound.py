@@ -29,10 +29,11 @@ _ROUNDING = 1e-9
 # Limits above so many times the straight line say nothing.
 _ENDLESS = 10.0
 # Planes lie so far from the ends at least, over the distance of these.
-_MARGIN = 0.02
-# A path in so many directions side by side, with the known one among them, has no other beside it.
+_MARGIN = 0.05
+# A path in so many directions side by side, with the known one among them, has no other beside it, if these are no
+# wider than the smallest solid that it may pass on either side.
 _NARROW = 3
-# But beside a cylinder that is held to a longer turn than this [rad] one may meet the others in another order.
+# But beside a cylinder that is held to a longer turn than this [rad] it may meet the others in another order.
 _ROUND = math.pi + 0.4
 # Axes that are closer to the straight line than this (squared sine) have no nearest point to it.
 _PARALLEL = 1e-6
@@ -115,17 +116,18 @@ def _ray(w, solids, P, Q, M, out, far, limit):
 
 
 @kernel
-def _plane_at(w, k, P, d):
-    """How far along the line from P in direction d solid k (a cylinder: its axis) is nearest to it; negative where it
-    is so everywhere."""
+def _plane_at(w, k, P, d, l):
+    """How far along the line of length l from P in direction d solid k (a cylinder: its axis) is nearest to it; some
+    way off the ends."""
     p = w.pose
     off = subtract((p[k, 9], p[k, 10], p[k, 11]), P)
-    if int(w.form[k, 0]) != CYLINDER:
-        return dot(off, d)
-    axis = (p[k, 2], p[k, 5], p[k, 8])
-    along = dot(axis, d)
-    sine = 1.0 - along * along
-    return (dot(off, d) - dot(off, axis) * along) / sine if sine > _PARALLEL else -1.0
+    at = dot(off, d)
+    if int(w.form[k, 0]) == CYLINDER:
+        axis = (p[k, 2], p[k, 5], p[k, 8])
+        along = dot(axis, d)
+        sine = 1.0 - along * along
+        at = (at - dot(off, axis) * along) / sine if sine > _PARALLEL else 0.5 * l
+    return min(max(at, _MARGIN * l), (1.0 - _MARGIN) * l)
 
 
 @kernel
@@ -161,31 +163,31 @@ def _narrow(mask, at):
 
 @kernel
 def directions_left(w, solids, P, Q, points, limit):
-    """(mask, alone): bits of the directions round the straight line in which a path shorter than `limit` may pass, in
-    that plane of those through the middles of the solids which leaves the fewest; and whether these are so few, and the
-    known path along `points` points of w.way among them, that there is no other. With a ring, or a limit too large to
-    be one, every direction is left.
+    """(mask, alone): bits of the directions round the straight line in which a path shorter than `limit` may pass one
+    of the planes through the middles of the solids; and whether in each of the planes these are so few, and the known
+    path along `points` points of w.way among them, that there is no other. With a ring, or a limit too large to be one,
+    every direction is left.
 
     Points of the planes are sampled: a path that is shorter by less than _GRAIN of its length may be lost.
     """
     apart()
-    best, fewest, alone = EVERY, DIRECTIONS, False
     d, u, v, l = across(P, Q)
     limit *= 1.0 + _GRAIN
-    wound = False
+    every, alone, smallest = 0, True, 1e300
     for k in range(solids):
         if int(w.form[k, 0]) == TORUS or not l > 0.0 or limit > _ENDLESS * l:
             return EVERY, False
-        wound = wound or (w.hold[k, 0] == HELD and math.fabs(w.hold[k, 1]) > _ROUND)
+        # in another order of the others such a path may pass through the same points
+        alone = alone and not (w.hold[k, 0] == HELD and math.fabs(w.hold[k, 1]) > _ROUND)
+        if w.hold[k, 0] != HELD:
+            smallest = min(smallest, w.form[k, 4])
     for k in range(solids):
-        t = _plane_at(w, k, P, d)
-        if not _MARGIN * l < t < (1.0 - _MARGIN) * l:
-            continue
+        t = _plane_at(w, k, P, d, l)
         M = add_scaled(P, t, d)
         # points through which the way is as long as the limit make an ellipsoid about the ends; its section
         x = (2.0 * t - l) / limit
         far = 0.5 * math.sqrt(max((limit * limit - l * l) * (1.0 - x * x), 0.0))
-        mask, count = 0, 0
+        mask = 0
         for i in range(DIRECTIONS):
             found, ray = False, 0
             while not found and ray < _RAYS:
@@ -193,10 +195,9 @@ def directions_left(w, solids, P, Q, points, limit):
                 out = add_scaled((0.0, 0.0, 0.0), math.cos(angle), u)
                 found = _ray(w, solids, P, Q, M, add_scaled(out, math.sin(angle), v), far, limit)
                 ray += 1
-            if found:
-                mask, count = mask | (1 << i), count + 1
-        if count < fewest:
-            best, fewest = mask, count
-            at = _sector(w, points, M, d, u, v)
-            alone = not wound and at >= 0 and _narrow(mask, at)
-    return best, alone
+            mask |= found << i
+        every |= mask
+        at = _sector(w, points, M, d, u, v)
+        wide = 2.0 * math.pi * _NARROW / DIRECTIONS * far
+        alone = alone and at >= 0 and wide < smallest and _narrow(mask, at)
+    return every, alone

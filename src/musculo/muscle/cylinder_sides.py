@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.compile.frames import FloatArray
+from musculo.kernels.geodesic_price import TURN_REACH
 from musculo.kernels.geodesic_round import principal
 
 # What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
 _MARGIN = 0.15
 # A pose in which OpenSim's path does not touch the cylinder counts so much less than one in which it does; and one that
-# stays that far from the edges so much more, as there the other way round may be shorter in spite of its price [rad].
-_STRAIGHT = 1e-3
-_COMFORT, _COMFORTABLE = 1e-5, 1.0
+# stays out of reach of the edges so much more, as there the other way round cannot be taken.
+_STRAIGHT, _COMFORT = 1e-3, 1e-5
+_ROUNDING = 1e-9
 
 
 class Held(NamedTuple):
@@ -65,18 +66,18 @@ def _middle(turn: FloatArray, weight: FloatArray) -> float:
 
     def weighs(middle: float) -> float:
         off = math.pi - np.abs(turn - middle)
-        return float(weight[off >= _MARGIN].sum() + _COMFORT * weight[off >= _COMFORTABLE].sum())
+        return float(weight[off >= _MARGIN].sum() + _COMFORT * weight[off >= TURN_REACH].sum())
 
     best, most = float(turn[0]), weighs(float(turn[0]))
-    for reach in (2.0 * (math.pi - _MARGIN), 2.0 * (math.pi - _COMFORTABLE)):
+    for reach in (2.0 * (math.pi - _MARGIN), 2.0 * (math.pi - TURN_REACH)):
         for low in np.unique(turn[(turn <= turn[0]) & (turn >= turn[0] - reach)]):
             middle = 0.5 * float(low + turn[(turn >= low) & (turn <= low + reach)].max())
             if weighs(middle) > most + 1e-9:
                 best, most = middle, weighs(middle)
-    easy = math.pi - np.abs(turn - best) >= _COMFORTABLE
+    easy = math.pi - np.abs(turn - best) >= TURN_REACH
     if easy.any():
         way = math.copysign(1.0, float(weight[easy] @ turn[easy]))
-        room = float((way * (turn[easy] - best)).min()) + math.pi - _COMFORTABLE
+        room = float((way * (turn[easy] - best)).min()) + math.pi - TURN_REACH - _ROUNDING
         if weighs(best + way * room) >= most - 1e-9:
             best += way * room
     return best

@@ -22,9 +22,10 @@ _SAMPLES = 33
 # Poses that tell the order of surfaces and the sides of cylinders, beside the default one: a fixed sequence that fills
 # the coordinates' ranges.
 _POSES = 64
-# A coordinate with a wider range than this, as the one that a file need not state (-10 to 10), has none to speak of; it
-# is moved so far either way for that [rad or m].
-_WIDEST, _REACH = 2.001 * np.pi, 1.5
+# A coordinate with a wider range than this, as the one that a file need not state (-10 to 10) or a full turn, has none
+# to speak of: no joint bends so far, and no side of a cylinder can be held so long. It is moved so far either way for
+# that [rad or m].
+_WIDEST, _REACH = 4.5, 1.5
 # What a pose has to say about two surfaces counts so much less where the path misses one of them.
 _MISSED = 1e-3
 # A path comes near a surface up to this depth: 1 is on it.
