@@ -43,7 +43,7 @@ class UnknownName(MusculoError):
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         names = list(known)
         message = f"no {kind} {name!r}" + (f" in {where}" if where else "")
-        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
         if nearest:
             message += f"; did you mean {nearest[0]!r}?"
         elif not names:

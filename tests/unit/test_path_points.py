@@ -194,6 +194,8 @@ def test_muscles_come_first_and_other_paths_on_request():
     g = path_geometry(model, [(0.0, 0.0)])
     assert g.names == ("cord", "spring")
     assert g.index("spring") == 1
+    with pytest.raises(UnknownName, match="no path None"):
+        g.index(None)
     assert g.length.shape == (1, 2)
 
 
@@ -224,6 +226,7 @@ SPHERE = WrapSphere("ball", "ground", radius=0.1)
         (wrapped(replace(SPHERE, radius=None)), InvalidModel, "'ball' has radius None"),
         (wrapped(replace(SPHERE, active="false")), InvalidModel, "'ball' has active 'false'; it is True or False"),
         (wrapped(SPHERE, range=(1.5, 2)), InvalidModel, "has the range (1.5, 2); give the numbers"),
+        (wrapped(SPHERE, range=None), InvalidModel, "has the range None; give the numbers"),
         (wrapped(replace(SPHERE, frame="thigh")), UnknownName, "'thigh' in wrap object 'ball'"),
         (wrapped(replace(SPHERE, quadrant="w")), UnknownName, "quadrant 'w'"),
         (wrapped(SPHERE, "bull"), UnknownName, "no wrap object 'bull' in wrap 'w' of the path of 'cord'; did you"),

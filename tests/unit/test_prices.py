@@ -24,7 +24,7 @@ from musculo.model.joints import PinJoint
 from musculo.model.path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
 from musculo.muscle.geometry import STATUSES
-from musculo.muscle.prices import inside_in_words, prices_in_words
+from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
 
 TURN = np.linspace(-1.5, 1.5, 31)[:, None]
 
@@ -98,6 +98,17 @@ def test_points_inside_are_noted(model):
         "1 of 2 paths has a point inside a surface, 'b': the"
     )
     assert inside_in_words(("a",), np.zeros((3, 1), dtype=bool)) == ""
+
+
+def test_paths_that_are_not_taut_are_noted(model):
+    g = muscle_geometry(model, TURN)
+    loose = g.status.copy()
+    loose[3:5, 1], loose[4, 0] = STATUSES.index("rough"), STATUSES.index("left out")
+    told = [note for note in replace(g, status=loose).notes if note not in g.notes]
+    assert told[0].startswith(
+        "2 of 3 paths have no taut way that was found, 'bent' in 2 of 31 frames: lengths there may"
+    )
+    assert rough_in_words(("a",), np.array([False])) == ""
 
 
 @pytest.mark.parametrize("of", [muscle_geometry, path_wrenches])

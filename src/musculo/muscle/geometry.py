@@ -23,7 +23,7 @@ from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frame
 from musculo.model.model import Model
 from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
-from musculo.muscle.prices import inside_in_words, prices_in_words
+from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
 
 Wrapping = Literal["geodesic", "opensim"]
 WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
@@ -102,13 +102,15 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface, how many
-        lengths a price, where prices take no time (`has_price`). None with wrapping="opensim"."""
+        """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface or are not
+        taut, how many lengths have a price, where prices take no time (`has_price`). None with wrapping="opensim".
+        """
         if self.wrapping == "opensim":
             return ()
         inside = inside_in_words(self.names, self.status == STATUSES.index("inside"))
+        loose = (self.status == STATUSES.index("rough")) | (self.status == STATUSES.index("left out"))
         prices = prices_in_words(self.names, self.price) if self.has_price else ""
-        return (*self.model_notes, *(text for text in (inside, prices) if text))
+        return (*self.model_notes, *(text for text in (inside, rough_in_words(self.names, loose), prices) if text))
 
     @property
     def model_notes(self) -> tuple[str, ...]:
@@ -207,8 +209,9 @@ def muscle_geometry(
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
-    Guarantees: r = -dl/du, except with wrapping="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of
-                which a `MusculoWarning` tells.
+    Guarantees: r = -dl/du, except where the status is "rough" or "left out", of which `notes` tell, and with
+                wrapping="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
+                tells.
 
     Args:
         model: the model.

@@ -125,7 +125,8 @@ class _Compiler:
             surface = self.surface(wrap.wrap_object, named)
             if wrap.method not in METHODS:
                 raise UnknownName("method", wrap.method, METHODS, named)
-            if len(wrap.range) != 2 or not all(isinstance(x, Integral) for x in wrap.range):
+            pair = isinstance(wrap.range, Sequence) and len(wrap.range) == 2
+            if not pair or not all(isinstance(x, Integral) for x in wrap.range):
                 raise InvalidModel(
                     f"{named} has the range {wrap.range!r}; give the numbers of its first and last point"
                 )

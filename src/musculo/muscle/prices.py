@@ -28,15 +28,32 @@ def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths"
 
 def inside_in_words(names: Sequence[str], inside: NDArray[np.bool_]) -> str:
     """One sentence on paths with a point inside a surface (frames, paths), or (paths,); empty where there are none."""
-    frames = np.atleast_2d(inside).sum(axis=0)
+    return _paths_with(
+        names,
+        inside,
+        "a point inside a surface",
+        "the surface shrinks with it, and moment arms there include that and may be several times too large",
+    )
+
+
+def rough_in_words(names: Sequence[str], rough: NDArray[np.bool_]) -> str:
+    """One sentence on paths that no taut one was found for (frames, paths), or (paths,); empty where there are none."""
+    return _paths_with(
+        names,
+        rough,
+        "no taut way that was found",
+        "lengths there may jump, and moment arms need not be their slopes; see whether surfaces leave room for a path",
+    )
+
+
+def _paths_with(names: Sequence[str], chosen: NDArray[np.bool_], what: str, so: str) -> str:
+    """How many paths have it, the one that has it most often, and what follows."""
+    frames = np.atleast_2d(chosen).sum(axis=0)
     if not frames.any():
         return ""
     worst = int(frames.argmax())
-    most = "" if np.ndim(inside) == 1 else f" in {frames[worst]} of {len(inside)} frames"
-    return (
-        f"{_how_many(frames > 0, 'paths')} a point inside a surface, {names[worst]!r}{most}: the surface shrinks with "
-        "it, and moment arms there include that and may be several times too large"
-    )
+    most = "" if np.ndim(chosen) == 1 else f" in {frames[worst]} of {len(chosen)} frames"
+    return f"{_how_many(frames > 0, 'paths')} {what}, {names[worst]!r}{most}: {so}"
 
 
 def _how_many(chosen: NDArray[np.bool_], what: str) -> str:
