@@ -146,6 +146,27 @@ def test_equilibrium(rig):
     assert not wrong
 
 
+@pytest.mark.parametrize("pennation", [0.0, 0.3])
+@pytest.mark.parametrize("name", ["schutte", "thelen-deprecated", "thelen-deprecated-undamped"])
+def test_deprecated_muscles_rest_at_our_length(tmp_path, name, pennation):
+    """Where OpenSim stops at 0.01 N its own fibre would creep; handed our length it is at rest, with our force."""
+    rig = Rig(tmp_path, CASES[name], pennation)
+    rng = np.random.default_rng(3)
+    theirs, ours = [], []
+    for length, activation in zip(rng.uniform(0.24, 0.42, STATES), rng.uniform(0.05, 1.0, STATES), strict=True):
+        assert rig.equilibrate(length, 0.0, activation)
+        theirs.append(abs(rig.read()["fiber_velocity"]))
+        found = muscle_equilibrium(rig.model, length, 0.0, activation, method="opensim")
+        rig.peer.setStateVariableValue(rig.state, "/forceset/m/fiber_length", float(found.fiber_length[0]))
+        rig.move(length, 0.0)
+        rig.peer.realizeDynamics(rig.state)
+        there = rig.read()
+        ours.append(abs(there["fiber_velocity"]))
+        assert abs(there["tendon_force"] - found.tendon_force[0]) < TOLERANCE
+    assert np.median(ours) < 1e-6 * np.median(theirs)
+    assert max(ours) < 1e-3 * max(theirs)
+
+
 @pytest.mark.parametrize("pennation", [0.0, 0.05, 0.3, 0.45, 1.2])
 @pytest.mark.parametrize("name", ["dgf", "dgf-undamped"])
 def test_short_de_groote_fibres(tmp_path, name, pennation):
