@@ -28,6 +28,7 @@ from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import BallJoint, PinJoint, SliderJoint
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
+from musculo.model.path_force import PathSpring
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import STATUSES, muscle_geometry, path_geometry
 from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
@@ -197,6 +198,13 @@ def test_muscles_come_first_and_other_paths_on_request():
     with pytest.raises(UnknownName, match="no path None"):
         g.index(None)
     assert g.length.shape == (1, 2)
+
+
+def test_a_spring_without_a_path_is_refused():
+    model = hinge(A, B)
+    model = model.replace(forces=(*model.forces, PathSpring("cushion", resting_length=0.1)))
+    with pytest.raises(InvalidModel, match="PathSpring 'cushion' has no path; give it one of two points"):
+        path_geometry(model, (0.0, 0.0))
 
 
 def test_a_model_without_paths_has_empty_results():

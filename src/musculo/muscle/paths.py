@@ -23,6 +23,7 @@ from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.model.path_force import PATH_FORCES
 from musculo.model.validate import check_numbers
 from musculo.muscle.wrap_rules import sample_poses, wrap_rules
 from musculo.muscle.wrap_surfaces import METHODS, SurfaceArrays, compile_surface
@@ -299,7 +300,14 @@ def _varies(curve: Function) -> bool:
 
 
 def path_forces(model: Model) -> tuple[Force, ...]:
-    """Everything that runs along a path: muscles first, then the others in file order."""
+    """Everything that runs along a path: muscles first, then the others in file order.
+
+    Raises:
+        InvalidModel: a spring, ligament or actuator that needs a path has none.
+    """
+    for force in model.forces:
+        if isinstance(force, PATH_FORCES) and force.path is None:
+            raise InvalidModel(f"{force.kind} {force.name!r} has no path; give it one of two points at least")
     others = [f for f in model.forces if f.path is not None and not isinstance(f, Muscle)]
     return (*(m for m in model.muscles if m.path is not None), *others)
 
