@@ -14,19 +14,18 @@ from musculo import Body, Coordinate, CoordinateCoupler, Model, Placement
 from musculo.embedding.rates import turning_joints
 from musculo.embedding.slopes import embedding_slopes
 from musculo.functions import Linear, Polynomial, Sine
+from musculo.kernels.cylinder_price import cylinder_slopes, price_of_end, price_of_turn
 from musculo.kernels.geodesic_price import (
     NEVER,
     least_toll_of_side,
-    price_of_end,
     price_of_hole,
-    price_of_turn,
     toll_of_side,
 )
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.path_arms import moment_arms
-from musculo.kernels.price_slopes import end_slopes, hole_slopes, least_toll_slopes, toll_slopes, turn_slopes
+from musculo.kernels.price_slopes import hole_slopes, least_toll_slopes, toll_slopes
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
 from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
@@ -364,42 +363,56 @@ def test_a_toll_for_the_wrong_side(name):
         assert_symmetric(assert_differences(model, pose))
 
 
+def of_cylinder(end, held, lone):
+    """A price of a cylinder as a function of (half, r, reference, P, Q), and its slopes'."""
+
+    def price(half, r, reference, P, Q):
+        if end:
+            return price_of_end(half, r, held, reference, P, Q, lone)
+        return price_of_turn(r, reference, P, Q, lone)[1:]
+
+    def slopes(half, r, reference, P, Q, dP, dQ):
+        return cylinder_slopes(end, half, r, held, reference, P, Q, lone, dP, dQ)
+
+    return price, slopes
+
+
 def test_slopes_of_prices_follow_from_the_prices():
     """Each rule's d/dP and d/dQ, differentiated along dP and dQ, wherever its price can be paid."""
     rng = np.random.default_rng(10)
-    size, seen = (0.13, 0.09, 0.11), [0, 0, 0, 0, 0]
-    for _ in range(400):
+    size, seen = (0.13, 0.09, 0.11), [0] * 9
+    for trial in range(1200):
         P, Q = rng.uniform(-0.3, 0.3, (2, 3))
         dP, dQ = rng.uniform(-1.0, 1.0, (2, 3))
+        if trial % 2:
+            # across the end of the cylinder
+            P[2], Q[2] = 0.21 + 0.05 * P[2], 0.21 + 0.05 * Q[2]
         axis, sign = int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
         # what is held ends near the turn, which is more than half a one
         turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
         turn -= math.copysign(2.0 * math.pi, turn)
         reference = turn + sign * (math.pi - rng.uniform(0.0, 1.1))
-        rules = (
-            (lambda p, q, r=reference: price_of_turn(0.1, r, p, q, True)[1:], None),
-            (lambda p, q: price_of_end(0.2, p, q), end_slopes),
-            (lambda p, q: price_of_hole(0.25, p, q), hole_slopes),
-            (lambda p, q, a=axis, s=sign: toll_of_side(size, a, s, p, q), toll_slopes),
-            (lambda p, q, a=axis, s=sign: least_toll_of_side(size, a, s, p, q), least_toll_slopes),
-        )
-        for k, (rule, slopes) in enumerate(rules):
-            here = rule(tuple(P), tuple(Q))
+        rules = [
+            (price_of_hole, hole_slopes, (0.25,)),
+            (toll_of_side, toll_slopes, (size, axis, sign)),
+            (least_toll_of_side, least_toll_slopes, (size, axis, sign)),
+        ]
+        for lone in (True, False):
+            for end, held in ((False, True), (True, True), (True, False)):
+                rules.append((*of_cylinder(end, held, lone), (0.2, 0.1, reference)))
+        for k, (rule, slopes, given) in enumerate(rules):
+            here = rule(*given, tuple(P), tuple(Q))
             if here[0] <= 0.0 or here[0] >= NEVER:
                 continue
-            if k == 0:
-                found = turn_slopes(0.1, here[1], here[2], tuple(P), tuple(Q), tuple(dP), tuple(dQ))
-            else:
-                given = ((0.2,), (0.25,), (size, axis, sign), (size, axis, sign))[k - 1]
-                found = slopes(*given, tuple(P), tuple(Q), tuple(dP), tuple(dQ))
             expected, gap = differences(
-                lambda x, rule=rule, P=P, Q=Q, dP=dP, dQ=dQ: np.array(
-                    [rule(tuple(P + t * dP), tuple(Q + t * dQ))[1:] for (t,) in x]
+                lambda x, rule=rule, given=given, P=P, Q=Q, dP=dP, dQ=dQ: np.array(
+                    [rule(*given, tuple(P + t * dP), tuple(Q + t * dQ))[1:] for (t,) in x]
                 ),
                 np.zeros(1),
             )
             if gap.max() < AGREE:
                 seen[k] += 1
+                found = slopes(*given, tuple(P), tuple(Q), tuple(dP), tuple(dQ))
                 assert_close(np.array(found), expected[..., 0], DIFFERENCED, f"rule {k}")
     assert min(seen) > 20
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from support.path_lines import Stretch
     from support.who_is_right import Court
 
-# What prices and tolls of the geodesic rules are made of; musculo.kernels.geodesic_price says more.
+# What prices and tolls of the geodesic rules are made of; the kernels geodesic_price and cylinder_price say more.
 PRICE, TURN_PRICE, END_REACH, TURN_REACH = 2.0, 4.0, 0.25, 1.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
@@ -106,13 +106,13 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
         return _affordable(kept, *([] if price is None else [Option(free, price, "passed outside")]))
     if solid.kind != "cylinder":
         return [Option(free)]
-    options = [Option(free)]
+    options, held, lone = [Option(free)], None, len(s.acting) == 1
     if paths.surface_sign[surface] and paths.surface_axis[surface] < 2:
-        turn, reference = court.turn(k, w, s), court.reference(k, w, s)
-        options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=turn))]
-        if abs(turn) > math.pi or len(s.acting) > 1:
-            options.append(Option(free, turn_price(solid, turn, reference), "the other way"))
-    return _affordable(*options, Option(None, end_price(solid, s.P, s.Q), "left out"))
+        held = court.turn(k, w, s), court.reference(k, w, s)
+        options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=held[0]))]
+        if abs(held[0]) > math.pi or not lone:
+            options.append(Option(free, turn_price(solid, s.P, s.Q, *held, lone), "the other way"))
+    return _affordable(*options, Option(None, end_price(solid, s.P, s.Q, held, lone), "left out"))
 
 
 def _affordable(*options: Option) -> list[Option]:
@@ -120,22 +120,60 @@ def _affordable(*options: Option) -> list[Option]:
     return [option for option in options if math.isfinite(option.price)]
 
 
-def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float:
-    """What leaving a cylinder out costs; zero beyond its end [m]."""
+def inside_end(solid: Solid, P: np.ndarray, Q: np.ndarray, lone: bool) -> float:
+    """How far inside the point from which on a cylinder does not count the straight line passes its axis [m]."""
     p, q = solid.own(P), solid.own(Q)
     d_p, d_q = math.hypot(p[0], p[1]), math.hypot(q[0], q[1])
-    return _rising(max(0.0, solid.half - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q)), END_REACH * solid.half)
+    far = (1.0 + 0.5 * END_REACH) * solid.half if lone else solid.half
+    return max(0.0, far - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
+
+
+def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray, held: tuple[float, float] | None, lone: bool) -> float:
+    """What leaving a cylinder out costs; zero beyond its end [m]. held: the turn that is held, and the reference."""
+    p, q = solid.own(P), solid.own(Q)
+    if held is None:
+        kept = _over(solid, p, q, _short_turn(p, q))
+    else:
+        other = _over(solid, p, q, 2 * math.pi - abs(held[0])) + turn_price(solid, P, Q, *held, lone)
+        kept = min(_over(solid, p, q, abs(held[0])), other)
+    return _due(PRICE, inside_end(solid, P, Q, lone), kept - math.dist(p, q), END_REACH * solid.half, lone)
+
+
+def turn_price(solid: Solid, P: np.ndarray, Q: np.ndarray, turn: float, reference: float, lone: bool) -> float:
+    """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
+    p, q, r = solid.own(P), solid.own(Q), solid.size[0]
+    saved = _over(solid, p, q, abs(turn)) - _over(solid, p, q, 2 * math.pi - abs(turn))
+    return _due(r * TURN_PRICE, math.pi - abs(turn - reference), saved, TURN_REACH, lone)
+
+
+def _short_turn(p: np.ndarray, q: np.ndarray) -> float:
+    """The angle between two points, seen from the z axis."""
+    return abs(math.remainder(math.atan2(q[1], q[0]) - math.atan2(p[1], p[0]), 2 * math.pi))
+
+
+def _over(solid: Solid, p: np.ndarray, q: np.ndarray, turn: float) -> float:
+    """Length of the taut path over an endless cylinder that goes so far round it, by its unrolled surface."""
+    d = [math.hypot(x[0], x[1]) for x in (p, q)]
+    r = min(solid.size[0], *d)
+    if r == 0.0:
+        return math.dist(p, q)
+    leans = [math.acos(min(1.0, r / x)) for x in d]
+    flat = sum(r * math.tan(lean) for lean in leans) + r * (turn - sum(leans))
+    return math.hypot(flat, q[2] - p[2]) if turn > sum(leans) else math.dist(p, q)
+
+
+def _due(rate: float, x: float, saved: float, reach: float, lone: bool) -> float:
+    """The price of a rule about a cylinder: what breaking it saves, falling evenly to nothing at the rule's edge, or so
+    much a metre; among other surfaces more, without end towards the reach."""
+    if x >= reach:
+        return math.inf
+    price = max(rate, saved / reach) * x
+    return price if lone else price + rate * x * x / (reach - x)
 
 
 def _rising(x: float, reach: float, rate: float = PRICE) -> float:
     """So much a metre at an edge, and more without end towards the reach."""
     return rate * x / (1.0 - x / reach) if x < reach else math.inf
-
-
-def turn_price(solid: Solid, turn: float, reference: float) -> float:
-    """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
-    r = solid.size[0]
-    return _rising(r * (math.pi - abs(turn - reference)), r * TURN_REACH, TURN_PRICE)
 
 
 def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:

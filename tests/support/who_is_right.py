@@ -22,7 +22,7 @@ from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE
 from musculo.muscle.geometry import STATUSES, PathGeometry
 from musculo.muscle.paths import compiled_paths
 from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
-from support.rule_lengths import end_price, hole_price, rule_length, side_toll, turn_price
+from support.rule_lengths import end_price, hole_price, inside_end, rule_length, side_toll, turn_price
 from support.taut_string import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
@@ -182,7 +182,7 @@ class Court:
 
     def left_out(self, wrap: int, s: Stretch) -> bool:
         """Whether our rule about the ends of cylinders takes this one away."""
-        return s.acting[wrap].kind == "cylinder" and end_price(s.acting[wrap], s.P, s.Q) <= 0.0
+        return s.acting[wrap].kind == "cylinder" and inside_end(s.acting[wrap], s.P, s.Q, len(s.acting) == 1) <= 0.0
 
     def judge(self, name: str, frame: int = 0) -> Verdict:
         """Pull strings tight from both paths and say who is right."""
@@ -293,14 +293,16 @@ class Court:
                 if not through_hole(solid, fine):
                     broken[w] = hole_price(solid, s.P, s.Q) or 0.0
             elif not self.left_out(w, s):
-                end = end_price(solid, s.P, s.Q)
+                lone, held = len(s.acting) == 1, None
+                if sign and axis < 2:
+                    held = self.turn(k, w, s), self.reference(k, w, s)
+                end = end_price(solid, s.P, s.Q, held, lone)
+                kept = lone and held is not None and abs(held[0]) <= math.pi
                 if w not in touched and solid.scaled(max(s.shrink(w), 1e-6)).deepest(fine) > SAME:
                     broken[w] = end
-                elif sign and axis < 2:
-                    turn, reference = self.turn(k, w, s), self.reference(k, w, s)
-                    if (abs(turn) > math.pi or len(s.acting) > 1) and abs(solid.turn(line) - turn) > math.pi:
-                        broken[w] = turn_price(solid, turn, reference)
-                        broken[w] = broken[w] if w in touched else min(end, broken[w])
+                elif held is not None and abs(solid.turn(line) - held[0]) > math.pi and not kept:
+                    broken[w] = turn_price(solid, s.P, s.Q, *held, lone)
+                    broken[w] = broken[w] if w in touched else min(end, broken[w])
         return toll, broken
 
     def reference(self, k: int, w: int, s: Stretch) -> float:

@@ -31,7 +31,21 @@ import math
 
 import numpy as np
 
-from musculo.kernels.jet import angle, cosine, direction, inner, minus, outer, plus, root, sine, times, weigh
+from musculo.kernels.jet import (
+    angle,
+    cosine,
+    direction,
+    inner,
+    minus,
+    outer,
+    plus,
+    root,
+    sine,
+    times,
+    unit_times,
+    weigh,
+    with_slopes,
+)
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
 
@@ -54,12 +68,6 @@ _ON_SURFACE = 1e-8
 _ZERO = (0.0, 0.0, 0.0)
 # Beside the three axes that may hold a side: the centre does.
 OPPOSITE = 3
-
-
-@kernel
-def _jets(x, by_a, by_b):
-    """A vector with its slopes along two directions."""
-    return (x[0], by_a[0], by_b[0], 0.0), (x[1], by_a[1], by_b[1], 0.0), (x[2], by_a[2], by_b[2], 0.0)
 
 
 @kernel
@@ -103,14 +111,14 @@ def _section(a, P, Q, side, axis, turn):
     d = (minus(Q[0], P[0]), minus(Q[1], P[1]), minus(Q[2], P[2]))
     u = direction(d)
     if axis < 0 or axis == OPPOSITE:
-        s = _jets(side, _ZERO, _ZERO)
+        s = with_slopes(side, _ZERO, _ZERO)
         if axis == OPPOSITE:
             s = (weigh(-1.0, P[0]), weigh(-1.0, P[1]), weigh(-1.0, P[2]))
         along = inner(s, u)
         s = (minus(s[0], times(along, u[0])), minus(s[1], times(along, u[1])), minus(s[2], times(along, u[2])))
     else:
         e = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
-        s = outer(u, _jets(e, _ZERO, _ZERO))
+        s = outer(u, with_slopes(e, _ZERO, _ZERO))
         if s[0][0] * side[0] + s[1][0] * side[1] + s[2][0] * side[2] < 0.0:
             s = (weigh(-1.0, s[0]), weigh(-1.0, s[1]), weigh(-1.0, s[2]))
     s = direction(s)
@@ -150,7 +158,7 @@ def _at(a, P, Q, across, v, way, psi):
     """At an angle of a half turn: (side, length, its slope, its bend); P and Q are plain."""
     c, s = math.cos(psi), math.sin(psi)
     side = (c * across[0] + s * v[0], c * across[1] + s * v[1], c * across[2] + s * v[2])
-    L = _section(a, _jets(P, _ZERO, _ZERO), _jets(Q, _ZERO, _ZERO), side, -1, (0.0, way, way, 0.0))
+    L = _section(a, with_slopes(P, _ZERO, _ZERO), with_slopes(Q, _ZERO, _ZERO), side, -1, (0.0, way, way, 0.0))
     return side, L[0], L[1], L[3]
 
 
@@ -286,7 +294,9 @@ def _ways(a, axis, sign, P, Q):
     y, z = d[j] / far, -d[i] / far
     across = (0.0, y, z) if axis == 0 else ((z, 0.0, y) if axis == 1 else (y, z, 0.0))
     wrong = _extreme(a, axis, P, Q, across, sign, 1.0, 0.0, math.pi)
-    long_way = _section(a, _jets(P, _ZERO, _ZERO), _jets(Q, _ZERO, _ZERO), _ZERO, OPPOSITE, (0.0, 0.0, 0.0, 0.0))
+    long_way = _section(
+        a, with_slopes(P, _ZERO, _ZERO), with_slopes(Q, _ZERO, _ZERO), _ZERO, OPPOSITE, (0.0, 0.0, 0.0, 0.0)
+    )
     price, right, top, shallow = _right_way(a, axis, P, Q, across, -sign, wrong[0], long_way[0] - wrong[0])
     if price <= 0.0:
         return none, none, none
@@ -304,14 +314,8 @@ def _ways(a, axis, sign, P, Q):
 def _slope_along(a, P, Q, found, dP, dQ, eP, eQ, turn):
     """The length of a path that was found, with slopes along (dP, dQ) and (eP, eQ), the plane turned along the latter
     by `turn`."""
-    jets = _jets(P, dP, eP), _jets(Q, dQ, eQ)
+    jets = with_slopes(P, dP, eP), with_slopes(Q, dQ, eQ)
     return _section(a, jets[0], jets[1], found[1], found[2], (0.0, 0.0, turn, 0.0))
-
-
-@kernel
-def _unit(i, x):
-    """The i-th unit vector times a number."""
-    return x if i == 0 else 0.0, x if i == 1 else 0.0, x if i == 2 else 0.0
 
 
 @kernel
@@ -329,9 +333,9 @@ def detour_of_side(a, axis, sign, P, Q):
             continue
         detour += factor * path[0]
         for i in range(3):
-            dp, dq = _unit(i, 1.0 / a[i]), _unit(i, 1.0 / a[i])
+            dp, dq = unit_times(i, 1.0 / a[i]), unit_times(i, 1.0 / a[i])
             x = _slope_along(a, p, q, path, dp, _ZERO, _ZERO, dq, 0.0)
-            to_P, to_Q = add(to_P, _unit(i, factor * x[1])), add(to_Q, _unit(i, factor * x[2]))
+            to_P, to_Q = add(to_P, unit_times(i, factor * x[1])), add(to_Q, unit_times(i, factor * x[2]))
     return detour, to_P, to_Q
 
 
@@ -340,15 +344,15 @@ def _bend(a, p, q, found, dp, dq):
     """d(to_P), d(to_Q) of one of the lengths along (dp, dq); the plane of a least or greatest one turns with them."""
     turn = 0.0
     if found[2] < 0:
-        jets = _jets(p, _ZERO, _ZERO), _jets(q, _ZERO, _ZERO)
+        jets = with_slopes(p, _ZERO, _ZERO), with_slopes(q, _ZERO, _ZERO)
         curved = _section(a, jets[0], jets[1], found[1], -1, (0.0, 1.0, 1.0, 0.0))[3]
-        jets = _jets(p, _ZERO, dp), _jets(q, _ZERO, dq)
+        jets = with_slopes(p, _ZERO, dp), with_slopes(q, _ZERO, dq)
         turn = -_section(a, jets[0], jets[1], found[1], -1, (0.0, 1.0, 0.0, 0.0))[3] / curved
     to_P, to_Q = _ZERO, _ZERO
     for i in range(3):
-        e = _unit(i, 1.0 / a[i])
-        to_P = add(to_P, _unit(i, _slope_along(a, p, q, found, e, _ZERO, dp, dq, turn)[3]))
-        to_Q = add(to_Q, _unit(i, _slope_along(a, p, q, found, _ZERO, e, dp, dq, turn)[3]))
+        e = unit_times(i, 1.0 / a[i])
+        to_P = add(to_P, unit_times(i, _slope_along(a, p, q, found, e, _ZERO, dp, dq, turn)[3]))
+        to_Q = add(to_Q, unit_times(i, _slope_along(a, p, q, found, _ZERO, e, dp, dq, turn)[3]))
     return to_P, to_Q
 
 

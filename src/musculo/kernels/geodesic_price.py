@@ -6,8 +6,8 @@ differ by a finite length. A path may therefore break a rule at a price, and tak
     length = min(path by the rule, path without it + price),   price = PRICE x distance from the rule's edge [m]
 
 At the edge the price is zero and both sides have the same length. Further from the edge than its reach, towards which
-the price rises (`rising`), a rule cannot be broken at any price: a muscle that runs over the middle of a cylinder stays
-on it and on its side, however long the way round.
+the price rises (`rising`; of cylinders: `cylinder_price`), a rule cannot be broken at any price: a muscle that runs
+over the middle of a cylinder stays on it and on its side, however long the way round.
 
 The side of an ellipsoid, and of a sphere among other surfaces, is not held; there
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.detour import detour_of_side
-from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -27,44 +26,9 @@ from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 # longer moment arms are there: with 8, an arm of 15 mm (MoBL-ARMS, ECRL at the elbow) was one of 260 mm over half a
 # degree, and the longest of 600 random poses 494 mm; with 2 they are 60 and less than 300 mm.
 PRICE = 2.0
-# The same for the way round a cylinder, for every metre along its girth, and how far from the edge of what is held the
-# other way may be taken [rad]. Without that a thin cylinder was left at a right angle already.
-TURN_PRICE, TURN_REACH = 4.0, 1.0
 # The price of what cannot be broken.
 NEVER = 1e300
-# How far inside the end of a cylinder that may be left, over half its length.
-_REACH = 0.25
 _NONE = (0.0, 0.0, 0.0)
-
-
-@kernel
-def turn_near(reference, P, Q):
-    """The turn about z from P to Q that is within half a turn of the reference [rad]."""
-    return reference + principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]) - reference)
-
-
-@kernel
-def price_of_turn(r, reference, P, Q, lone):
-    """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
-
-        price = rising(r (pi - |turn - reference|)),   turn - reference within (-pi, pi]
-
-    Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
-    edge of the rule is crossed from either side at a price.
-
-    Returns turn [rad], price, d(price)/dP, d(price)/dQ; NEVER where the turn is the shorter path already, and from
-    TURN_REACH off the edge on.
-    """
-    turn = turn_near(reference, P, Q)
-    off = turn - reference
-    d_P, d_Q = P[0] * P[0] + P[1] * P[1], Q[0] * Q[0] + Q[1] * Q[1]
-    price, slope, _ = rising(TURN_PRICE, r * (math.pi - math.fabs(off)), r * TURN_REACH)
-    if (lone and math.fabs(turn) <= math.pi) or d_P == 0.0 or d_Q == 0.0 or price >= NEVER:
-        return turn, NEVER, _NONE, _NONE
-    slope *= -r if off >= 0.0 else r
-    to_P = (slope * P[1] / d_P, -slope * P[0] / d_P, 0.0)
-    to_Q = (-slope * Q[1] / d_Q, slope * Q[0] / d_Q, 0.0)
-    return turn, price, to_P, to_Q
 
 
 @kernel
@@ -80,38 +44,6 @@ def rising(rate, x, reach):
         return NEVER, 0.0, 0.0
     slope = rate / (left * left)
     return rate * x / left, slope, 2.0 * slope / (left * reach)
-
-
-@kernel
-def reach_of_end(half):
-    """How far inside its end a cylinder of length 2 half may be left [m]."""
-    return _REACH * half
-
-
-@kernel
-def price_of_end(half, P, Q):
-    """A cylinder of length 2 half left out: the contact's middle is taken where distances to the axis divide the chord.
-
-        price = rising(half - |z|),   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q)
-
-    Returns price (zero beyond the end, NEVER a quarter of the way to the middle), d(price)/dP, d(price)/dQ.
-    """
-    d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
-    whole = d_P + d_Q
-    if whole == 0.0:
-        return NEVER, _NONE, _NONE
-    z = (P[2] * d_Q + Q[2] * d_P) / whole
-    inside = half - math.fabs(z)
-    if inside <= 0.0:
-        return 0.0, _NONE, _NONE
-    price, slope, _ = rising(PRICE, inside, reach_of_end(half))
-    if price >= NEVER:
-        return NEVER, _NONE, _NONE
-    slope = -slope if z >= 0.0 else slope
-    # dz/dd_P = (z_Q - z) / whole, and d_P grows along the radius
-    a, b = slope * (Q[2] - z) / whole, slope * (P[2] - z) / whole
-    p, q = (a / d_P if d_P > 0.0 else 0.0), (b / d_Q if d_Q > 0.0 else 0.0)
-    return price, (p * P[0], p * P[1], slope * d_Q / whole), (q * Q[0], q * Q[1], slope * d_P / whole)
 
 
 @kernel

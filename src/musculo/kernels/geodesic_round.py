@@ -39,18 +39,27 @@ def tangent(r, d):
 
 
 @kernel
+def taut_length(r, a, b, turn, rise):
+    """Length of the taut path over a cylinder of radius r between points at distances a and b from its axis, by this
+    turn about it and rise along it; see `taut_cylinder`."""
+    h_a, lean_a = tangent(r, a)
+    h_b, lean_b = tangent(r, b)
+    wrap = math.fabs(turn) - lean_a - lean_b
+    if wrap > 0.0:
+        flat = h_a + r * wrap + h_b
+        return math.sqrt(flat * flat + rise * rise)
+    return math.sqrt(max(a * a + b * b - 2.0 * a * b * math.cos(turn), 0.0) + rise * rise)
+
+
+@kernel
 def other_way_length(r, P, Q, way):
     """Length of the taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2 by the way round that is not `way`
     (+1, -1): no path that passes on that side is shorter, whatever else is about."""
     turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
     if turn * way > 0.0:
         turn += -2.0 * math.pi * way
-    h_P, lean_P = tangent(r, math.sqrt(P[0] * P[0] + P[1] * P[1]))
-    h_Q, lean_Q = tangent(r, math.sqrt(Q[0] * Q[0] + Q[1] * Q[1]))
-    wrap = math.fabs(turn) - lean_P - lean_Q
-    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    flat = h_P + r * wrap + h_Q
-    return math.sqrt(flat * flat + d[2] * d[2]) if wrap > 0.0 else math.sqrt(dot(d, d))
+    a, b = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
+    return taut_length(r, a, b, turn, Q[2] - P[2])
 
 
 @kernel

@@ -103,3 +103,15 @@ def direction(v):
     """v / |v|."""
     n = root(inner(v, v))
     return over(v[0], n), over(v[1], n), over(v[2], n)
+
+
+@kernel
+def with_slopes(x, by_a, by_b):
+    """A vector of such numbers: x with its slopes along two directions."""
+    return (x[0], by_a[0], by_b[0], 0.0), (x[1], by_a[1], by_b[1], 0.0), (x[2], by_a[2], by_b[2], 0.0)
+
+
+@kernel
+def unit_times(i, x):
+    """The i-th unit vector times a number: a direction to take slopes along."""
+    return x if i == 0 else 0.0, x if i == 1 else 0.0, x if i == 2 else 0.0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.cylinder_price import cylinder_slopes
 from musculo.kernels.function_table import evaluate
 from musculo.kernels.geodesic import RESULT_ROWS
 from musculo.kernels.geodesic_march import GEODESIC_STATE
@@ -54,11 +55,22 @@ from musculo.kernels.path import (
     first_entry,
     fixed_rotation_of,
 )
-from musculo.kernels.price_slopes import end_slopes, hole_slopes, least_toll_slopes, toll_slopes, turn_slopes
+from musculo.kernels.price_slopes import hole_slopes, least_toll_slopes, toll_slopes
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
-from musculo.kernels.wrap_obstacles import BEST, POSE_ROWS, PRICE, PRICE_ROWS, PRICES, TO_P, TO_Q, WRAP
+from musculo.kernels.wrap_obstacles import (
+    BEST,
+    POSE_ROWS,
+    PRICE,
+    PRICE_ROWS,
+    PRICES,
+    TO_P,
+    TO_Q,
+    WRAP,
+    held_turn,
+    keeps_side,
+)
 
 IntArray = NDArray[np.int64]
 
@@ -201,15 +213,15 @@ def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
 
 
 @spliced
-def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
+def _price_change(paths, surface, option, reference, lone, P, Q, dP, dQ):
     """d(to_P), d(to_Q) of the toll (option 0) or the price that is paid, all in the surface's frame."""
     kind = paths.surface_kind[surface]
     dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if kind == CYLINDER:
-        if option == 1:
-            dto_P, dto_Q = turn_slopes(paths.surface_size[surface, 0], to_P, to_Q, P, Q, dP, dQ)
-        elif option == 2:
-            dto_P, dto_Q = end_slopes(0.5 * paths.surface_size[surface, 1], P, Q, dP, dQ)
+        if option > 0:
+            r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
+            held = keeps_side(paths, surface)
+            dto_P, dto_Q = cylinder_slopes(option == 2, half, r, held, reference, P, Q, lone, dP, dQ)
     elif kind == TORUS:
         if option == 1:
             dto_P, dto_Q = hole_slopes(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q, dP, dQ)
@@ -227,29 +239,30 @@ def _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ):
 
 
 @kernel
-def _price_slopes(paths, coordinates, k, n, T, C, I, V, D, P_W, Q_W, base, tags, most, lane):
+def _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P_W, Q_W, base, tags, most, lane):
     """Forces of the prices that are paid and tolls, and their slopes by all coordinates."""
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
     for j in range(n):
         wrap = I[tags + WRAP * most + j, lane]
         slot, surface = paths.wrap_slot[wrap], paths.wrap_surface[wrap]
         R, p = load_rotation(C, base + POSE_ROWS * j, lane), load3(C, base + POSE_ROWS * j + 9, lane)
         P, Q = rotate_back(R, subtract(P_W, p)), rotate_back(R, subtract(Q_W, p))
+        reference = held_turn(paths, wrap, k, a, b)
         for paid in range(2):
             option = paid * I[tags + BEST * most + j, lane]
             price = prices + PRICE_ROWS * (PRICES * j + option)
             if (paid == 1 and option == 0) or C[price + PRICE, lane] <= 0.0:
                 continue
             gain_P, gain_Q = load3(C, price + TO_P, lane), load3(C, price + TO_Q, lane)
-            to_P, to_Q = rotate_back(R, gain_P), rotate_back(R, gain_Q)
             for c in range(count):
                 row, flag = coordinates.row[first + c], coordinates.first_moved[k] + slot * count + c
                 w, v = slot_twist(T, row, coordinates.moved, flag, lane)
                 r = coordinate_row(n, c) + START_SLOPE
                 dP = rotate_back(R, subtract(load3(V, r, lane), carried(w, v, P_W)))
                 dQ = rotate_back(R, subtract(load3(V, r + 3, lane), carried(w, v, Q_W)))
-                dto_P, dto_Q = _price_change(paths, surface, option, to_P, to_Q, P, Q, dP, dQ)
+                dto_P, dto_Q = _price_change(paths, surface, option, reference, n == 1, P, Q, dP, dQ)
                 to = 6 * flag
                 press_slopes(V, n, c, 0, P_W, gain_P, add(cross(w, gain_P), rotate(R, dto_P)), D, to, lane)
                 press_slopes(V, n, c, 1, Q_W, gain_Q, add(cross(w, gain_Q), rotate(R, dto_Q)), D, to, lane)
@@ -273,7 +286,7 @@ def _stretch_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D
         width, to = size + count, 6 * flags
         force_slopes(C, w, V, A, n, size, width, c, row, T, moved, flags, count, P, Q, D, to, 6 * count, lane)
     if n > 0:
-        _price_slopes(paths, coordinates, k, n, T, C, I, V, D, P, Q, base, tags, most, lane)
+        _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P, Q, base, tags, most, lane)
     at_P, at_Q = I[e * TAG_ROWS + SLOT, lane] * count, I[(e + 1) * TAG_ROWS + SLOT, lane] * count
     for c in range(count):
         flags = coordinates.first_moved[k] + c

@@ -5,71 +5,11 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.detour import detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import (
-    PRICE,
-    TURN_PRICE,
-    TURN_REACH,
-    reach_of_end,
-    rim_of,
-    rising,
-    toll_of_side,
-)
+from musculo.kernels.geodesic_price import PRICE, rim_of, rising, toll_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
 _NONE = (0.0, 0.0, 0.0)
-
-
-@kernel
-def _turn_slope(to, P, dP, more):
-    """Of to = slope (P_y, -P_x, 0) / (P_x^2 + P_y^2), one side of `price_of_turn`, where the slope grows by `more`."""
-    square = P[0] * P[0] + P[1] * P[1]
-    slope = to[0] * P[1] - to[1] * P[0]
-    f = 2.0 * (P[0] * dP[0] + P[1] * dP[1]) / square
-    x, y = slope * dP[1] + more * P[1], -slope * dP[0] - more * P[0]
-    return x / square - f * to[0], y / square - f * to[1], 0.0
-
-
-@kernel
-def _turns(P, dP):
-    """How fast a point turns about z."""
-    return (P[0] * dP[1] - P[1] * dP[0]) / (P[0] * P[0] + P[1] * P[1])
-
-
-@kernel
-def turn_slopes(r, to_P, to_Q, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of `price_of_turn`; both sides have the same form, with slopes of either sign.
-
-    The slope by the turn, r p' with p' = TURN_PRICE / left^2, tells how much is left of the reach, and r^2 p'' follows.
-    """
-    slope = math.fabs(to_P[0] * P[1] - to_P[1] * P[0])
-    bend = 2.0 * slope / TURN_REACH * math.sqrt(slope / (TURN_PRICE * r))
-    more = bend * (_turns(Q, dQ) - _turns(P, dP))
-    return _turn_slope(to_P, P, dP, more), _turn_slope(to_Q, Q, dQ, -more)
-
-
-@kernel
-def end_slopes(half, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of `price_of_end`; not beyond the end, nor with an end of the stretch on the axis."""
-    d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
-    if d_P == 0.0 or d_Q == 0.0:
-        return _NONE, _NONE
-    whole = d_P + d_Q
-    z = (P[2] * d_Q + Q[2] * d_P) / whole
-    _, slope, bend = rising(PRICE, half - math.fabs(z), reach_of_end(half))
-    slope = -slope if z >= 0.0 else slope
-    away_P, away_Q = (P[0] * dP[0] + P[1] * dP[1]) / d_P, (Q[0] * dQ[0] + Q[1] * dQ[1]) / d_Q
-    grows = away_P + away_Q
-    dz = (dP[2] * d_Q + P[2] * away_Q + dQ[2] * d_P + Q[2] * away_P - z * grows) / whole
-    a, b = (Q[2] - z) / whole, (P[2] - z) / whole
-    da, db = (dQ[2] - dz - a * grows) / whole, (dP[2] - dz - b * grows) / whole
-    # the slope itself changes by bend dz
-    p, q, s = a / d_P, b / d_Q, bend * dz
-    dp, dq = slope * (da - p * away_P) / d_P + s * p, slope * (db - q * away_Q) / d_Q + s * q
-    p, q = slope * p, slope * q
-    c = slope * (away_Q - d_Q / whole * grows) / whole
-    to_P = (dp * P[0] + p * dP[0], dp * P[1] + p * dP[1], s * d_Q / whole + c)
-    return to_P, (dq * Q[0] + q * dQ[0], dq * Q[1] + q * dQ[1], s * d_P / whole - c)
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.geodesic_alone import HELD
-from musculo.kernels.geodesic_round import principal, tangent
+from musculo.kernels.geodesic_round import principal, taut_length
 from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.string_solid import gauge, own_point
@@ -40,19 +40,6 @@ _PARALLEL = 1e-6
 
 
 @kernel
-def _leg(r, a, b, turn, rise):
-    """Length of the taut path over a cylinder of radius r between points at distances a and b from its axis, by this
-    turn about it and rise along it."""
-    h_a, lean_a = tangent(r, a)
-    h_b, lean_b = tangent(r, b)
-    wrap = math.fabs(turn) - lean_a - lean_b
-    if wrap > 0.0:
-        flat = h_a + r * wrap + h_b
-        return math.sqrt(flat * flat + rise * rise)
-    return math.sqrt(max(a * a + b * b - 2.0 * a * b * math.cos(turn), 0.0) + rise * rise)
-
-
-@kernel
 def round_bound(w, k, P, X, Q):
     """Length of the shortest path from P to Q through X outside cylinder k, with the turn to which its side is held."""
     r = w.form[k, 4]
@@ -62,11 +49,12 @@ def round_bound(w, k, P, X, Q):
     there = principal(at - math.atan2(p[1], p[0]))
     if w.hold[k, 0] != HELD:
         on = principal(math.atan2(q[1], q[0]) - at)
-        return _leg(r, a, b, there, x[2] - p[2]) + _leg(r, b, c, on, q[2] - x[2])
+        return taut_length(r, a, b, there, x[2] - p[2]) + taut_length(r, b, c, on, q[2] - x[2])
     least = 1e300
     for i in range(-1, 2):
         turn = there + 2.0 * math.pi * i
-        least = min(least, _leg(r, a, b, turn, x[2] - p[2]) + _leg(r, b, c, w.hold[k, 1] - turn, q[2] - x[2]))
+        there_by = taut_length(r, a, b, turn, x[2] - p[2])
+        least = min(least, there_by + taut_length(r, b, c, w.hold[k, 1] - turn, q[2] - x[2]))
     return least
 
 

@@ -19,6 +19,8 @@ from musculo.kernels.vector import add_scaled, cross, dot, scale, subtract
 
 # Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
+# The same of a cylinder whose side is held: that a piece slipped through it shows.
+_HELD_LONGER = 2.0
 # Where pieces slip, or cut through the edge in which two solids meet, there may be more.
 SLIP_PIECES = 256
 # Over a ring alone, whose tube an end inside may have shrunk, there may be more.
@@ -100,7 +102,7 @@ def first_pieces(w, solids, P, Q):
             wound += size * math.fabs(w.hold[k, 1])
         if kind not in (CYLINDER, TORUS):
             size = 1.0 / math.sqrt(max(w.form[k, 1], max(w.form[k, 2], w.form[k, 3])))
-        smallest = min(smallest, size)
+        smallest = min(smallest, (_HELD_LONGER if w.hold[k, 0] == HELD else 1.0) * size)
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
     N, most = FEWEST, RING_PIECES if solids == 1 and int(w.form[0, 0]) == TORUS else PIECES

@@ -176,8 +176,8 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     The path turns by more than _TURN in all, and either touches a ball or ellipsoid and something else; or a cylinder
     of which the side is open, with another such surface about, or another that it may overlap if the other way round it
     may be shorter at all; or one that is held to the long way round and something that it may overlap or that lies
-    behind it, as the order may be another; or a single surface, and may have been kept from the shortest way over that
-    by another near by, as where it passes a ball the long way round; or a ring alone.
+    behind it, as the order may be another; or a single surface, no cylinder that is held, and may have been kept from
+    the shortest way over that by another near by, as where it passes a ball the long way round; or a ring alone.
     """
     touching, ball, either, turn, alone, about, long_way, crowded = 0, False, False, 0.0, 0, 0, False, False
     back, last, ahead = False, P, subtract(Q, P)
@@ -203,6 +203,9 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
         ring, tube = paths.surface_kind[I[tags, lane]] == TORUS, paths.surface_size[I[tags, lane], 0]
         return ring and touching > 0 and C[G + ARC, lane] > _RING_TURN * tube
     if turn < _TURN or not either:
+        return False
+    if touching == 1 and C[G + RESULT_ROWS * alone + SIDE, lane] == HELD:
+        # no path that turns as it is held is shorter than the one over this cylinder alone
         return False
     if about < 2 and not ball:
         if long_way:
@@ -242,7 +245,7 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     cost = _price_of(n, number, C, I, base, tags, most, lane)
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
-        if last or number == 0 or cost < best - straight or (status >= ROUGH and cost < NEVER):
+        if last or number == 0 or cost < best - straight or (status >= ROUGH and cost < best):
             kept = _sides(n, C, G, lane)
             _set_options(n, C, I, base, tags, most, OPTION, lane)
             length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
@@ -266,7 +269,7 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
             _restore_sides(n, C, G, kept, lane)
             if last:
                 break
-            # a path that is not known to keep out of the surfaces gives way to any that does
+            # a path that is not known to keep out of the surfaces gives way to any that does, if not at any price
             if (outcome >= ROUGH, length + cost) < (status >= ROUGH, best):
                 best, price, status, best_number = length + cost, cost, outcome, number
         number += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.cylinder_price import price_of_end, price_of_turn, turn_near
 from musculo.kernels.geodesic import (
     ABSENT,
     AS_QUADRANT,
@@ -16,11 +17,8 @@ from musculo.kernels.geodesic import (
 from musculo.kernels.geodesic_price import (
     NEVER,
     least_toll_of_side,
-    price_of_end,
     price_of_hole,
-    price_of_turn,
     toll_of_side,
-    turn_near,
 )
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jit import kernel
@@ -80,11 +78,17 @@ def _acts(paths, wrap, k, a, b):
 
 
 @kernel
-def _reference(paths, wrap, k, a, b):
+def held_turn(paths, wrap, k, a, b):
     """The turn about a cylinder's axis from point a to point b in the middle of those that are held."""
     row = paths.first_seen[wrap] - paths.first_point[k]
     turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
     return turn + paths.seen_shift[row + a] if paths.seen_next[row + a] == b else turn
+
+
+@kernel
+def keeps_side(paths, surface):
+    """Whether a cylinder has a quadrant that names a side."""
+    return paths.surface_sign[surface] != 0.0 and paths.surface_axis[surface] < 2
 
 
 @kernel
@@ -109,12 +113,13 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
     _store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
-        r = paths.surface_size[surface, 0]
-        if sign != 0.0 and axis < 2:
+        r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
+        reference = held_turn(paths, wrap, k, a, b)
+        if keeps_side(paths, surface):
             side = HELD
-            turn, price, to_P, to_Q = price_of_turn(r, _reference(paths, wrap, k, a, b), P, Q, lone)
+            turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
             _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
-        price, to_P, to_Q = price_of_end(0.5 * paths.surface_size[surface, 1], P, Q)
+        price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
         _store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
         if price <= 0.0:
             side = ABSENT
@@ -180,7 +185,7 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
                 # the straight line is the path, unless the side is held against it
                 if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
                     continue
-                if math.fabs(turn_near(_reference(paths, wrap, k, a, b), P, Q)) <= math.pi:
+                if math.fabs(turn_near(held_turn(paths, wrap, k, a, b), P, Q)) <= math.pi:
                     continue
             _rules(paths, surface, wrap, k, a, b, P, Q, R, acting == 1, C, g, prices, lane)
             t = tags + n

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.compile.frames import FloatArray
-from musculo.kernels.geodesic_price import TURN_REACH
+from musculo.kernels.cylinder_price import TURN_REACH
 from musculo.kernels.geodesic_round import principal
 
 # What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
