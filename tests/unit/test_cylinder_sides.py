@@ -136,3 +136,43 @@ def test_a_knee_extensor_stays_one(length, away):
 def test_thin_pulleys_of_long_limbs_are_kept(radius, limb, span):
     """Whatever range is stated: the straight way is up to 0.5 m shorter, and was once taken from 55 degrees on."""
     assert_stays(knee(radius, limb, limb, 0.2, span))
+
+
+def chain(radii, bones, distal, bend):
+    """A cord along the back of joints that bend by up to `bend`, over cylinders about their axes, quadrant +x; on the
+    body beyond each joint (`distal`) or before it."""
+    bodies, joints, surfaces = [], [], []
+    for i, (radius, bone) in enumerate(zip(radii, bones, strict=True)):
+        before = f"bone_{i - 1}" if i else "ground"
+        place = Placement(before, (0.0, -bone, 0.0))
+        bodies.append(Body(f"bone_{i}", 1.0))
+        joints.append(
+            PinJoint(f"joint_{i}", place, Placement(f"bone_{i}"), (Coordinate(f"q_{i}", range=(-bend, 0.1)),))
+        )
+        on = Placement(f"bone_{i}") if distal[i] else place
+        surfaces.append(WrapCylinder(f"axle_{i}", on.body, on.translation, quadrant="+x", radius=radius, length=0.1))
+    far = radii[-1] + 0.002
+    ends = PathPoint("a", "ground", (radii[0] + 0.004, 0.0, 0.0)), PathPoint("b", bodies[-1].name, (far, -0.03, 0.0))
+    cord = Muscle("cord", "Thelen2003Muscle", path=Path(ends, tuple(PathWrap(s.name, s.name) for s in surfaces)))
+    return Model("chain", tuple(bodies), tuple(joints), wrap_objects=tuple(surfaces), forces=(cord,))
+
+
+@pytest.mark.parametrize("bend", [1.6, 2.1, 2.5])
+@pytest.mark.parametrize("radius", [0.004, 0.02])
+def test_a_cylinder_that_turns_with_the_far_bone_is_kept(radius, bend):
+    """Its quadrant turns away from the path: OpenSim flips to the other way round, and then lets go."""
+    model = chain([radius], [0.3], [True], bend)
+    q = np.linspace(-bend, -0.5, 40)
+    assert_allclose(muscle_geometry(model, q[:, None]).moment_arm[:, 0, 0], radius, atol=1e-9)
+
+
+@pytest.mark.parametrize("distal", [(1, 1, 1), (0, 1, 0), (0, 0, 0)], ids=str)
+def test_a_finger_makes_a_fist(distal):
+    """Once the cord lies on a cylinder its moment arm is the radius, in all combinations of joints; to what strings are
+    good for where it meets cylinders that overlap in a closed fist."""
+    radii = (0.006, 0.005, 0.004)
+    model = chain(radii, (0.06, 0.045, 0.025), distal, math.pi / 2)
+    q = np.random.default_rng(3).uniform(-math.pi / 2, -0.4, (200, 3))
+    g = muscle_geometry(model, q)
+    assert_allclose(g.moment_arm[:, 0], np.broadcast_to(radii, (200, 3)), atol=2e-6)
+    assert g.notes == ()

@@ -18,6 +18,8 @@ _MARGIN = 0.15
 # stays out of reach of the edges so much more, as there the other way round cannot be taken.
 _STRAIGHT, _COMFORT = 1e-3, 1e-5
 _ROUNDING = 1e-9
+# Turns that are followed from pose to pose are held at once where they differ by no more.
+_FITS = 2.0 * (math.pi - TURN_REACH)
 
 
 class Held(NamedTuple):
@@ -30,9 +32,20 @@ class Held(NamedTuple):
 
 
 def held_turns(
-    x: FloatArray, pairs: Sequence[tuple[int, int]], r: float, length: float, axis: int, sign: float
+    x: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    r: float,
+    length: float,
+    axis: int,
+    sign: float,
+    way: FloatArray | None = None,
 ) -> Held:
     """What is held between the pairs of points x (poses, points, 3), the default pose first, in the cylinder's frame.
+
+    On the way from the default pose to the others, way (poses - 1, steps, points, 3), turns are followed. Where all of
+    them can be held at once, they are, with as many full turns as OpenSim's path has in most poses: no path hops over
+    a cylinder as its joints bend, but OpenSim's may, where a quadrant turns with a body.
+    Else, and without a way, poses are looked at one by one.
 
     A pair's turn is that of OpenSim's path where that wraps the cylinder there, else that of the straight line. Held
     are turns within half a turn of a middle: that of the default pose; but where another middle, with the default
@@ -49,6 +62,13 @@ def held_turns(
             turn[a, b][pose] += 2.0 * math.pi * turns
     weight = {pair: np.array([1.0 if (a, b) == pair else _STRAIGHT for a, b, _ in wrapped]) for pair in pairs}
     middle = {pair: _middle(t, weight[pair]) for pair, t in turn.items()}
+    for a, b in pairs:
+        if way is None:
+            break
+        wraps = np.array([pair[:2] == (a, b) for pair in wrapped])
+        followed = _followed(way[:, :, a], way[:, :, b], turn[a, b], wraps)
+        if followed is not None:
+            middle[a, b] = _middle(followed, np.where(wraps, 1.0, _STRAIGHT))
     lost = 0
     for pose, (a, b, _) in enumerate(wrapped):
         lost += a >= 0 and abs(turn[a, b][pose] - middle[a, b]) > math.pi
@@ -58,6 +78,16 @@ def held_turns(
 def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
     """(poses,) the turn about z from P to Q by the shorter way, with the kernels' own rule for half a turn."""
     return np.array([principal.py_func(t) for t in np.arctan2(Q[:, 1], Q[:, 0]) - np.arctan2(P[:, 1], P[:, 0])])
+
+
+def _followed(P: FloatArray, Q: FloatArray, turn: FloatArray, wraps: np.ndarray) -> FloatArray | None:
+    """(poses,) turns from P to Q (poses - 1, steps, 3) that are followed from that of the default pose on; None where
+    they cannot be held at once, or are not those of OpenSim's path, `turn`, in most poses in which it `wraps`."""
+    P_at, Q_at = (np.unwrap(np.arctan2(x[..., 1], x[..., 0]), axis=1) for x in (P, Q))
+    turned = (Q_at - P_at)[:, -1] - (Q_at - P_at)[:, 0]
+    followed = turn[0] + np.concatenate([[0.0], turned])
+    same = np.abs(followed - turn)[wraps] < math.pi
+    return followed if np.ptp(followed) <= _FITS and 2 * same.sum() > len(same) else None
 
 
 def _middle(turn: FloatArray, weight: FloatArray) -> float:

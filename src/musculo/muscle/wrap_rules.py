@@ -22,6 +22,8 @@ _SAMPLES = 33
 # Poses that tell the order of surfaces and the sides of cylinders, beside the default one: a fixed sequence that fills
 # the coordinates' ranges.
 _POSES = 64
+# Steps from the default pose to each of these, on which the turn of a path about a cylinder is followed.
+_STEPS = 16
 # A coordinate with a wider range than this, as the one that a file need not state (-10 to 10) or a full turn, has none
 # to speak of: no joint bends so far, and no side of a cylinder can be held so long. It is moved so far either way for
 # that [rad or m].
@@ -34,16 +36,22 @@ _NEAR = 1.2
 
 @dataclass(frozen=True)
 class Poses:
-    """Where points and surfaces of all paths are in some poses, the default one first."""
+    """Where points and surfaces of all paths are in some poses: the default one, then _STEPS towards every other."""
 
-    points: FloatArray  # (poses, points, 3) in ground
+    points: FloatArray  # (rows, points, 3) in ground
     there: np.ndarray  # (points,) whether conditional points are there in the default pose
-    R: FloatArray  # (poses, surfaces, 3, 3)
-    p: FloatArray  # (poses, surfaces, 3)
+    R: FloatArray  # (rows, surfaces, 3, 3)
+    p: FloatArray  # (rows, surfaces, 3)
 
     def seen(self, points: np.ndarray, surface: int) -> FloatArray:
-        """Points (poses, points, 3) in a surface's frame."""
-        return (self.points[:, points] - self.p[:, surface, None]) @ self.R[:, surface]
+        """Points (poses, points, 3) in a surface's frame, the default pose first."""
+        return (self.points[::_STEPS, points] - self.p[::_STEPS, surface, None]) @ self.R[::_STEPS, surface]
+
+    def on_the_way(self, points: np.ndarray, surface: int) -> FloatArray:
+        """The same (poses but the default one, 1 + _STEPS, points, 3) on the way from the default pose to each."""
+        x = (self.points[:, points] - self.p[:, surface, None]) @ self.R[:, surface]
+        steps = x[1:].reshape(-1, _STEPS, *x.shape[1:])
+        return np.concatenate([np.broadcast_to(x[0], (len(steps), 1, *x.shape[1:])), steps], axis=1)
 
 
 def sample_poses(model: Model, paths: Paths, functions: list[Function]) -> Poses:
@@ -74,7 +82,8 @@ def sample_poses(model: Model, paths: Paths, functions: list[Function]) -> Poses
 
 
 def _sample(model: Model) -> FloatArray:
-    """(poses, n) the default pose, then poses that fill the ranges evenly; couplings hold, loops may be open."""
+    """(rows, n) the default pose, then _STEPS from it to each of some that fill the ranges evenly; couplings hold,
+    loops may be open."""
     e = embedding_of(model)
     q = e.default_pose() if e.branch is None else e.branch
     low, high = np.array([c.range for c in model.coordinates], dtype=float).reshape(-1, 2).T
@@ -83,6 +92,8 @@ def _sample(model: Model) -> FloatArray:
     # multiples of irrational steps, one a coordinate, fill the unit cube evenly
     steps = np.sqrt(np.arange(2.0, len(q) + 2.0) + np.sqrt(2.0)) % 1.0
     spread = low + (high - low) * ((np.arange(1, _POSES + 1)[:, None] * steps) % 1.0)
+    part = np.arange(1.0, _STEPS + 1.0)[:, None] / _STEPS
+    spread = (q + part * (spread[:, None] - q)).reshape(-1, len(q))
     if not e.loops and not e.unsolved:
         spread = e.coordinates(e.independent(spread))
     return np.vstack([q, spread])
@@ -128,7 +139,7 @@ def wrap_rules(paths: Paths, poses: Poses) -> tuple[Paths, tuple[int, ...]]:
             pairs[wrap] = [
                 (a, b) for a, b in pairwise(there) if low <= a and b <= high and not within[a] and not within[b]
             ]
-            held = _held(paths, surface, seen, pairs[wrap])
+            held = _held(paths, surface, points, poses, pairs[wrap])
             after = dict(held.shift.keys())
             following += [int(points[after[i]]) if i in after else -1 for i in range(len(points))]
             shift += [held.shift[i, after[i]] if i in after else 0.0 for i in range(len(points))]
@@ -192,10 +203,11 @@ def _beside(
     return far[np.arange(len(x)), i], ((centre - x[:, 0]) * along).sum(axis=1) / whole
 
 
-def _held(paths: Paths, surface: int, x: FloatArray, pairs: list[tuple[int, int]]) -> Held:
+def _held(paths: Paths, surface: int, points: np.ndarray, poses: Poses, pairs: list[tuple[int, int]]) -> Held:
     """How the way round a cylinder with a quadrant across its axis is held; of other surfaces nothing is."""
     axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
     if paths.surface_kind[surface] != CYLINDER or sign == 0.0 or axis == 2:
         return Held({}, 0)
     r, length = paths.surface_size[surface, :2]
-    return held_turns(x, pairs, r, length, axis, sign)
+    way = poses.on_the_way(points, surface)
+    return held_turns(poses.seen(points, surface), pairs, r, length, axis, sign, way)
