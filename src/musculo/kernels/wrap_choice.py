@@ -104,20 +104,68 @@ def _size(paths, surface):
 
 
 @kernel
-def _near(paths, i, j, C, I, base, tags, lane):
-    """Whether two obstacles may overlap: their centres (a cylinder's: its axis) are closer than both reach."""
-    x, y = base + POSE_ROWS * i, base + POSE_ROWS * j
+def _axis(j, C, base, lane):
+    """The direction of an obstacle's z axis."""
+    x = base + POSE_ROWS * j
+    return C[x + 2, lane], C[x + 5, lane], C[x + 8, lane]
+
+
+@kernel
+def _from_axis(j, X, C, base, lane):
+    """From a point to the nearest one on an obstacle's z axis."""
+    u, d = _axis(j, C, base, lane), subtract(load3(C, base + POSE_ROWS * j + 9, lane), X)
+    return add_scaled(d, -dot(d, u), u)
+
+
+@kernel
+def _gap(paths, i, j, P, Q, length, C, I, base, tags, lane):
+    """How far two cylinders are apart where a path from P to Q of this length can touch them; negative: they overlap.
+
+    Such a path keeps within half its length of the middle of P and Q, and an axis counts as far as that and its radius.
+    """
+    first, second = paths.surface_size[I[tags + i, lane], 0], paths.surface_size[I[tags + j, lane], 0]
+    far_i, far_j = 0.5 * length + first, 0.5 * length + second
+    middle = scale(0.5, add_scaled(P, 1.0, Q))
+    u, v = _axis(i, C, base, lane), _axis(j, C, base, lane)
+    d = subtract(_from_axis(i, middle, C, base, lane), _from_axis(j, middle, C, base, lane))
+    along_u, along_v, cosine = dot(u, d), dot(v, d), dot(u, v)
+    sine = 1.0 - cosine * cosine
+    s = (cosine * along_v - along_u) / sine if sine > 0.0 else 0.0
+    s = min(far_i, max(-far_i, s))
+    t = min(far_j, max(-far_j, cosine * s + along_v))
+    s = min(far_i, max(-far_i, cosine * t - along_u))
+    d = add_scaled(add_scaled(d, s, u), -t, v)
+    return math.sqrt(dot(d, d)) - first - second
+
+
+@kernel
+def _near(paths, i, j, P, Q, length, C, I, base, tags, lane):
+    """Whether two obstacles may overlap: their centres (a cylinder's: its axis) are closer than both reach, or two
+    cylinders where a path of this length can touch them."""
     first, second = I[tags + i, lane], I[tags + j, lane]
-    d = subtract(load3(C, y + 9, lane), load3(C, x + 9, lane))
-    u, v = (C[x + 2, lane], C[x + 5, lane], C[x + 8, lane]), (C[y + 2, lane], C[y + 5, lane], C[y + 8, lane])
-    if paths.surface_kind[first] == CYLINDER:
+    if paths.surface_kind[first] == CYLINDER and paths.surface_kind[second] == CYLINDER:
+        return _gap(paths, i, j, P, Q, length, C, I, base, tags, lane) < 0.0
+    d = subtract(load3(C, base + POSE_ROWS * j + 9, lane), load3(C, base + POSE_ROWS * i + 9, lane))
+    if paths.surface_kind[first] == CYLINDER or paths.surface_kind[second] == CYLINDER:
+        u = _axis(i if paths.surface_kind[first] == CYLINDER else j, C, base, lane)
         d = add_scaled(d, -dot(d, u), u)
-        v = add_scaled(v, -dot(v, u), u)
-    if paths.surface_kind[second] == CYLINDER:
-        along = dot(v, v)
-        d = add_scaled(d, -dot(d, v) / along, v) if along > 0.0 else d
     reach = _size(paths, first) + _size(paths, second)
     return dot(d, d) < reach * reach
+
+
+@kernel
+def _other_order(paths, n, P, Q, length, C, I, base, G, tags, lane):
+    """Whether a path may be shorter than `length` that meets two of the cylinders it touches in the other order."""
+    for j in range(n):
+        for i in range(j):
+            if C[G + RESULT_ROWS * i + CONTACT, lane] > 0.0 and C[G + RESULT_ROWS * j + CONTACT, lane] > 0.0:
+                to, on = _from_axis(j, P, C, base, lane), _from_axis(i, Q, C, base, lane)
+                there = math.sqrt(dot(to, to)) - paths.surface_size[I[tags + j, lane], 0]
+                back = math.sqrt(dot(on, on)) - paths.surface_size[I[tags + i, lane], 0]
+                gap = _gap(paths, i, j, P, Q, length, C, I, base, tags, lane)
+                if max(there, 0.0) + max(gap, 0.0) + max(back, 0.0) < length:
+                    return True
+    return False
 
 
 @kernel
@@ -136,12 +184,12 @@ def _open(paths, j, C, I, G, tags, lane):
 
 
 @kernel
-def _crowded(paths, n, j, C, I, base, G, tags, lane):
-    """Whether another obstacle that is there may overlap obstacle j."""
+def _crowded(paths, n, j, P, Q, length, C, I, base, G, tags, lane):
+    """Whether another obstacle that is there may overlap obstacle j, where a path of this length can touch both."""
     for k in range(n):
         g = G + RESULT_ROWS * k
         there = k != j and C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0
-        if there and _near(paths, j, k, C, I, base, tags, lane):
+        if there and _near(paths, j, k, P, Q, length, C, I, base, tags, lane):
             return True
     return False
 
@@ -175,16 +223,18 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
 
     The path turns by more than _TURN in all, and either touches a ball or ellipsoid and something else; or a cylinder
     of which the side is open, with another such surface about, or another that it may overlap if the other way round it
-    may be shorter at all; or one that is held to the long way round and something that it may overlap or that lies
-    behind it, as the order may be another; or a single surface, no cylinder that is held, and may have been kept from
-    the shortest way over that by another near by, as where it passes a ball the long way round; or a ring alone.
+    may be shorter at all; or one that is held to the long way round and something that it may overlap, or that lies
+    behind it, if the other order may be shorter, or whose side is open; or a single surface, no cylinder that is held,
+    and may have been kept from the shortest way over that by another near by, as where it passes a ball the long way
+    round; or a ring alone.
     """
     touching, ball, either, turn, alone, about, long_way, crowded = 0, False, False, 0.0, 0, 0, False, False
-    back, last, ahead = False, P, subtract(Q, P)
+    back, all_held, last, ahead = False, True, P, subtract(Q, P)
     for j in range(n):
         g = G + RESULT_ROWS * j
         if C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] > 0.0 and _open(paths, j, C, I, G, tags, lane):
             about += 1
+            all_held = all_held and C[g + SIDE, lane] == HELD
         if C[g + CONTACT, lane] > 0.0:
             back = back or (touching > 0 and dot(subtract(load3(C, g + FIRST, lane), last), ahead) < 0.0)
             last = load3(C, g + LAST, lane)
@@ -192,7 +242,7 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
             ball = ball or paths.surface_kind[I[tags + j, lane]] in (SPHERE, ELLIPSOID)
             if _open(paths, j, C, I, G, tags, lane):
                 either = True
-                crowded = crowded or (n > 1 and _crowded(paths, n, j, C, I, base, G, tags, lane))
+                crowded = crowded or (n > 1 and _crowded(paths, n, j, P, Q, length, C, I, base, G, tags, lane))
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
             if _long_way(j, C, G, lane):
@@ -207,9 +257,9 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     if touching == 1 and C[G + RESULT_ROWS * alone + SIDE, lane] == HELD:
         # no path that turns as it is held is shorter than the one over this cylinder alone
         return False
-    if about < 2 and not ball:
+    if not ball and (about < 2 or all_held):
         if long_way:
-            return crowded or back
+            return crowded or (back and _other_order(paths, n, P, Q, length, C, I, base, G, tags, lane))
         return crowded and _worth(paths, n, P, Q, length, C, I, base, G, tags, lane)
     if touching > 1:
         return True
