@@ -31,6 +31,7 @@ LAYERS = (
     "muscle",
     "forces",
     "simulation",
+    "diagnostics",
     "analyses",
     "tools",
     "replications",

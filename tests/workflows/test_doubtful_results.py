@@ -12,18 +12,17 @@ from typer.testing import CliRunner
 
 import musculo
 from musculo import Body, Coordinate, ExternalLoad, FreeJoint, Model, PinJoint, Placement, Table
-from musculo.analyses.odd_angles import angles_far_outside, leaping_angles
-from musculo.analyses.plates_and_feet import misplaced_loads
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.diagnostics.angles import angles_far_outside, leaping_angles
+from musculo.diagnostics.loads import misplaced_loads
+from musculo.diagnostics.paths import largest_prices, path_findings
 from musculo.model.force import Muscle
 from musculo.model.path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
 from musculo.muscle.geometry import STATUSES
 from musculo.report import report_of_folder
-from musculo.tools.doubtful import say_paths
 from musculo.tools.preparation import suggested_cutoff
-from musculo.tools.work import Work
 from support.tool_setups import arm_folder, document
 
 MODEL, MOTION = str(ARM_FILE), str(ARM_FLEXION_FILE)
@@ -318,7 +317,7 @@ def test_prices_of_what_was_not_asked_for_are_not_told(tmp_path, words):
     assert "with a price" not in printed
 
 
-def test_many_prices_are_counted(tmp_path):
+def test_many_prices_are_counted():
     """Ten lines, the largest first; prices below a millimetre have none; what the geometry notes is told as well."""
     names = tuple(f"m{k}" for k in range(15))
     price = np.zeros((3, 15))
@@ -326,10 +325,9 @@ def test_many_prices_are_counted(tmp_path):
     g = SimpleNamespace(
         names=names, price=price, status=np.zeros((3, 15), dtype=int), model_notes=("'m1' a", "'m2' b", "'n' c")
     )
-    work = Work("flags", tmp_path)
-    say_paths(g, names, np.arange(3.0), work, "x")
-    assert work.notes[:3] == ["x: 'm1' a", "x: 'm2' b", work.notes[2]]
-    assert work.notes[2].startswith("x: 14 of 15 muscles have lengths with a price")
-    assert [note.split(":")[1] for note in work.notes[3:13]] == [f" price of 'm{k}'" for k in range(14, 4, -1)]
-    assert work.notes[13:] == ["x: 3 more muscles have prices above 1 mm"]
-    assert work.prices["m14"] == pytest.approx(0.014)
+    notes = [one.text for one in path_findings(g, names, np.arange(3.0), "x")]
+    assert notes[:3] == ["x: 'm1' a", "x: 'm2' b", notes[2]]
+    assert notes[2].startswith("x: 14 of 15 muscles have lengths with a price")
+    assert [note.split(":")[1] for note in notes[3:13]] == [f" price of 'm{k}'" for k in range(14, 4, -1)]
+    assert notes[13:] == ["x: 3 more muscles have prices above 1 mm"]
+    assert largest_prices(names, price)["m14"] == pytest.approx(0.014)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.analyses.plates_and_feet import free_base
+from musculo.diagnostics.loads import free_base
 from musculo.dynamics.energy import total_mass
 from musculo.model.model import Model
 from musculo.report.contents import Check, Light

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from musculo.analyses.odd_angles import angles_far_outside, leaping_angles
-from musculo.analyses.plates_and_feet import free_base, misplaced_loads
+from musculo.diagnostics.angles import angles_far_outside, in_words, leaping_angles
+from musculo.diagnostics.loads import free_base, misplaced_in_words, misplaced_loads
 from musculo.dynamics.energy import total_mass
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
@@ -23,7 +23,6 @@ from musculo.report.contents import Check, Light
 from musculo.report.grades import graded
 from musculo.report.results import Results
 from musculo.results.table import Table
-from musculo.tools.doubtful import in_words, misplaced_in_words
 
 MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]
 UNSOLVED = "Not everything was solved"

@@ -33,7 +33,6 @@ from musculo.results.angles import angle_columns
 from musculo.results.table import Table
 from musculo.tools.body_motion import body_files, point_files
 from musculo.tools.descriptions import MUSCLES, UNITS
-from musculo.tools.doubtful import say_paths
 from musculo.tools.forces import actuation, force_reporter
 from musculo.tools.joint_reaction import joint_reaction
 from musculo.tools.listed import chosen
@@ -157,7 +156,7 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
             "slack lengths fit the model?"
         )
     if not lost:
-        say_paths(study.muscles.geometry, muscles, study.time, work, analysis.name)
+        study.tell_paths(study.muscles.geometry, muscles, analysis.name)
     for what, table in found.tables(study.time, muscles).items():
         if not (lost and what.startswith(("Length", "MomentArm_"))):
             work.write(study.file(analysis, what), what, study.time, table.names, table.values, MUSCLES)
@@ -166,7 +165,7 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
 def _path_files(study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], coordinates: tuple[str, ...]) -> None:
     """Lengths and moment arms, which muscles of every kind have."""
     g = muscle_geometry(study.model, study.motion.q, study.motion.u, study.work.wrapping, study.work.threads)
-    say_paths(g, muscles, study.time, study.work, analysis.name)
+    study.tell_paths(g, muscles, analysis.name)
     columns = [g.index(name) for name in muscles]
     arms = moment_arms(study.model, g, study.motion.q, coordinates)
     parts = {"Length": g.length} | {f"MomentArm_{name}": arms[:, :, k] for k, name in enumerate(coordinates)}

@@ -9,6 +9,7 @@ import numpy as np
 from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
 from musculo.analyses.sensor_placement import PlacedSensors, place_sensors
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.angles import angle_findings
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.osim import write_osim
 from musculo.io.setup import IMUInverseKinematicsSetup, IMUPlacerSetup
@@ -17,7 +18,6 @@ from musculo.model.model import Model
 from musculo.results.angles import angle_columns, rotational_coordinates
 from musculo.results.orientations import Orientations
 from musculo.spatial.rotation import axis_rotation
-from musculo.tools.doubtful import say_angles
 from musculo.tools.inverse_kinematics import say_status, say_undetermined
 from musculo.tools.work import Work
 
@@ -118,7 +118,7 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     # of translations the words on the fit tell
     turning = rotational_coordinates(model)
     say_undetermined(found, work, "sensor", [name for name in model.speed_names if name not in turning])
-    say_angles(model, found.time, found.q, work)
+    work.tell(angle_findings(model, found.time, found.q))
     _say_fit(found, weights, trial, work)
     work.report("writing", 0.9)
     _write_motion(setup, work, model, found)

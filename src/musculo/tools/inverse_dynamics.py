@@ -9,6 +9,8 @@ import numpy as np
 
 from musculo.analyses.motion import Motion, motion_of, opensim_rows
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.loads import foot_findings, plate_findings
+from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
@@ -24,11 +26,9 @@ from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
-from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, own_forces, springs_in_motion
-from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
@@ -40,8 +40,8 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     loads = work.loads(setup.external_loads_file, prepare)
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
-    say_motion(table, model, cutoff, work)
-    say_plates(loads, work)
+    work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
+    work.tell(plate_findings(loads))
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
     work.notes += whole.notes
@@ -60,8 +60,8 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
             _compare_columns(model, motion, loads, external, work)
     if not work.exact:
         _say_paths(model, table, cutoff, rows, external, tau, work)
-    say_padding(table.time, motion.time, work)
-    say_feet(model, motion.q, external, work)
+    work.tell(padding_findings(table.time, motion.time))
+    work.tell(foot_findings(model, motion.q, external))
     work.report("writing", 0.9)
     names, columns = moment_columns(model)
     work.write(setup.output_gen_force_file, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])

@@ -10,6 +10,10 @@ import numpy as np
 from musculo.analyses.inverse_kinematics import InverseKinematics, Status, inverse_kinematics
 from musculo.analyses.setup_tasks import tasks_of_setup
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.angles import angle_findings
+from musculo.diagnostics.axes import axis_findings
+from musculo.diagnostics.finding import listed_frames
+from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
 from musculo.io.setup import InverseKinematicsSetup, MarkerTask
@@ -17,10 +21,8 @@ from musculo.model.model import Model
 from musculo.results.angles import angle_columns
 from musculo.results.markers import Markers
 from musculo.tools.descriptions import UNITS
-from musculo.tools.doubtful import say_angles, say_partners
 from musculo.tools.preparation import preparation_of
-from musculo.tools.unlikely import say_axes, say_holes
-from musculo.tools.work import Work, listed_frames
+from musculo.tools.work import Work
 
 
 def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
@@ -31,18 +33,27 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     model, markers = work.model(setup.model_file), work.markers(setup.marker_file, prepare=preparation_of(setup))
     work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
     markers = _between(markers, setup.time_range)
-    say_holes(markers, work)
+    work.tell(marker_hole_findings(markers))
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes
-    say_partners(model, markers, weights, any(isinstance(task, MarkerTask) for task in setup.tasks), work)
+    # where tasks choose the markers, those that are lost are told with the tasks, and set-up files leave out others
+    tasked = any(isinstance(task, MarkerTask) for task in setup.tasks)
+    work.tell(
+        partner_findings(model, markers, weights, lost=not tasked, strangers=not (tasked and work.of_file)),
+    )
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
     say_status(found, work)
     say_undetermined(found, work, "marker")
-    say_angles(model, found.time, found.q, work)
+    work.tell(angle_findings(model, found.time, found.q))
     _say_fit(found, weights, work)
-    say_axes(model, markers, weights, found, work)
+    followed = [k for k, name in enumerate(found.marker_names) if name in weights]
+
+    def fit(turned: Markers) -> FloatArray:
+        return inverse_kinematics(model, turned, weights=weights, threads=work.threads).marker_errors[:, followed]
+
+    work.tell(axis_findings(model, markers, found.q, found.marker_errors[:, followed], fit, work.threads))
     work.report("writing", 0.9)
     if setup.output_motion_file is not None:
         write_motion(work, setup.output_motion_file, model, found.time, found.q)

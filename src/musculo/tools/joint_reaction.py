@@ -16,7 +16,6 @@ from musculo.io.setup import JointReactionAnalysis
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
-from musculo.tools.doubtful import say_paths
 from musculo.tools.listed import everything, known_places
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
@@ -50,7 +49,7 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     muscles = {name: forces[name] for name in model.muscle_names}
     motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
     paths = path_wrenches(model, motion.q, motion.u, work.wrapping, work.threads)
-    say_paths(paths, model.muscle_names, study.time, work, analysis.name)
+    study.tell_paths(paths, model.muscle_names, analysis.name)
     loads = [*study.loads, *study.simbody]
     udot = motion.udot
     if not work.exact:

@@ -12,6 +12,8 @@ from musculo.analyses.least_effort import Status
 from musculo.analyses.static_optimisation import static_optimisation
 from musculo.analyses.static_optimum import TOO_FAR, StaticOptimum
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import listed_frames
+from musculo.diagnostics.paths import largest_prices, price_findings
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
 from musculo.io.setup import StaticOptimizationAnalysis
@@ -21,10 +23,9 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import muscle_equilibrium
 from musculo.muscle.geometry import muscle_geometry
 from musculo.tools.descriptions import FORCES, STATIC_OPTIMIZATION
-from musculo.tools.doubtful import say_prices
 from musculo.tools.forces import force_columns
 from musculo.tools.study import Study
-from musculo.tools.work import Work, largest, listed_frames
+from musculo.tools.work import Work, largest
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
     _say_reserves(optimum, work)
-    say_prices(optimum.muscles, optimum.price, study.time, work, analysis.name)
+    work.tell(price_findings(optimum.muscles, optimum.price, study.time, analysis.name))
+    work.prices |= largest_prices(optimum.muscles, optimum.price)
     needed = np.abs(optimum.muscle_moment + optimum.reserve + optimum.balance_residual).max(axis=0, initial=0.0)
     work.moments |= dict(zip(optimum.coordinates, np.nan_to_num(needed).tolist(), strict=True))
     names, values = _in_order(study.model, optimum)

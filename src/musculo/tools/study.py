@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,16 +11,19 @@ from numpy.typing import NDArray
 
 from musculo.analyses.motion import Motion, motion_of, motion_of_states, opensim_rows
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.loads import foot_findings, plate_findings
+from musculo.diagnostics.paths import largest_prices, path_findings
+from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
+from musculo.muscle.geometry import PathGeometry
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
-from musculo.tools.doubtful import say_feet, say_padding
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import (
@@ -30,7 +34,6 @@ from musculo.tools.state import (
     own_forces,
     springs_in_motion,
 )
-from musculo.tools.unlikely import say_motion, say_plates
 from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
 
 
@@ -125,6 +128,12 @@ class Study:
         loads = [*self.loads, *self.simbody]
         return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
 
+    def tell_paths(self, g: PathGeometry, muscles: Sequence[str], name: str) -> None:
+        """What is doubtful in paths of the frames; the largest prices are kept for the page. Name: the analysis's."""
+        columns = [k for k, path in enumerate(g.names) if path in muscles]
+        self.work.tell(path_findings(g, muscles, self.time, name))
+        self.work.prices |= largest_prices([g.names[k] for k in columns], g.price[:, columns])
+
     def file(self, analysis: Analysis, what: str) -> str:
         """The name of a result: `<tool>_<analysis>_<what>.sto`."""
         return f"{self.name}_{analysis.name}_{what}.sto"
@@ -147,17 +156,18 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     else:
         table = work.table(setup.coordinates_file, "coordinates_file", preparation_of(setup))
         suggest_cutoff(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
-        say_motion(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
+        cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+        work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
         motion, twin = _motions(setup, model, table, work)
     work.notes += motion.notes
     work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
     rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
     loads = work.loads(setup.external_loads_file, preparation_of(setup))
     say_span(loads, motion.time[rows], table.time, work)
-    say_plates(loads, work)
-    say_padding(table.time, motion.time[rows], work)
+    work.tell(plate_findings(loads))
+    work.tell(padding_findings(table.time, motion.time[rows]))
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
-        say_feet(model, motion.q[rows], loads_at(loads, motion.time[rows]), work)
+        work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows])))
     return Study(
         setup.name,
         model,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.loads import unknown_loads
 from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError
 from musculo.forces.compiled_forces import Method
@@ -215,6 +217,11 @@ class Work:
         if text not in self.notes:
             self.notes.append(text)
 
+    def tell(self, findings: Iterable[Finding]) -> None:
+        """What checks found: notes, and troubles where part of the results means nothing."""
+        for one in findings:
+            (self.trouble if one.severity is Severity.TROUBLE else self.note)(one.text)
+
     def trouble(self, text: str) -> None:
         if text not in self.troubles:
             self.troubles.append(text)
@@ -266,13 +273,10 @@ def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArra
     """
     if loads is None or len(loads.table) < 2:
         return  # one row is a constant load
-    known = loads.table.time
     time = time[(time >= recording[0] - _SAME_TIME) & (time <= recording[-1] + _SAME_TIME)]
     if not len(time):
         return
-    # a frame that the plates end just short of is no harm
-    slack = min(float(np.median(np.diff(known))), 0.01) + 1e-9
-    outside = int(((time < known[0] - slack) | (time > known[-1] + slack)).sum())
+    known, outside = loads.table.time, int(unknown_loads(loads, time).sum())
     whose = loads.table.source or loads.source
     if outside == len(time):
         work.nothing_shared(
@@ -294,12 +298,6 @@ def suggest_cutoff(table: Table, model: Model, cutoff: float, work: Work) -> Non
     found = suggested_cutoff(table, model)
     if found is not None:
         work.note(f"coordinates are not filtered; residual analysis suggests {found}; --lowpass auto takes it")
-
-
-def listed_frames(frames: Sequence[int], time: FloatArray, most: int = 5) -> str:
-    """Frames by their times, for a sentence."""
-    shown = ", ".join(f"{time[k]:g}" for k in frames[:most])
-    return f"{shown} s" + (f" and {len(frames) - most} more" if len(frames) > most else "")
 
 
 def largest(names: Sequence[str], ours: FloatArray, theirs: FloatArray) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""Whether external loads act where their bodies are: a plate under one foot that is told to act on the other."""
+"""Whether external loads act where their bodies are, when they are known, and in metres."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND
 from musculo.model.model import Model
+from musculo.results.angles import rotational_coordinates
+from musculo.results.external_loads import ExternalLoads
 
+# Where less than this part of its largest force acts, a plate's point of application is noise over nothing.
+_ACTING = 0.05
 # A plate is loaded beyond this part of its largest force, and beyond this force [N].
 _LOADED, _LEAST = 0.1, 20.0
+# Plates may end so much before a frame, or a step of their own [s].
+_SLACK = 0.01
 # The other body is nearer by this factor, in more than this part of the frames, of at least so many.
 _NEARER, _MOST, _FRAMES = 2.0, 0.5, 5
 # `calcn_r`, `r_foot`: a single r or l between underscores, or at an end.
@@ -32,6 +41,60 @@ class MisplacedLoad(NamedTuple):
     part: float  # of the loaded frames in which the other body is much nearer
     distance: float  # median of the loaded frames, to the body [m]
     other_distance: float
+
+
+def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
+    """Points of application that only another unit explains, and times that splines of loads pass over."""
+    if loads is None or not len(loads.table):
+        return []
+    over = "splines pass over it, and the loads there are guesses"
+    found = hole_findings(loads.table.time, loads.table.source, LONG_STEP, over)
+    for load in loads.at(loads.table.time):
+        size = np.linalg.norm(load.force, axis=1)
+        loaded = size > _ACTING * size.max(initial=0.0)
+        largest = float(np.abs(load.point[loaded]).max(initial=0.0))
+        if largest > FAR:
+            text = (
+                f"{loads.table.source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
+                "metres: are they in millimetres?"
+            )
+            found.append(Finding(text, Severity.DOUBTFUL))
+    return found
+
+
+def foot_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
+    """Loads that seem to act on the wrong foot, and a walker that stands on nothing."""
+    found = [Finding(misplaced_in_words(one), Severity.DOUBTFUL) for one in misplaced_loads(model, q, loads)]
+    base = free_base(model)
+    turning = rotational_coordinates(model)
+    if not loads and any(name not in turning for name in base) and np.any(model.gravity):
+        found.append(
+            Finding(
+                f"no external loads are given, and nothing holds the model but the forces at {', '.join(base)}: "
+                "moments are those of a body that hangs there; give external loads, if it stands on anything"
+            )
+        )
+    return found
+
+
+def unknown_loads(loads: ExternalLoads, time: FloatArray) -> NDArray[np.bool_]:
+    """(frames,) at which of these times loads are not known: their splines go on as lines, which may be far off.
+
+    One row is a constant load. A frame that the plates end just short of is no harm.
+    """
+    known = loads.table.time
+    if len(known) < 2:
+        return np.zeros(len(time), dtype=bool)
+    slack = min(float(np.median(np.diff(known))), _SLACK) + 1e-9
+    return (time < known[0] - slack) | (time > known[-1] + slack)
+
+
+def misplaced_in_words(one: MisplacedLoad) -> str:
+    return (
+        f"the external load on {one.body} acts {one.distance:.2g} m from it and {one.other_distance:.2g} m from "
+        f"{one.other} (medians; much nearer to that in {100 * one.part:.0f} % of the loaded frames): is it on the "
+        "wrong foot? Residuals do not tell"
+    )
 
 
 def free_base(model: Model) -> tuple[str, ...]:

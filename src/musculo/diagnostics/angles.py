@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity, listed_frames
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.results.angles import rotational_coordinates
@@ -26,6 +28,40 @@ class OddAngle(NamedTuple):
     frames: NDArray[np.int64]
     most: float  # [rad]
     worst: int
+
+
+def angle_findings(model: Model, time: FloatArray, q: FloatArray) -> list[Finding]:
+    """Angles that leap, which leaves frames that mean nothing, and those far outside their range."""
+    leaping, outside = leaping_angles(model, time, q), angles_far_outside(model, q)
+    found = []
+    if leaping:
+        text = (
+            f"inverse kinematics: angles leap from one frame to the next: {in_words(leaping, time)}; look for swapped "
+            "labels, outliers and gaps there"
+        )
+        found.append(Finding(text, Severity.TROUBLE))
+    if outside:
+        text = (
+            f"angles are far outside the ranges that the model states: {in_words(outside, time)}; look at markers and "
+            "labels, or clamp the coordinates"
+        )
+        found.append(Finding(text, Severity.DOUBTFUL))
+    return found
+
+
+def in_words(odd: Sequence[OddAngle], time: FloatArray, most: int = 3) -> str:
+    """Names, by how many degrees at most, and when."""
+    parts = [
+        f"{one.name} by {np.degrees(one.most):.0f} deg at {time[one.worst]:g} s"
+        + (
+            f" (in {len(one.frames)} frames, {listed_frames(one.frames.tolist(), time, 3)})"
+            if len(one.frames) > 1
+            else ""
+        )
+        for one in odd[:most]
+    ]
+    rest = f" and {len(odd) - most} more coordinates" if len(odd) > most else ""
+    return ", ".join(parts) + rest
 
 
 def leaping_angles(model: Model, time: FloatArray, q: FloatArray) -> list[OddAngle]:

@@ -1,0 +1,63 @@
+"""What a check has to say, how much it matters, and how Python users hear of it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from musculo.compile.frames import FloatArray
+from musculo.errors import MusculoWarning
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+class Severity(IntEnum):
+    """How much a finding matters."""
+
+    NOTE = 0
+    """Worth knowing; the result is what was asked for."""
+    DOUBTFUL = 1
+    """The input is probably not what was meant, and the result then means something else."""
+    TROUBLE = 2
+    """Part of the result means nothing."""
+
+
+class Finding(NamedTuple):
+    """One sentence of a check."""
+
+    text: str
+    severity: Severity = Severity.NOTE
+
+
+def texts(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The sentences, each once: what results carry as `notes`."""
+    return tuple(dict.fromkeys(one.text for one in findings))
+
+
+def warn_of(findings: Iterable[Finding]) -> None:
+    """A `MusculoWarning` for each that is more than a note, at the line outside musculo that called."""
+    for text in texts(one for one in findings if one.severity > Severity.NOTE):
+        warnings.warn(text, MusculoWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """How many calls up `warn_of` the first line outside the package is, as `warnings.warn` counts."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+def listed_frames(frames: Sequence[int], time: FloatArray, most: int = 5) -> str:
+    """Frames by their times, for a sentence."""
+    shown = ", ".join(f"{time[k]:g}" for k in frames[:most])
+    return f"{shown} s" + (f" and {len(frames) - most} more" if len(frames) > most else "")
+
+
+def listed_names(names: Sequence[str], most: int = 12) -> str:
+    """Names, for a sentence."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,90 @@
+"""What in a recording is unlikely, and where it may come from: units, holes in its times, markers without a partner.
+
+Nothing is changed by it: a sentence names what was found, and what to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity, listed_names
+from musculo.model.model import Model
+from musculo.results.angles import coordinate_units
+from musculo.results.markers import Markers
+from musculo.results.table import Table
+from musculo.signals.arrays import HOLE, holes
+
+FAR = 100.0
+"""Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it."""
+LONG_STEP = 2.5
+"""A step of so many usual ones is a hole that splines notice: two frames at least are missing."""
+_SAME_TIME = 1e-6  # [s]
+
+
+def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim: bool = False) -> list[Finding]:
+    """Translations that only another unit explains, and times that a spline passes over.
+
+    With `opensim` the filter is OpenSim's, which passes over holes too.
+    """
+    far = []
+    for name, unit in coordinate_units(model).items():
+        k = table.find(name) if unit == "m" else None
+        largest = 0.0 if k is None else float(np.nan_to_num(np.abs(table.values[:, k])).max(initial=0.0))
+        if largest > FAR:
+            far.append(f"{name} {largest:.4g} m")
+    found = []
+    if far:
+        text = f"{table.source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
+        found.append(Finding(text, Severity.DOUBTFUL))
+    over = "splines pass over it, and speeds and accelerations near it are guesses"
+    if cutoff is None or cutoff < 0.0:
+        return [*found, *hole_findings(table.time, table.source, LONG_STEP, over)]
+    how = f"OpenSim's filter takes splines there; {over}" if opensim else f"each part is filtered by itself, {over}"
+    return [*found, *hole_findings(table.time, table.source, HOLE, how)]
+
+
+def marker_hole_findings(markers: Markers) -> list[Finding]:
+    """Times without a frame in a recording whose frames are taken one by one."""
+    then = "nothing is made up there, and what is computed from the motion near it will be a guess"
+    return hole_findings(markers.time, markers.source, LONG_STEP, then)
+
+
+def hole_findings(time: FloatArray, source: str, least: float, then: str) -> list[Finding]:
+    """Steps of at least so many usual ones, and what becomes of them."""
+    after = holes(time, least)
+    if not after.size:
+        return []
+    step = np.diff(time)
+    k = int(after[step[after].argmax()])
+    count = "" if after.size == 1 else f"{after.size} holes, the longest "
+    text = (
+        f"{source}: {count}{step[k]:.3g} s without a frame after {time[k]:g} s, where frames usually come every "
+        f"{float(np.median(step)):.3g} s; {then}"
+    )
+    return [Finding(text)]
+
+
+def partner_findings(
+    model: Model, markers: Markers, followed: Collection[str], *, lost: bool = True, strangers: bool = True
+) -> list[Finding]:
+    """Markers that only the model (`lost`) or only the recording (`strangers`) has, and those that were never seen."""
+    absent = [name for name in model.marker_names if name not in markers.names] if lost else []
+    extra = [name for name in markers.names if name not in model.marker_names] if strangers else []
+    never = [name for name in followed if np.isnan(markers.marker(name)).all()]
+    whats = (
+        (absent, "markers of the model that the recording lacks, so not followed"),
+        (extra, "recorded markers that the model lacks, so not followed"),
+        (never, "markers that no frame in use shows"),
+    )
+    return [Finding(f"{what} ({len(names)}): {listed_names(names)}") for names, what in whats if names]
+
+
+def padding_findings(recording: FloatArray, time: FloatArray) -> list[Finding]:
+    """Rows beyond the times (frames,) of a recording, which OpenSim's filter adds."""
+    outside = int(((time < recording[0] - _SAME_TIME) | (time > recording[-1] + _SAME_TIME)).sum())
+    if not outside:
+        return []
+    return [Finding(f"{outside} of {len(time)} rows lie outside the recording, in what OpenSim's filter reflects")]
