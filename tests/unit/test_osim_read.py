@@ -195,8 +195,9 @@ def test_a_property_that_no_muscle_has_is_carried_and_noted(read, rewrite):
     assert dict(muscle.properties) == {"fibre_damping": "5", "optimal_force": "1", "Flen": "1.4"}
     told = [n.why for n in model.notes if "no property" in n.why]
     assert sorted(told) == [
-        "<curvines> is no property of this kind of curve and changes nothing; did you mean <curviness>?",
-        "<fibre_damping> is no property of this kind of muscle and changes nothing; did you mean <fiber_damping>?",
+        "<curvines> is no property of TendonForceLengthCurve and changes nothing; did you mean <curviness>?",
+        "<fibre_damping> is no property of Millard2012EquilibriumMuscle and changes nothing; "
+        "did you mean <fiber_damping>?",
     ]
     assert_same(model.replace(notes=()), rewrite(model)[0].replace(notes=()))
 
@@ -208,7 +209,7 @@ def test_a_property_that_no_muscle_has_is_carried_and_noted(read, rewrite):
         (
             "applies_force",
             True,
-            "is no property of this kind of muscle and changes nothing; did you mean <appliesForce>",
+            "and changes nothing; did you mean <appliesForce>",
         ),
     ],
 )

@@ -45,7 +45,7 @@ def _read_body(element: Element, context: Context) -> Body:
         mass=mass,
         mass_center=vector(element, "mass_center", 3, _ZERO),
         inertia=inertia,
-        carried=carried(element, {"mass", "mass_center", "inertia", "WrapObjectSet"}, context),
+        carried=carried(element, context),
     )
 
 
@@ -71,7 +71,7 @@ def _check_inertia(element: Element, inertia: tuple[float, ...], context: Contex
 
 def ground_carried(context: Context) -> tuple[str, ...]:
     ground = context.model.find("Ground")
-    return () if ground is None else carried(ground, {"WrapObjectSet"}, context)
+    return () if ground is None else carried(ground, context)
 
 
 def read_markers(context: Context) -> tuple[Marker, ...]:
@@ -81,16 +81,13 @@ def read_markers(context: Context) -> tuple[Marker, ...]:
             frame=context.frame_key(element, "parent_frame"),
             location=vector(element, "location", 3, _ZERO),
             fixed=flag(element, "fixed", False),
-            carried=carried(element, {"socket_parent_frame", "location", "fixed"}, context),
+            carried=carried(element, context),
         )
         for element in objects(context.model, "MarkerSet")
     )
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
-_WRAP_TAGS = {"active", "xyz_body_rotation", "translation", "quadrant"}
-
-
 def read_wrap_objects(context: Context) -> tuple[WrapObject, ...]:
     """Wrap objects of all frames: ground first, then bodies and offset frames in file order."""
     found: list[WrapObject] = []
@@ -112,32 +109,27 @@ def _read_wrap(element: Element, frame: str, context: Context) -> WrapObject:
         "orientation": vector(element, "xyz_body_rotation", 3, _ZERO),
         "quadrant": (text(element, "quadrant") or "all").lower().replace("unassigned", "all"),
         "active": flag(element, "active", True),
+        "carried": carried(element, context, "WrapObject"),
     }
     if common["quadrant"] not in QUADRANTS:
         raise invalid(element, f"its quadrant is {common['quadrant']!r}; known: {', '.join(QUADRANTS)}")
-
-    def rest(*tags: str) -> tuple[str, ...]:
-        return carried(element, _WRAP_TAGS | set(tags), context)
-
     if element.tag == "WrapCylinder":
         sizes = {"radius": number(element, "radius", 1.0), "length": number(element, "length", 1.0)}
-        return WrapCylinder(**common, **_positive(element, sizes), carried=rest("radius", "length"))
+        return WrapCylinder(**common, **_positive(element, sizes))
     if element.tag == "WrapSphere":
-        return WrapSphere(
-            **common, **_positive(element, {"radius": number(element, "radius", 0.05)}), carried=rest("radius")
-        )
+        return WrapSphere(**common, **_positive(element, {"radius": number(element, "radius", 0.05)}))
     if element.tag == "WrapEllipsoid":
         axes = vector(element, "dimensions", 3, (0.05, 0.05, 0.05))
         _positive(element, {"dimensions": min(axes)})
-        return WrapEllipsoid(**common, semi_axes=axes, carried=rest("dimensions"))
+        return WrapEllipsoid(**common, semi_axes=axes)
     if element.tag == "WrapTorus":
         sizes = {
             "inner_radius": number(element, "inner_radius", 0.01),
             "outer_radius": number(element, "outer_radius", 0.05),
         }
-        return WrapTorus(**common, **_positive(element, sizes), carried=rest("inner_radius", "outer_radius"))
+        return WrapTorus(**common, **_positive(element, sizes))
     context.note(element, "wrap objects of this kind are carried; paths do not see them")
-    return UnsupportedWrapObject(**common, element=element.tag, carried=rest())
+    return UnsupportedWrapObject(**common, element=element.tag)
 
 
 def _positive(element: Element, sizes: dict[str, float]) -> dict[str, Any]:
@@ -176,7 +168,7 @@ def read_contact_geometries(context: Context) -> tuple[ContactGeometry, ...]:
                 orientation=vector(element, "orientation", 3, _ZERO),
                 dimensions=dimensions,
                 filename=text(element, "filename"),
-                carried=carried(element, {"socket_frame", "location", "orientation", "filename", *tags}, context),
+                carried=carried(element, context, "ContactGeometry"),
             )
         )
     return tuple(shapes)

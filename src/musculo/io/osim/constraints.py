@@ -40,11 +40,11 @@ def read_constraints(context: Context) -> tuple[Constraint, ...]:
 
 
 def _read_constraint(element: Element, context: Context) -> Constraint:
-    common: dict[str, Any] = {"name": element.get("name", ""), "enforced": flag(element, "isEnforced", True)}
-
-    def rest(*tags: str) -> tuple[str, ...]:
-        return carried(element, {"isEnforced", *tags}, context)
-
+    common: dict[str, Any] = {
+        "name": element.get("name", ""),
+        "enforced": flag(element, "isEnforced", True),
+        "carried": carried(element, context, "Constraint"),
+    }
     if element.tag == "CoordinateCouplerConstraint":
         return _read_coupler(element, context, common)
     if element.tag == "WeldConstraint":
@@ -52,7 +52,6 @@ def _read_constraint(element: Element, context: Context) -> Constraint:
             **common,
             first=context.joint_placement(element, "frame1"),
             second=context.joint_placement(element, "frame2"),
-            carried=rest("socket_frame1", "socket_frame2"),
         )
     if element.tag in ("PointConstraint", "ConstantDistanceConstraint"):
         ends: dict[str, Any] = {
@@ -61,11 +60,10 @@ def _read_constraint(element: Element, context: Context) -> Constraint:
             "first_location": vector(element, "location_body_1", 3, _ZERO),
             "second_location": vector(element, "location_body_2", 3, _ZERO),
         }
-        tags = ("socket_body_1", "socket_body_2", "location_body_1", "location_body_2")
         if element.tag == "PointConstraint":
-            return PointConstraint(**common, **ends, carried=rest(*tags))
+            return PointConstraint(**common, **ends)
         distance = number(element, "constant_distance", None)
-        return ConstantDistanceConstraint(**common, **ends, distance=distance, carried=rest(*tags, "constant_distance"))
+        return ConstantDistanceConstraint(**common, **ends, distance=distance)
     if element.tag == "PointOnLineConstraint":
         return PointOnLineConstraint(
             **common,
@@ -74,16 +72,9 @@ def _read_constraint(element: Element, context: Context) -> Constraint:
             line_direction=vector(element, "line_direction_vec", 3, None),
             point_on_line=vector(element, "point_on_line", 3, _ZERO),
             point_on_follower=vector(element, "point_on_follower", 3, _ZERO),
-            carried=rest(
-                "socket_line_body",
-                "socket_follower_body",
-                "line_direction_vec",
-                "point_on_line",
-                "point_on_follower",
-            ),
         )
     context.note(element, "constraints of this kind are carried and not enforced")
-    return UnsupportedConstraint(**common, element=element.tag, carried=rest())
+    return UnsupportedConstraint(**common, element=element.tag)
 
 
 def _base_body(element: Element, socket: str, context: Context) -> str:
@@ -108,18 +99,10 @@ def _read_coupler(element: Element, context: Context, common: dict[str, Any]) ->
         raise invalid(
             element, f"its function takes {function.n_arguments} argument(s), but {len(independents)} are named"
         )
-    known = {
-        "isEnforced",
-        "coupled_coordinates_function",
-        "independent_coordinate_names",
-        "dependent_coordinate_name",
-        "scale_factor",
-    }
     return CoordinateCoupler(
         **common,
         dependent=dependent,
         independents=independents,
         function=function,
         scale=number(element, "scale_factor", 1.0),
-        carried=carried(element, known, context),
     )

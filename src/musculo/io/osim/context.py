@@ -6,6 +6,7 @@ import posixpath
 from typing import Any
 
 from musculo.errors import InvalidModel, UnknownName
+from musculo.io.osim.properties import APPLIED, BASES, OBJECTS, PROPERTIES, Properties, no_property
 from musculo.io.osim.xml import Element, describe, invalid, objects, place, restore_colons, text, to_text, vector
 from musculo.model.body import GROUND, Frame, Placement
 from musculo.model.model import Note
@@ -14,6 +15,7 @@ from musculo.spatial.rotation import to_xyz
 
 _ZERO = (0.0, 0.0, 0.0)
 _OFFSET = "PhysicalOffsetFrame"
+HOLDERS_OF_COMPONENTS = ("components", "frames")
 # Elements that hold components without being one: they leave no trace in a path.
 _HOLDERS = {"objects", "components", "frames", "coordinates", "connectors"}
 
@@ -109,7 +111,7 @@ class Context:
 
     def frame_carried(self, element: Element) -> tuple[str, ...]:
         """What an offset frame holds besides its place: drawings, and components other than frames."""
-        return carried(element, {"socket_parent", "translation", "orientation", "WrapObjectSet"}, self)
+        return carried(element, self)
 
     def other_frames(self, used: set[str]) -> tuple[Frame, ...]:
         """Every offset frame but those in `used` (paths that joints and constraints already hold), by path."""
@@ -146,18 +148,49 @@ def component_path(element: Element) -> str:
     return "/" + "/".join(reversed(parts))
 
 
-def carried(element: Element, known: set[str], context: Context) -> tuple[str, ...]:
-    """The children that the readers do not know, as XML; offset frames in them are the model's own and left out."""
+def carried(element: Element, context: Context, base: str = "") -> tuple[str, ...]:
+    """The children that `properties.PROPERTIES` does not call applied, as XML; what it does not know is noted.
+
+    Offset frames are the model's own and left out. `base` says what is known of an object of a class that is not.
+    """
+    kind = element.tag
+    known = PROPERTIES.get(kind)
     kept: list[str] = []
     for child in element:
-        if child.tag in known:
+        tag = child.tag
+        if tag in HOLDERS_OF_COMPONENTS:
+            kept += carried_components(child, context)
             continue
-        if child.tag in ("components", "frames"):
-            rest = [c for c in child if c.tag != _OFFSET]
-            for component in rest:
-                context.note(component, "components of this kind are carried and take no part in the mechanics")
-            if rest:
-                kept.append(f"<{child.tag}>" + "".join(to_text(c) for c in rest) + f"</{child.tag}>")
-        elif len(child) or child.text or child.attrib:
-            kept.append(to_text(child))
+        use = _use(child, BASES[base] if known is None else known)
+        if use == APPLIED or not (len(child) or child.text or child.attrib):
+            continue
+        if use is None and known is not None:
+            context.note(element, no_property(kind, restore_colons(tag)))
+        kept.append(to_text(child))
     return tuple(kept)
+
+
+def account(element: Element, context: Context) -> None:
+    """Note what is no property of an object of a known class; for objects of which nothing is carried."""
+    kind = restore_colons(element.tag)
+    known = PROPERTIES[kind]
+    for child in element:
+        if child.tag not in known and _use(child, known) is None and (len(child) or child.text or child.attrib):
+            context.note(element, no_property(kind, restore_colons(child.tag)))
+
+
+def _use(child: Element, known: Properties) -> str | None:
+    """What is done with a child: an object may stand under its own class, with the property's name as its name."""
+    use = known.get(child.tag)
+    if use is None:
+        name = child.get("name")
+        use = known.get(name if name in OBJECTS else restore_colons(child.tag))
+    return use
+
+
+def carried_components(holder: Element, context: Context) -> list[str]:
+    """The components in `<components>` or `<frames>` other than offset frames, as XML; each is noted."""
+    rest = [c for c in holder if c.tag != _OFFSET]
+    for component in rest:
+        context.note(component, "components of this kind are carried and take no part in the mechanics")
+    return [f"<{holder.tag}>" + "".join(to_text(c) for c in rest) + f"</{holder.tag}>"] if rest else []

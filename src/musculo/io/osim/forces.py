@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any
 
 from musculo.functions import Function
-from musculo.io.osim.context import Context, carried
+from musculo.io.osim.context import HOLDERS_OF_COMPONENTS, Context, account, carried_components
 from musculo.io.osim.functions import is_function, read_function
 from musculo.io.osim.paths import is_path, read_path
+from musculo.io.osim.properties import PROPERTIES
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
 from musculo.model.force import Force, Muscle, MuscleCurve
 from musculo.model.muscle_parameters import (
     CURVES,
     PARAMETERS,
     Scalar,
-    in_some_kind,
     is_muscle,
     min_control,
     parameter_names,
@@ -35,8 +33,6 @@ _COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 _CONTROLS = ("min_control", "max_control")
 _FORCE_FIELDS = {field.name for field in fields(Force)}
 _MUSCLE_TAGS = {*_COMMON_NUMBERS, *_COMMON_FLAGS, *_CONTROLS}
-# Properties of OpenSim's muscles that its equations do not use.
-_INERT_TAGS = {"optimal_force"}
 
 
 # Kinds whose equations are known and whose every value is kept; others are noted as carried only.
@@ -103,6 +99,9 @@ class _Parts:
         for child in element:
             if child.tag == "appliesForce":
                 continue
+            if child.tag in HOLDERS_OF_COMPONENTS:  # offset frames are the model's own
+                self.carried += carried_components(child, context)
+                continue
             inner = next(iter(child), None)
             if is_path(child):
                 self.path = read_path(child, context)
@@ -126,26 +125,23 @@ def _read_curve(element: Element, context: Context) -> MuscleCurve:
     # Empty leaves are optional parameters that are not set.
     stated = [c.tag for c in element if c.text]
     known = CURVES.get(element.tag, stated)
-    for tag in stated:
-        if tag not in known:
-            context.note(element, f"<{tag}> {_no_such('curve', tag, known)}")
+    if element.tag in PROPERTIES:
+        account(element, context)
     parameters = tuple((tag, number(element, tag, None)) for tag in stated if tag in known)
     return MuscleCurve(element.tag, element.get("name") or element.tag, parameters)
 
 
 def _read_force(element: Element, context: Context) -> Force:
     parts = _Parts(element, context)
-    frames = {f.tag for f in element if f.tag in ("frames", "components")}
-    kept = [xml for xml in parts.carried if not xml.startswith(tuple(f"<{tag}>" for tag in frames))]
-    for tag in frames:  # offset frames are the model's own
-        kept += carried(element, {c.tag for c in element} - {tag}, context)
+    if element.tag in PROPERTIES:
+        account(element, context)
     common: dict[str, Any] = {
         "name": element.get("name", ""),
         "kind": element.tag,
         "applies_force": flag(element, "appliesForce", True),
         "path": parts.path,
         "functions": tuple(parts.functions),
-        "carried": tuple(kept),
+        "carried": tuple(parts.carried),
     }
     if is_muscle(element.tag):
         return _read_muscle(element, parts, common, context)
@@ -202,11 +198,8 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
             continue
         if known is None or tag in known:
             parameters[tag] = _scalar(element, tag, word)
-            continue
-        kept[tag] = word
-        if tag not in _INERT_TAGS and not in_some_kind(tag):
-            every = (*known, *sorted(_MUSCLE_TAGS), "appliesForce")
-            context.note(element, f"<{tag}> {_no_such('muscle', tag, every)}")
+        else:
+            kept[tag] = word
     flags: dict[str, Any] = {tag: flag(element, tag, False) for tag in _COMMON_FLAGS}
     return Muscle(
         **common,
@@ -217,13 +210,6 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
         properties=tuple(kept.items()),
         parameters=tuple(parameters.items()),
         curves=tuple(parts.curves),
-    )
-
-
-def _no_such(what: str, tag: str, known: Sequence[str]) -> str:
-    nearest = get_close_matches(tag, known, n=1)
-    return f"is no property of this kind of {what} and changes nothing" + (
-        f"; did you mean <{nearest[0]}>?" if nearest else ""
     )
 
 

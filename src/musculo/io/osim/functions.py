@@ -21,7 +21,8 @@ from musculo.functions import (
     Step,
     UnsupportedFunction,
 )
-from musculo.io.osim.context import Context
+from musculo.io.osim.context import Context, account
+from musculo.io.osim.properties import PROPERTIES
 from musculo.io.osim.xml import Element, invalid, number, numbers, restore_colons, to_text, whole
 
 
@@ -75,6 +76,8 @@ def is_function(element: Element) -> bool:
 
 def read_function(element: Element, context: Context) -> Function:
     """The function of an element such as `<SimmSpline>`; one of unknown kind is carried, with a note."""
+    if element.tag in PROPERTIES:
+        account(element, context)
     if element.tag == "MultiplierFunction":
         inner = read_named_function(element, "function", context)
         if inner is None:

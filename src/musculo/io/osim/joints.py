@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from musculo.functions import Constant, Function
-from musculo.io.osim.context import Context, carried
+from musculo.io.osim.context import Context, account, carried
 from musculo.io.osim.functions import is_function, read_named_function
 from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, vector
 from musculo.model.body import GROUND, Placement
@@ -43,21 +43,10 @@ _PLAIN: dict[str, tuple[type[Joint], int]] = {
     "EllipsoidJoint": (EllipsoidJoint, 3),
     "ScapulothoracicJoint": (ScapulothoracicJoint, 4),
 }
-_COMMON = {"socket_parent_frame", "socket_child_frame", "coordinates"}
 _AXIS_NAMES = ("rotation1", "rotation2", "rotation3", "translation1", "translation2", "translation3")
 _DEFAULT_AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # OpenSim calls two axes parallel when the norm of their cross product is below this.
 _PARALLEL = 1e-5
-_COORDINATE_TAGS = {
-    "default_value",
-    "default_speed_value",
-    "range",
-    "clamped",
-    "locked",
-    "prescribed",
-    "prescribed_function",
-    "is_free_to_satisfy_constraints",
-}
 
 
 def read_joints(context: Context) -> tuple[Joint, ...]:
@@ -75,6 +64,7 @@ def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
         "name": element.get("name", ""),
         "parent": context.joint_placement(element, "parent_frame"),
         "child": context.joint_placement(element, "child_frame"),
+        "carried": carried(element, context, "Joint"),
     }
     if common["parent"].body == common["child"].body:
         raise invalid(element, f"joins body {common['parent'].body!r} to itself; correct its parent or child frame")
@@ -85,13 +75,11 @@ def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
     if element.tag in _PLAIN:
         kind, size = _PLAIN[element.tag]
         coordinates = _complete(element, context, stated, size, taken)
-        extra, tags = _special_fields(element)
-        return kind(**common, coordinates=coordinates, carried=carried(element, _COMMON | tags, context), **extra)
+        return kind(**common, coordinates=coordinates, **_special_fields(element))
     context.note(element, "joints of this kind are carried but cannot be computed")
     return UnsupportedJoint(
         **common,
         coordinates=stated,
-        carried=carried(element, _COMMON, context),
         element=element.tag,
         reason="OpenSim's own equations are inconsistent"
         if element.tag == "ConstantCurvatureJoint"
@@ -99,23 +87,16 @@ def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
     )
 
 
-def _special_fields(element: Element) -> tuple[dict[str, Any], set[str]]:
+def _special_fields(element: Element) -> dict[str, Any]:
     if element.tag == "EllipsoidJoint":
-        return {"radii": vector(element, "radii_x_y_z", 3, None)}, {"radii_x_y_z"}
+        return {"radii": vector(element, "radii_x_y_z", 3, None)}
     if element.tag == "ScapulothoracicJoint":
-        fields = {
+        return {
             "radii": vector(element, "thoracic_ellipsoid_radii_x_y_z", 3, None),
             "winging_origin": vector(element, "scapula_winging_axis_origin", 2, (0.0, 0.0)),
             "winging_direction": number(element, "scapula_winging_axis_direction", 0.0),
         }
-        tags = {
-            "thoracic_ellipsoid_radii_x_y_z",
-            "scapula_winging_axis_origin",
-            "scapula_winging_axis_direction",
-        }
-        return fields, tags
-    # Euler angles are all that OpenSim 4 has, whatever old files say.
-    return {}, {"use_euler_angles"} if element.tag in ("FreeJoint", "BallJoint", "EllipsoidJoint") else set()
+    return {}
 
 
 def _complete(
@@ -147,11 +128,7 @@ def _read_coordinate(element: Element, context: Context) -> Coordinate:
         prescribed=flag(element, "prescribed", False),
         prescribed_function=read_named_function(element, "prescribed_function", context),
         free_to_satisfy_constraints=flag(element, "is_free_to_satisfy_constraints", False),
-        carried=tuple(
-            xml
-            for xml in carried(element, _COORDINATE_TAGS, context)
-            if 'name="prescribed_function"' not in xml.split(">", 1)[0]
-        ),
+        carried=carried(element, context),
     )
 
 
@@ -160,6 +137,8 @@ def _read_custom(
     element: Element, context: Context, common: dict[str, Any], stated: tuple[Coordinate, ...]
 ) -> CustomJoint:
     transform = element.find("SpatialTransform")
+    if transform is not None:
+        account(transform, context)
     found = {} if transform is None else {axis.get("name"): axis for axis in transform.iterfind("TransformAxis")}
     axes = tuple(
         _read_axis(found.get(name), element, context, default)
@@ -181,7 +160,6 @@ def _read_custom(
     return CustomJoint(
         **common,
         coordinates=tuple(by_name[n] for n in sorted_names),
-        carried=carried(element, _COMMON | {"SpatialTransform"}, context),
         rotations=axes[:3],
         translations=axes[3:],
     )
@@ -190,6 +168,7 @@ def _read_custom(
 def _read_axis(element: Element | None, joint: Element, context: Context, default: tuple[float, ...]) -> Axis:
     if element is None:
         return Axis(default)  # type: ignore[arg-type]
+    account(element, context)
     direction = vector(element, "axis", 3, default)
     if not any(direction):
         raise invalid(element, f"the axis is zero (joint {joint.get('name')!r}); give it a direction")

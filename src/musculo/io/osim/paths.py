@@ -20,8 +20,6 @@ from musculo.model.path import (
 _ZERO = (0.0, 0.0, 0.0)
 _KINDS = {"GeometryPath", "FunctionBasedPath", "Scholz2015GeometryPath"}
 _METHODS = ("hybrid", "midpoint", "axial")
-_POINT_TAGS = {"socket_parent_frame", "location"}
-_MOVING_TAGS = {f"{a}_location" for a in "xyz"} | {f"socket_{a}_coordinate" for a in "xyz"}
 
 
 def is_path(element: Element) -> bool:
@@ -37,7 +35,7 @@ def read_path(element: Element, context: Context) -> Path:
         points,
         tuple(_read_wraps(element, len(points), context)),
         element.get("name", "path"),
-        carried(element, {"PathPointSet", "PathWrapSet"}, context),
+        carried(element, context),
     )
 
 
@@ -61,13 +59,13 @@ def _read_point(element: Element, context: Context) -> PathPoint:
         "location": vector(element, "location", 3, _ZERO),
     }
     if element.tag == "PathPoint":
-        return PathPoint(**common, carried=carried(element, _POINT_TAGS, context))
+        return PathPoint(**common, carried=carried(element, context))
     if element.tag == "ConditionalPathPoint":
         return ConditionalPathPoint(
             **common,
             coordinate=context.coordinate(element, "coordinate"),
             range=vector(element, "range", 2, (0.0, 0.0)),
-            carried=carried(element, _POINT_TAGS | {"socket_coordinate", "range"}, context),
+            carried=carried(element, context),
         )
     if element.tag == "MovingPathPoint":
         common["location"] = _ZERO  # the functions say where it is
@@ -79,11 +77,7 @@ def _read_point(element: Element, context: Context) -> PathPoint:
             **common,
             **functions,
             **coordinates,
-            carried=tuple(
-                xml
-                for xml in carried(element, _POINT_TAGS | _MOVING_TAGS, context)
-                if '_location"' not in xml.split(">", 1)[0]
-            ),
+            carried=carried(element, context),
         )
     raise invalid(
         element,
@@ -116,7 +110,7 @@ def _read_wraps(path: Element, n_points: int, context: Context) -> list[PathWrap
                 text(element, "wrap_object"),
                 method,
                 (first, last),
-                carried(element, {"wrap_object", "method", "range"}, context),
+                carried(element, context),
             )
         )
     return wraps
