@@ -11,11 +11,15 @@ from musculo.errors import InvalidFile
 from musculo.io.axes import to_ground
 from musculo.io.c3d import read_c3d
 from musculo.io.storage import read_storage
-from musculo.io.text import PathLike, checked_path
+from musculo.io.text import PathLike, checked_path, read_bytes
 from musculo.io.trc import read_trc
 from musculo.results.markers import Markers
 
 _KIND = "a marker file (.trc, .c3d or .sto)"
+_OTHER_ENDING = (
+    f"give {_KIND}; a table of text becomes a .sto by that name, with the labels time, RASI_x, RASI_y, RASI_z, ... and "
+    "positions in metres"
+)
 
 
 def read_markers(path: PathLike, up: str | None = None) -> Markers:
@@ -38,7 +42,9 @@ def read_markers(path: PathLike, up: str | None = None) -> Markers:
     elif suffix in (".sto", ".mot"):
         markers = _from_table(path, where)
     else:
-        raise InvalidFile(f"{where}: {suffix or 'no'} ending; give {_KIND}")
+        if Path(where).is_file():
+            read_bytes(path, _KIND)  # says what it is, where that can be told
+        raise InvalidFile(f"{where}: {suffix or 'no'} ending; {_OTHER_ENDING}")
     if up is None:
         return markers
     note = f"{up} was taken to point up; plates that were recorded with it need the same turn"

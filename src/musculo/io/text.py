@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from musculo.errors import InvalidFile
+from musculo.io.foreign import refuse_foreign
 
 PathLike = str | os.PathLike[str]
 
@@ -43,6 +44,7 @@ def read_bytes(path: PathLike, kind: str) -> bytes:
         ) from None
     if not content.strip():
         raise InvalidFile(f"{where}:1: the file is empty; it should be {kind}")
+    refuse_foreign(content, where, kind)
     return content
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from lxml import etree
 
 from musculo.errors import InvalidFile, InvalidModel
+from musculo.io.foreign import refuse_foreign
 
 Element = Any  # lxml.etree._Element: lxml ships no types
 
@@ -101,6 +102,7 @@ def _read_bytes(where: str) -> bytes:
         raise InvalidFile(f"{where} cannot be read ({error.strerror}); check its permissions") from None
     if not content.strip():
         raise InvalidFile(f"{where}:1: the file is empty; {_HINT}")
+    refuse_foreign(content, where, "an OpenSim model (.osim)")
     return content
 
 
