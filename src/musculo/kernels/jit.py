@@ -7,9 +7,7 @@ in silence. Ours lives in a folder named by a hash of every source it is made of
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,8 +15,10 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, _CacheLocator
 from numba.extending import intrinsic
+
+from musculo.kernels.cache_files import HealingCache, folder_of
 
 # Products may fuse with sums, as on the GPU; no other liberty is taken with the order of operations.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -52,30 +52,6 @@ def _sources_hash(path: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: $MUSCULO_CACHE_DIR, else the user's cache folder, else a temporary one."""
-    choices = [os.environ.get("MUSCULO_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"]
-    for base in filter(None, choices):
-        folder = Path(base).expanduser() / "musculo"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / f".probe-{os.getpid()}"
-            probe.touch()
-            probe.unlink()
-        except OSError:
-            continue
-        return folder
-    user = getattr(os, "getuid", lambda: 0)()
-    folder = Path(tempfile.gettempdir()) / f"musculo-{user}"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # compiled code is loaded from there: a folder that somebody else made is not trusted
-    if folder.is_symlink() or (hasattr(os, "getuid") and folder.stat().st_uid != user):
-        return Path(tempfile.mkdtemp(prefix="musculo-"))
-    folder.chmod(0o700)
-    return folder
-
-
 class _KernelLocator(_CacheLocator):
     """Tells Numba to keep a kernel in a folder named by its module and the hash of all sources it is made of."""
 
@@ -84,7 +60,7 @@ class _KernelLocator(_CacheLocator):
         self._file = Path(function.__code__.co_filename)
 
     def get_cache_path(self) -> str:
-        return str(cache_folder() / f"{self._file.stem}-{self.get_source_stamp()}")
+        return str(folder_of(f"{self._file.stem}-{self.get_source_stamp()}"))
 
     def get_source_stamp(self) -> str:
         return _sources_hash(self._file)
@@ -101,7 +77,7 @@ class _KernelCacheImpl(CompileResultCacheImpl):
     _locator_classes: list[Any] = [_KernelLocator]  # noqa: RUF012 (Numba's own attribute)
 
 
-class _KernelCache(FunctionCache):
+class _KernelCache(HealingCache):
     _impl_class = _KernelCacheImpl
 
 
