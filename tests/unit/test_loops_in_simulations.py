@@ -25,6 +25,9 @@ from musculo import (
 )
 from musculo.embedding.jet import Jet
 from musculo.errors import UnknownName
+from musculo.replications.mechanisms import andrews_squeezer
+from musculo.simulation.embedded_state import is_open
+from musculo.simulation.rates import EmbeddedRates
 from support.mechanisms import four_bar
 
 INERTIA = (0.02, 0.02, 0.02, 0.0, 0.0, 0.0)
@@ -66,6 +69,43 @@ def test_fits_that_do_not_serve_are_named():
     done = musculo.simulate(model, None, None, (0.0, 1.0), loops=Fitted({"q0": (0.5, 1.2)}))
     assert done.status == "failed"
     assert "outside 0.5 to 1.2, where the loop 'closure' was fitted" in done.reason
+
+
+@pytest.mark.parametrize(
+    ("model", "fit", "span"),
+    [
+        (four_bar(), Fitted({"q0": (0.0, 1.5)}, samples=61), (0.1, 1.4)),
+        (four_bar(), Fitted({"q0": (0.0, 1.5)}, samples=61, degree=3), (0.1, 1.4)),
+        (andrews_squeezer(), Fitted({"beta": (-np.pi, np.pi)}, samples=101, kind="fourier"), (-9.0, 9.0)),
+    ],
+    ids=["quintic", "cubic", "fourier"],
+)
+def test_loops_solved_beforehand_run_compiled(model, fit, span):
+    """One kernel finds what Python does: poses, speeds and accelerations, also after several turns."""
+    used = model.replace()
+    used.derived("embedding", lambda: musculo.embedding_of(used, loops=fit))
+    assert is_open(used)
+    compiled, slow = EmbeddedRates(used), EmbeddedRates(used)
+    assert compiled.state is not None
+    slow.state = None
+    tau = np.linspace(-1.0, 1.0, len(used.speed_names))
+    for z in np.linspace(*span, 7):
+        found, expected = (rates(np.array([z]), np.array([3.0]), tau, np.zeros(len(tau))) for rates in (compiled, slow))
+        for mine, theirs in zip(found, expected, strict=True):
+            # series and splines summed in another order, and second derivatives of them
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(theirs).max()))
+
+
+def test_a_fit_is_made_once(monkeypatch):
+    made = []
+    variables = Fitted.variables
+    monkeypatch.setattr(Fitted, "variables", lambda *given: made.append(given) or variables(*given))
+    model, fit = four_bar(), Fitted({"q0": (0.0, 1.5)}, samples=61)
+    first, again = (musculo.simulate(model, None, None, TIMES, loops=fit, independent="q0") for _ in range(2))
+    assert len(made) == 1
+    np.testing.assert_array_equal(first.q, again.q)
+    musculo.simulate(model, None, None, TIMES, loops=Fitted({"q0": (0.0, 1.5)}, samples=41), independent="q0")
+    assert len(made) == 2
 
 
 # --- measured joints ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import NdBSpline, make_interp_spline
+from scipy.interpolate import BSpline, NdBSpline, make_interp_spline
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.loop import Loop, LoopSolution
@@ -17,6 +17,10 @@ from musculo.embedding.outcome import refuse_unsolved
 from musculo.embedding.projection import ProjectedVariables
 from musculo.embedding.variables import JointVariables, LoopMethod
 from musculo.errors import InvalidInput, UnknownName
+from musculo.functions.base import Function
+from musculo.functions.elementary import FourierSeries, packed_pieces
+from musculo.functions.natural import with_continuations
+from musculo.functions.table import PackedFunction
 
 # A grid beyond this many points takes minutes to solve and gigabytes to keep.
 _MOST_POINTS = 200_000
@@ -31,14 +35,34 @@ class FitError(NamedTuple):
     hessian: FloatArray
 
 
+class FittedFunction(NamedTuple):
+    """How one dependent follows the one input x of its loop: function(x) + growth x."""
+
+    function: Function
+    growth: float = 0.0  # whole turns of the dependent for one of the input
+
+
+@dataclass(frozen=True, eq=False)
+class _Within(Function):
+    """A spline where it was fitted, and no number beyond: a kernel must not go on where the fit says nothing."""
+
+    spline: BSpline
+    points: FloatArray
+
+    def packed(self) -> PackedFunction:
+        rows = with_continuations(self.spline, self.points, continuation_degree=0)
+        rows[0] = rows[-1] = np.nan
+        return packed_pieces(self.points, rows)
+
+
 @dataclass(frozen=True, eq=False)
 class FittedVariables(JointVariables):
     """Tensor-product splines, or a Fourier series, through solutions on a grid.
 
     Source:     Ehsani2023 3-3, its first method.
     Departs:    splines of fifth degree by default, so that the Hessian is smooth; `degree=3` is the paper's, with
-                not-a-knot ends. A Fourier series of all frequencies that the samples can carry serves an input that
-                goes round.
+                not-a-knot ends. A Fourier series serves an input that goes round, of all frequencies that the samples
+                carry: higher ones, whose amplitudes are rounding errors, would only make derivatives worse.
     Guarantees: `error` is measured halfway between samples, against the exact derivatives.
     """
 
@@ -62,6 +86,16 @@ class FittedVariables(JointVariables):
                     f"{points[-1]:.6g}, where the {self.loop.title} was fitted; fit a wider range with "
                     f"Fitted(ranges={{{name!r}: (low, high)}}), or use the method 'projection'"
                 )
+
+    def functions(self) -> tuple[FittedFunction, ...]:
+        """The same fit as functions of kernels, one for each dependent; empty where the loop has several inputs."""
+        if isinstance(self.model, _Fourier):
+            return self.model.functions()
+        if len(self.grid) != 1:
+            return ()
+        (points,), (knots,), degree = self.grid, self.model.t, int(self.model.k[0])
+        columns = np.asarray(self.model.c).T
+        return tuple(FittedFunction(_Within(BSpline(knots, c, degree), points)) for c in columns)
 
     def _evaluate(self, X: FloatArray, orders: tuple[int, ...]) -> FloatArray:
         if isinstance(self.model, _Fourier):
@@ -100,6 +134,18 @@ class _Fourier(NamedTuple):
         elif order == 1:
             result += self.slope
         return np.asarray(result)
+
+    def functions(self) -> tuple[FittedFunction, ...]:
+        """Each dependent as a series of x itself, which starts at 0 and not at `low`."""
+        w = 2.0 * np.pi / self.period
+        k = np.arange(len(self.coefficients))
+        turned = self.coefficients * np.exp(-1j * w * self.low * k)[:, None]
+        found = []
+        for c, slope in zip(turned.T, self.slope.tolist(), strict=True):
+            offset = float(c[0].real) - slope * self.low
+            series = FourierSeries(offset, tuple(2.0 * c[1:].real), tuple(-2.0 * c[1:].imag), w)
+            found.append(FittedFunction(series, slope))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -199,7 +245,10 @@ class Fitted(LoopMethod):
         wave = f[:-1] - np.outer(points[:-1] - points[0], slope)
         # a middle frequency of an even number of samples has no phase of its own; it is left out
         kept = (len(wave) - 1) // 2 + 1
-        return _Fourier(float(points[0]), period, slope, np.fft.rfft(wave, axis=0)[:kept] / len(wave))
+        coefficients = np.fft.rfft(wave, axis=0)[:kept] / len(wave)
+        carried = np.flatnonzero(np.abs(coefficients).max(axis=1) > np.finfo(float).eps * np.abs(wave).max())
+        last = int(carried[-1]) if carried.size else 0
+        return _Fourier(float(points[0]), period, slope, coefficients[: last + 1])
 
     def _error(self, made: FittedVariables, exact: ProjectedVariables) -> FitError:
         middles = [0.5 * (points[1:] + points[:-1]) for points in made.grid]

@@ -21,6 +21,7 @@ from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.rule_rows import RuleRows
+from musculo.kernels.shared_waves import evaluate_together
 from musculo.kernels.stepping import ONWARD, keep_pose, land_as_found, onward, rates_of
 from musculo.kernels.turned import unit_quaternions
 
@@ -35,6 +36,8 @@ class OpenTree(NamedTuple):
     table: Any
     rules: RuleRows
     functions: Any
+    growth: FloatArray  # (rules,) of a follower with its input, beside the function of its rule
+    waves_until: IntArray  # (rules,) where rules end that share their input and the waves of a series; 0 for no series
     followers: Followers
     z: IntArray  # (n_z,) rows of q that are independent
     zu: IntArray  # (n_zu,) rows of u that are
@@ -62,6 +65,7 @@ class OpenRoom(NamedTuple):
     P: FloatArray  # (n_u, WIDTH) pivots
     S: FloatArray  # (inputs, WIDTH) slopes of rules
     slopes: FloatArray  # value, gradient and Hessian of one function
+    waves: FloatArray  # (3 rules,) value and derivatives of series that share their waves
     free: IntArray  # (n_u,) zeros: no acceleration is prescribed
     q: FloatArray  # (n,)
     u: FloatArray  # (n_u,)
@@ -92,6 +96,7 @@ def open_room(p):
         np.ones((n_u, WIDTH)),
         np.zeros((max(p.followers.inputs.size, 1), WIDTH)),
         np.zeros((1 + most + most * most + 2, WIDTH)),
+        np.zeros(3 * p.growth.size),
         np.zeros(n_u, dtype=np.int64),
         np.zeros(n),
         np.zeros(n_u),
@@ -105,9 +110,11 @@ def _follow_rules(h, t, lane):
     """Coordinates, speeds and biases of one lane that follow others, and the slopes with which they do.
 
     q_k = s f,   u_k = s f_a u_a (+ s f'),   bias_k = s f_a bias_a + s f_ab u_a u_b (+ s f''), in brackets those of time
+
+    What goes round with its input follows s f + growth q_a: a series of waves alone comes back after a turn.
     """
     p, r, _ = taken(h)
-    rules, at = p.rules, 0
+    rules, at, known = p.rules, 0, 0
     for k in range(rules.function.size):
         own, own_u = rules.follower[k, 0], rules.follower[k, 1]
         function, scale, first = rules.function[k], rules.scale[k], rules.first_input[k]
@@ -119,10 +126,18 @@ def _follow_rules(h, t, lane):
             value, rate, bias = scale * f, scale * f1, scale * f2
         elif function >= 0:
             m = p.functions.n_arguments[function]
-            evaluate_many(p.functions, function, r.Q, rules.input_q, first, lane, r.slopes, 0)
+            if p.waves_until[k] > 0:
+                if k >= known:
+                    known = p.waves_until[k]
+                    evaluate_together(p.functions, rules.function, k, known, r.Q[rules.input_q[first], lane], r.waves)
+                for i in range(3):
+                    r.slopes[i, lane] = r.waves[3 * k + i]
+            else:
+                evaluate_many(p.functions, function, r.Q, rules.input_q, first, lane, r.slopes, 0)
             value = scale * r.slopes[0, lane]
             for a in range(m):
-                u_a, slope = rules.input_u[first + a], scale * r.slopes[1 + a, lane]
+                u_a, slope = rules.input_u[first + a], scale * r.slopes[1 + a, lane] + p.growth[k]
+                value += p.growth[k] * r.Q[rules.input_q[first + a], lane]
                 rate += slope * r.U[u_a, lane]
                 bias += slope * r.B[u_a, lane]
                 r.S[at + a, lane] = slope

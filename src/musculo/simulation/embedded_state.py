@@ -12,9 +12,12 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.embedded import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE
 from musculo.embedding.embedding import Embedding, embedding_of
+from musculo.embedding.fitted import FittedFunction, FittedVariables
 from musculo.embedding.loop import SEARCH, SINGULAR
+from musculo.embedding.looped import Looped
 from musculo.embedding.rates import turning_joints
-from musculo.embedding.rules import Coupled, Locked, Prescribed
+from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
+from musculo.functions.elementary import FourierSeries
 from musculo.kernels.closed_state import ClosedTree, closed_room, closed_state
 from musculo.kernels.embedded import Followers
 from musculo.kernels.open_state import OpenTree, open_room, open_state
@@ -65,14 +68,25 @@ class EmbeddedState:
 
 
 def is_open(model: Model) -> bool:
-    """Whether there is no loop, and every rule is one of coordinates whose derivatives are speeds."""
+    """Whether no loop is left to solve, and every rule is one of coordinates whose derivatives are speeds.
+
+    Loops that were solved beforehand are rules like couplers, as far as they follow one coordinate each.
+    """
     e = embedding_of(model)
-    if e.loops or e.unsolved:
+    if e.unsolved:
         return False
     if not e.rules:
         return True
-    known = all(isinstance(rule, Coupled | Locked | Prescribed) for rule in e.rules)
+    known = all(isinstance(rule, Coupled | Locked | Prescribed) or _fitted(rule) for rule in e.rules)
     return known and not turning_joints(model) and embedded_dynamics(model) is not None
+
+
+def _fitted(rule: Rule) -> tuple[FittedFunction, ...]:
+    """The functions of all dependents of a loop that was solved beforehand; empty where it was not, or has several
+    inputs."""
+    if not (isinstance(rule, Looped) and isinstance(rule.variables, FittedVariables)):
+        return ()
+    return rule.variables.functions()
 
 
 def is_one_loop(model: Model) -> bool:
@@ -105,9 +119,21 @@ def _open_tree(model: Model) -> OpenTree:
         dynamics = embedded_dynamics(model)
         assert dynamics is not None
         followers = dynamics.followers
-    ruled = [(rule, [model.coordinate_index(n) for n in (*rule.inputs, rule.dependent)], -1) for rule, _ in e.steps]
+    ruled: list[tuple[Rule, list[int], int]] = []
+    growth: list[float] = []
+    waves_until: list[int] = []
+    for rule, dependents in e.steps:
+        # the dependents of a loop come together, in the order of its functions
+        known = _fitted(rule) or (None,) * len(dependents)
+        for name, fit in zip(dependents, known, strict=True):
+            one = rule if fit is None else Coupled(name, rule.inputs, rule.reason, fit.function)
+            ruled.append((one, [model.coordinate_index(n) for n in (*rule.inputs, name)], -1))
+            growth.append(0.0 if fit is None else fit.growth)
+        together = all(fit is not None and isinstance(fit.function, FourierSeries) for fit in known)
+        waves_until += [len(ruled) if together else 0] * len(dependents)
     rows, functions = rule_rows(model, ruled)
-    tree = (c.tree, c.table, rows, functions, followers)
+    series = np.array(growth, dtype=float), np.array(waves_until, dtype=np.int64)
+    tree = (c.tree, c.table, rows, functions, *series, followers)
     return OpenTree(*tree, *_columns(model, e), *turning_rows(model), SINGULAR_HINGE)
 
 

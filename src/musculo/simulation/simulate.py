@@ -188,9 +188,15 @@ def _embedded_as(
     for what, given in (("independent", independent is not None), ("loops", method != Projection())):
         if given and formulation != "embedded":
             raise InvalidInput(f"{what} is for formulation='embedded': constrained, all coordinates are integrated")
-    chosen = model.replace()
-    chosen.derived("embedding", lambda: embedding_of(chosen, independent=independent, loops=method))
-    return chosen
+    named = (independent,) if isinstance(independent, str) else None if independent is None else tuple(independent)
+
+    def make() -> Model:
+        chosen = model.replace()
+        chosen.derived("embedding", lambda: embedding_of(chosen, independent=named, loops=method))
+        return chosen
+
+    # made once: a fit takes longer than many a simulation with it
+    return model.derived(("embedded as", named, method), make)
 
 
 class _Run:

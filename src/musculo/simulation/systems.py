@@ -110,6 +110,8 @@ class EmbeddedSystem(System):
         self._rates = EmbeddedRates(model)
         self._state = self._rates.state
         self._looped = bool(e.loops)
+        # a fit is smooth, and knows one branch only
+        self._branching = bool(e.loops) and not e.fit_error
         self.guess = np.zeros(len(model.coordinate_names))
         self.independent = ", ".join(e.coordinate_names) if e.loops else ""
 
@@ -161,7 +163,8 @@ class EmbeddedSystem(System):
         q, u = self.one(t, y) if known is None else (known.q, known.u)
         if self._looped:
             self._refuse_dead_point(t, y, q, u)
-            self._refuse_turning_back(t, q, u)
+            if self._branching:
+                self._refuse_turning_back(t, q, u)
             self._last = (t, u)
         self.guess = q
         return q
