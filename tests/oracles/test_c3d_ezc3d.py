@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("ezc3d")
 import ezc3d
 
-from musculo import read_c3d
+from musculo import InvalidFile, read_c3d
 from support.c3d_files import DEC, INTEL, C3DMaker, plate_group
+from support.recorded_data import NO_DATA, recorded, within
 
 # Laboratory with z up to ground with y up.
 TO_GROUND = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
@@ -77,3 +80,37 @@ def test_plates_are_ezc3ds(tmp_path):
         ):
             expected = yours.T @ TO_GROUND.T * unit if yours.shape[1] != 4 else (yours.T @ TO_GROUND.T * unit).T
             assert_allclose(mine, expected, rtol=0, atol=tolerance * np.abs(mine).max())
+
+
+# --- recordings of laboratories --------------------------------------------------------------------------------------
+RECORDED = [file for file in recorded("c3d/*.c3d") if "Rotation" not in file.name]
+SCREEN = re.compile(rb"(Y_SCREEN....\x02?)\+Z", re.DOTALL)
+
+
+@pytest.mark.skipif(not RECORDED, reason=NO_DATA)
+@pytest.mark.parametrize("screen", [b"+Z", b"-Z", b"+Y", b"-Y", b"+X", b"  ", b"??"])
+@pytest.mark.parametrize("file", RECORDED, ids=within(RECORDED))
+def test_recorded_subjects_stand_on_their_plates_whatever_the_screen_says(file, screen, tmp_path):
+    content, count = SCREEN.subn(rb"\g<1>" + screen, file.read_bytes())
+    assert count == 1
+    (tmp_path / "a.c3d").write_bytes(content)
+    ours = read_c3d(tmp_path / "a.c3d")
+    theirs = ezc3d.c3d(str(tmp_path / "a.c3d"), extract_forceplat_data=True)["data"]
+    assert ours.up == "z"
+    points = theirs["points"][:3].transpose(2, 1, 0)
+    assert_allclose(ours.markers.position, (points * 0.001) @ TO_GROUND.T, rtol=ROUNDING, equal_nan=True)
+    high = np.nanmedian(ours.markers.marker("C7" if "C7" in ours.markers.names else "Sternum")[:, 1])
+    feet = [name for name in ours.markers.names if "HEEL" in name.upper()]
+    assert high > np.nanmedian(ours.markers.pick(feet).position[:, :, 1]) + 0.5
+    for plate, other in zip(ours.plates, theirs["platform"], strict=True):
+        assert_allclose(plate.corners[:, 1], 0.0, atol=1e-6)  # on the floor
+        assert_allclose(plate.force, other["force"].T @ TO_GROUND.T, rtol=0, atol=1e-9)
+        assert plate.force[plate.loaded(50.0), 1].min(initial=0.0) >= 0.0  # the ground pushes up
+    assert any("was taken" in note for note in ours.notes) == (screen != b"+Z")
+
+
+@pytest.mark.skipif(not recorded("c3d/C3DRotationExample.c3d"), reason=NO_DATA)
+def test_a_recording_of_rotations_only_is_named():
+    (file,) = recorded("c3d/C3DRotationExample.c3d")
+    with pytest.raises(InvalidFile, match=r"poses of 21 segments \(worldbody_4X4.*no markers.*export positions"):
+        read_c3d(file)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
 from musculo.results.frozen import frozen, frozen_time
@@ -53,6 +53,12 @@ class ForcePlate:
     def center(self) -> FloatArray:
         """(3,) middle of the surface [m]."""
         return np.asarray(self.corners.mean(axis=0))
+
+    def rotated(self, R: ArrayLike) -> ForcePlate:
+        """The plate in another ground: p_new = R p (3, 3)."""
+        turn = np.asarray(R, dtype=float).T
+        vectors = ("force", "moment", "point", "free_moment", "corners")
+        return replace(self, **{key: getattr(self, key) @ turn for key in vectors})
 
     def loaded(self, threshold: float = CONTACT) -> NDArray[np.bool_]:
         """(frames,) where the vertical force exceeds the threshold [N]."""

@@ -28,3 +28,4 @@ class Recording:
     events: tuple[Event, ...] = ()
     notes: tuple[str, ...] = ()
     source: str = ""
+    up: str = ""  # the laboratory's axis that became y: "z", "-z", ...

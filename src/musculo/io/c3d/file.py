@@ -255,6 +255,9 @@ def _samples(data: _Bytes, parameters: dict[str, dict[str, Parameter]]) -> C3DFi
         position = block[:, :, :3] * (1.0 if layout.as_floats else scale)
         # The fourth word is negative where a point was not seen.
         seen = np.isfinite(position).all(axis=2) & (block[:, :, 3] >= 0.0)
+    poses = stated.count("ROTATION", "USED", 0)
+    if poses:
+        notes.append(f"poses of {poses} segments (the ROTATION group) are not read")
     analog = _analog(layout, values[:, 4 * points :].reshape(frames * samples, channels), stated, parameters)
     return C3DFile(data.where, parameters, first, rate, position, seen, analog, rate * max(samples, 1), tuple(notes))
 
@@ -269,6 +272,14 @@ def _frames(data: _Bytes, stated: _Stated, layout: _Layout) -> tuple[int, int]:
         # Longer than the header can say; the count stands in a float.
         last = first - 1 + int(stated.number("POINT", "LONG_FRAMES", float(last - first + 1)))
     frames = last - first + 1
+    poses = stated.count("ROTATION", "USED", 0)
+    if layout.values == 0 and poses:
+        labels = stated.parameters["ROTATION"].get("LABELS")
+        shown = ", ".join(labels.values[:4]) if labels is not None and isinstance(labels.values, list) else ""
+        raise InvalidFile(
+            f"{data.where} holds poses of {poses} segments ({shown:.80}, ...), as markerless systems write, and no "
+            "markers: the ROTATION group is not read; export positions of markers or joint centres as .c3d or .trc"
+        )
     if frames < 1 or layout.values == 0:
         raise InvalidFile(f"{data.where}: holds no frames ({first} to {last}) or nothing in them; is it damaged?")
     at = _start(data, stated)

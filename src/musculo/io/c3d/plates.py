@@ -6,6 +6,8 @@ points into the floor. What the file stores is the reaction to the subject, alon
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,15 +23,12 @@ NOISE = 5.0  # [N]
 LOAD = 50.0  # [N] a foot stood on the plate
 
 
-def read_plates(
-    file: C3DFile, time: FloatArray, R: FloatArray, length: float, notes: list[str]
-) -> tuple[ForcePlate, ...]:
-    """The plates in ground.
+def read_plates(file: C3DFile, time: FloatArray, length: float, notes: list[str]) -> tuple[ForcePlate, ...]:
+    """The plates in the laboratory's axes.
 
     Args:
         file: the C3D file.
         time: (samples,) of the analog channels [s].
-        R: (3, 3) laboratory to ground.
         length: the file's unit of length [m].
         notes: what is odd goes here.
     """
@@ -37,15 +36,24 @@ def read_plates(
     count = int(used.flat[0]) if used is not None and np.isfinite(used.flat[0]) else 0
     plates = []
     for k in range(min(max(count, 0), 255)):
-        plate = _plate(file, k, time, R, length, notes)
+        plate = _plate(file, k, time, length, notes)
         if plate is not None:
             plates.append(plate)
     return tuple(plates)
 
 
-def _plate(
-    file: C3DFile, k: int, time: FloatArray, R: FloatArray, length: float, notes: list[str]
-) -> ForcePlate | None:
+def say_pull(plates: Sequence[ForcePlate], notes: list[str]) -> None:
+    """A note on every plate (in ground) that pulls: the ground pushes a subject up."""
+    for plate in plates:
+        vertical = plate.force[:, VERTICAL]
+        if -vertical.min() > LOAD and -vertical.min() > vertical.max():
+            notes.append(
+                f"force plate {plate.name} pulls the subject down ({vertical.min():.0f} N): the file may hold the "
+                "force on the plate, or its corners in another order, or another axis is up"
+            )
+
+
+def _plate(file: C3DFile, k: int, time: FloatArray, length: float, notes: list[str]) -> ForcePlate | None:
     name = str(k + 1)
     kind, corners, origin = _geometry(file, k)
     if kind not in CHANNELS:
@@ -70,18 +78,8 @@ def _plate(
         notes.append(f"the corners of force plate {name} span no surface; it is left out")
         return None
     F, M, cop, T = wrench(kind, channels, origin * length, _moment_unit(file, columns, length), length)
-    R_GP = R @ axes
-    center = R @ corners.mean(axis=0) * length
-    plate = ForcePlate(
-        name, time, F @ R_GP.T, M @ R_GP.T, center + cop @ R_GP.T, T @ R_GP.T, corners @ R.T * length, kind
-    )
-    vertical = plate.force[:, VERTICAL]
-    if -vertical.min() > LOAD and -vertical.min() > vertical.max():
-        notes.append(
-            f"force plate {name} pulls the subject down ({vertical.min():.0f} N): the file may hold the force on the "
-            "plate, or its corners in another order, or another axis is up"
-        )
-    return plate
+    center = corners.mean(axis=0) * length
+    return ForcePlate(name, time, F @ axes.T, M @ axes.T, center + cop @ axes.T, T @ axes.T, corners * length, kind)
 
 
 def wrench(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.io.axes import AXES, check_axis, to_ground
+from musculo.io.axes import check_axis, to_ground
 from musculo.io.c3d.file import C3DFile, read_file
-from musculo.io.c3d.plates import read_plates
+from musculo.io.c3d.plates import read_plates, say_pull
+from musculo.io.c3d.upright import doubt, upward_axis
 from musculo.io.text import PathLike
 from musculo.io.trc import METRES
 from musculo.results.markers import Markers
@@ -23,7 +26,8 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     Args:
         path: the file.
         up: the laboratory's upward axis: "x", "y" or "z", with a minus sign where it points down. By default what the
-            file says (POINT:Y_SCREEN), else "z".
+            file says (POINT:Y_SCREEN), unless its force plates, what they measure and the markers tell otherwise; else
+            "z". `recording.up` is the axis that was taken, and a note says what decided, if not the file alone.
         forward: the laboratory's axis that becomes x. By default x, or y where x is up.
 
     Returns:
@@ -31,39 +35,35 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
         4 as forces on the subject [N], moments [N m] and centres of pressure [m]; events. Other plates, and what else
         was odd, are named in `notes`.
     """
+    for what, axis in (("up", up), ("forward", forward)):
+        check_axis(what, axis)
     file = read_file(path)
     notes = list(file.notes)
-    R = _rotation(file, up, forward, notes)
     length = _length(file, notes)
     frames, points = file.seen.shape
     names = _names(file.texts("POINT", "LABELS"), points, "marker", notes)
     position = np.where(file.seen[:, :, None], file.points, np.nan) * length
     start = (file.first_frame - 1) / file.point_rate
     time = start + np.arange(frames) / file.point_rate
-    # Products with a signed permutation are exact.
-    markers = Markers(time, names, position @ R.T, file.point_rate, tuple(notes), None, file.where)
-    notes += markers.report()
     analog_time = start + np.arange(len(file.analog)) / file.analog_rate
+    plates = read_plates(file, analog_time, length, notes)
+    if up is None:
+        up = upward_axis(file, position, plates, notes)
+    else:
+        doubt(up, position, plates, file.texts("POINT", "LABELS"), notes)
+    R = to_ground(up, forward)
+    plates = tuple(plate.rotated(R) for plate in plates)
+    say_pull(plates, notes)
+    # Products with a signed permutation are exact.
+    markers = Markers(time, names, position @ R.T, file.point_rate, (), None, file.where)
+    notes += markers.report()
+    markers = replace(markers, notes=tuple(notes))
     analog = None
     if file.analog.shape[1]:
         channels = _names(file.texts("ANALOG", "LABELS"), file.analog.shape[1], "channel", notes)
         units = tuple((file.texts("ANALOG", "UNITS") + [""] * len(channels))[: len(channels)])
         analog = Table(analog_time, channels, file.analog, units=units, name="analog", source=file.where)
-    plates = read_plates(file, analog_time, R, length, notes)
-    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where)
-
-
-def _rotation(file: C3DFile, up: str | None, forward: str | None, notes: list[str]) -> FloatArray:
-    """(3, 3) laboratory to ground, by what the file says where nothing is stated."""
-    check_axis("forward", forward)
-    if up is None:
-        screen = [text.lower() for text in file.texts("POINT", "Y_SCREEN")[:1]]
-        if screen and screen[0] in AXES:
-            up = screen[0]
-        else:
-            up = "z"
-            notes.append("the file does not say which axis is up; z was taken (up= or --up says otherwise)")
-    return to_ground(up, forward)
+    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where, up.lower().lstrip("+"))
 
 
 def _length(file: C3DFile, notes: list[str]) -> float:
