@@ -122,7 +122,7 @@ def test_spellings_of_sockets(read, spelling):
         for name, path in (("parent_frame", "/ground"), ("child_frame", "../../bodyset/a"))
     )
     content = (
-        '<OpenSimDocument Version="30510"><Model name="m"><BodySet><objects><Body name="a"><mass>1</mass>'
+        '<OpenSimDocument Version="30509"><Model name="m"><BodySet><objects><Body name="a"><mass>1</mass>'
         f'<inertia>1 1 1 0 0 0</inertia></Body></objects></BodySet><JointSet><objects><WeldJoint name="j">{sockets}'
         "</WeldJoint></objects></JointSet></Model></OpenSimDocument>"
     )
@@ -181,10 +181,26 @@ def test_renamed_actuators(read):
     assert kinds == ["CoordinateActuator", "PointActuator", "TorqueActuator"]
 
 
+def new_muscle(rest: str, version: int) -> str:
+    """A muscle from ground to a free body, in the layout since 30517."""
+    points = "".join(
+        f'<PathPoint name="{name}"><socket_parent_frame>{frame}</socket_parent_frame><location>1 0 0</location>'
+        "</PathPoint>"
+        for name, frame in (("first", "/ground"), ("second", "/bodyset/a"))
+    )
+    return (
+        f'<OpenSimDocument Version="{version}"><Model name="m"><BodySet><objects><Body name="a"><mass>1</mass></Body>'
+        f'</objects></BodySet><ForceSet><objects><Thelen2003Muscle name="mus">{rest}<GeometryPath name="path">'
+        f"<PathPointSet><objects>{points}</objects></PathPointSet></GeometryPath></Thelen2003Muscle></objects></ForceSet>"
+        "</Model></OpenSimDocument>"
+    )
+
+
 @pytest.mark.parametrize(("version", "least"), [(30000, 0.01), (40000, 0.0)])
 def test_lowest_control_of_zero_means_not_stated_in_old_files(read, version, least):
-    content = old(old_muscle(POINT, "<min_control>0</min_control>"), version=30000)
-    muscle = read(content.replace('Version="30000"', f'Version="{version}"')).muscle("mus")
+    control = "<min_control>0</min_control>"
+    content = old(old_muscle(POINT, control)) if version < 30501 else new_muscle(control, version)
+    muscle = read(content).muscle("mus")
     assert (muscle.min_control, muscle.max_control) == (least, 1.0)
 
 

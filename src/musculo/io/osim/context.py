@@ -18,6 +18,11 @@ _OFFSET = "PhysicalOffsetFrame"
 HOLDERS_OF_COMPONENTS = ("components", "frames")
 # Elements that hold components without being one: they leave no trace in a path.
 _HOLDERS = {"objects", "components", "frames", "coordinates", "connectors"}
+# How documents before 30508 named frames.
+_OLD_SOCKETS = {
+    *("connectors", "sockets", "body", "body_name", "parent_body", "child_body", "body_1", "body_2"),
+    *("line_body", "follower_body", "rolling_body", "surface_body"),
+}
 
 
 class Context:
@@ -46,7 +51,11 @@ class Context:
         """The absolute path of the frame in a socket of `owner`: absolute, relative, or a bare name in the file."""
         connectee = text(owner, f"socket_{socket}").strip()
         if not connectee:
-            raise invalid(owner, f"its socket {socket!r} names no frame; add <socket_{socket}> with a body's path")
+            old = [c.tag for c in owner if c.tag in _OLD_SOCKETS or c.tag.endswith("_connectee_name")]
+            told = f" (<{old[0]}> is a spelling of older documents; OpenSim passes over it here, too)" if old else ""
+            raise invalid(
+                owner, f"its socket {socket!r} names no frame{told}; add <socket_{socket}> with a body's path"
+            )
         start = component_path(owner)
         candidates = [posixpath.normpath(posixpath.join(start, connectee))]
         if connectee.startswith("/"):

@@ -99,13 +99,9 @@ def read_function(element: Element, context: Context) -> Function:
 
 
 def read_named_function(owner: Element, name: str, context: Context) -> Function | None:
-    """The function of a property: `<name><SimmSpline>..` or `<SimmSpline name="name">`; None where there is none."""
-    holder = owner.find(name)
-    if holder is not None:
-        inner = next(iter(holder), None)
-        return None if inner is None else read_function(inner, context)
-    named = next((child for child in owner if child.get("name") == name and len(child)), None)
-    return None if named is None else read_function(named, context)
+    """The function of a property, `<name><SimmSpline>..`; None where there is none."""
+    inner = next(iter(owner.iterfind(f"{name}/*")), None)
+    return None if inner is None else read_function(inner, context)
 
 
 def _carried(element: Element) -> Function:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from musculo.functions import Constant, Function
+from musculo.functions import Constant, Function, Linear
 from musculo.io.osim.context import Context, account, carried
-from musculo.io.osim.functions import is_function, read_named_function
+from musculo.io.osim.functions import is_function, read_function, read_named_function
 from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, vector
 from musculo.model.body import GROUND, Placement
 from musculo.model.coordinate import Coordinate
@@ -173,7 +173,7 @@ def _read_axis(element: Element | None, joint: Element, context: Context, defaul
     if not any(direction):
         raise invalid(element, f"the axis is zero (joint {joint.get('name')!r}); give it a direction")
     coordinates = names(element, "coordinates")
-    function = _axis_function(element, context)
+    function = _axis_function(element, len(coordinates), context)
     if function is None:
         return Axis(direction, Constant(0.0), coordinates)  # as in OpenSim: not the coordinate itself
     wanted = function.n_arguments
@@ -186,14 +186,22 @@ def _read_axis(element: Element | None, joint: Element, context: Context, defaul
     return Axis(direction, function, coordinates)
 
 
-def _axis_function(element: Element, context: Context) -> Function | None:
+def _axis_function(element: Element, n_coordinates: int, context: Context) -> Function | None:
+    """`<function><SimmSpline>..`, or a function that stands in the axis itself, called `function` or nothing.
+
+    As OpenSim does: an empty `<function/>` is the coordinate itself, where an axis without the element stays at zero.
+    """
     function = read_named_function(element, "function", context)
+    if function is None and element.find("function") is not None:
+        if n_coordinates > 1:
+            raise invalid(element, f"its <function> is empty and it names {n_coordinates} coordinates; put one into it")
+        return Linear(1.0, 0.0) if n_coordinates else Constant(0.0)
     if function is not None:
         return function
-    for child in element:  # a function without the property's name, as in some files before 4.0
-        if is_function(child):
-            child.set("name", "function")
-            return read_named_function(element, "function", context)
+    for child in element:
+        named = child.get("name", "")
+        if (named == "function" and len(child)) or (is_function(child) and named in ("", "function")):
+            return read_function(child, context)
     return None
 
 

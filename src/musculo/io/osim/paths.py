@@ -61,6 +61,8 @@ def _read_point(element: Element, context: Context) -> PathPoint:
     if element.tag == "PathPoint":
         return PathPoint(**common, carried=carried(element, context))
     if element.tag == "ConditionalPathPoint":
+        if not context.coordinate(element, "coordinate"):
+            context.note(element, "names no coordinate and never counts; OpenSim 4.6 does not open such a file")
         return ConditionalPathPoint(
             **common,
             coordinate=context.coordinate(element, "coordinate"),
@@ -69,6 +71,9 @@ def _read_point(element: Element, context: Context) -> PathPoint:
         )
     if element.tag == "MovingPathPoint":
         common["location"] = _ZERO  # the functions say where it is
+        for axis in "xyz":
+            if element.find(f"{axis}_location") is not None and element.find(f"{axis}_location/*") is None:
+                raise invalid(element, f"its <{axis}_location> is empty; put a function into it")
         functions: dict[str, Any] = {
             a: read_named_function(element, f"{a}_location", context) or Constant(0.0) for a in "xyz"
         }

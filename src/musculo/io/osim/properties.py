@@ -35,11 +35,12 @@ def _applied(names: str) -> Properties:
     return _all(APPLIED, names)
 
 
-# Properties that hold an object. It may stand under its own class, with the property's name: `<Sine name="function">`.
+# Properties that hold an object. It may stand under its own class, with the property's name: `<Sine name="function">`;
+# not where OpenSim calls the property optional (prescribed_function, x_location, coupled_coordinates_function).
 OBJECTS = frozenset(
     _applied(
-        "ground path function prescribed_function coupled_coordinates_function x_location y_location z_location "
-        "rotation1 rotation2 rotation3 translation1 translation2 translation3 force_length_curve frame_geometry "
+        "ground path function force_length_curve frame_geometry "
+        "rotation1 rotation2 rotation3 translation1 translation2 translation3 "
         "tendon_force_length_curve active_force_length_curve passive_force_length_curve force_velocity_curve "
         "m_x_theta_x_function m_y_theta_y_function m_z_theta_z_function "
         "f_x_delta_x_function f_y_delta_y_function f_z_delta_z_function "

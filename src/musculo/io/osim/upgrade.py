@@ -1,8 +1,10 @@
 """Brings a document of any version to the layout of OpenSim 4.6 (40600), at the level of its XML.
 
 The steps are those of OpenSim's own upgrade (RegisterTypes, Model, Body, Joint, Force, Constraint, Controller), so that
-an old file means here what it means there. OpenSim prints some numbers with six digits on the way;
-`opensim_rounding` repeats that, and otherwise the file's own digits are kept.
+an old file means here what it means there. Each step is for documents before the version that changed the spelling
+(found by opening one file in every version): in newer ones OpenSim passes over the old spelling, and so does musculo,
+which leaves the element where it is. OpenSim prints some numbers with six digits on the way; `opensim_rounding` repeats
+that, and otherwise the file's own digits are kept.
 """
 
 from __future__ import annotations
@@ -31,14 +33,17 @@ _RENAMED = {
 # These words are common elsewhere; they are actuators only as members of the set of forces.
 _RENAMED_FORCES = {"Force": "PointActuator", "Torque": "TorqueActuator"}
 
-# Old properties that name a body, and the socket each became: (set, old tag, socket).
+# Old properties that name a body, and the socket each became: {set: (version of the change, (old tag, socket)...)}.
 _BODY_SOCKETS = {
-    "MarkerSet": (("body", "parent_frame"),),
-    "ContactGeometrySet": (("body_name", "frame"),),
-    "ConstraintSet": tuple(
-        (tag, tag) for tag in ("body_1", "body_2", "line_body", "follower_body", "rolling_body", "surface_body")
+    "MarkerSet": (30501, (("body", "parent_frame"),)),
+    "ContactGeometrySet": (30505, (("body_name", "frame"),)),
+    "ConstraintSet": (
+        30500,
+        tuple((tag, tag) for tag in ("body_1", "body_2", "line_body", "follower_body", "rolling_body", "surface_body")),
     ),
 }
+# The same for forces: {kind: (version of the change, socket)}. OpenSim 4.6 never reads the <body> of a BodyActuator.
+_FORCE_BODIES = {"PrescribedForce": (30506, "socket_frame"), "BodyActuator": (40700, "socket_body")}
 _POINT_COORDINATES = ("coordinate", "x_coordinate", "y_coordinate", "z_coordinate")
 
 
@@ -47,16 +52,17 @@ def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> lis
     notes = _drop_repeated(model)
     _rename(model)
     resolve_defaults(model)
-    _connectors_to_sockets(model)
-    _split_ground(model)
+    _connectors_to_sockets(model, version)
+    if version < 30501:
+        _split_ground(model)
     split_inertia(model, version, opensim_rounding)
     upgrade_joints(model, version, opensim_rounding)
-    upgrade_frames(model, opensim_rounding)
+    upgrade_frames(model, version, opensim_rounding)
     upgrade_geometry(model)
     _upgrade_forces(model, version)
-    _upgrade_paths(model)
-    _upgrade_body_sockets(model)
-    _upgrade_flags(model)
+    _upgrade_paths(model, version)
+    _upgrade_body_sockets(model, version)
+    _upgrade_flags(model, version)
     _upgrade_controllers(model)
     return notes
 
@@ -92,16 +98,17 @@ def _rename(model: Element) -> None:
             force.tag = _RENAMED_FORCES.get(force.tag, force.tag)
 
 
-def _connectors_to_sockets(model: Element) -> None:
+def _connectors_to_sockets(model: Element, version: int) -> None:
     """`<connectors><Connector_X_ name="s"><connectee_name>` and `<connector_s_connectee_name>` become `<socket_s>`."""
-    for block in [*model.iter("connectors"), *model.iter("sockets")]:
+    for block in [*model.iter("connectors"), *model.iter("sockets")] if version < 30508 else ():
         owner = block.getparent()
         for connector in block:
             connectee = text(connector, "connectee_name") or text(connector, "connectee_names")
             put(owner, f"socket_{connector.get('name')}", connectee)
         drop(block)
-    for element in model.iter():
-        for before in ("connector_", "socket_"):
+    spellings = [before for before, changed in (("connector_", 30510), ("socket_", 30517)) if version < changed]
+    for element in model.iter() if spellings else ():
+        for before in spellings:
             for after in ("_connectee_name", "_connectee_names"):
                 if element.tag.startswith(before) and element.tag.endswith(after):
                     element.tag = "socket_" + element.tag[len(before) : -len(after)]
@@ -126,15 +133,15 @@ def _upgrade_forces(model: Element, version: int) -> None:
         for force in () if holder is None else holder:
             if "Muscle" in force.tag:
                 _upgrade_muscle(force, version)
-            socket = {"PrescribedForce": "socket_frame", "BodyActuator": "socket_body"}.get(force.tag)
+            changed, socket = _FORCE_BODIES.get(force.tag, (0, ""))
             body = force.find("body")
-            if socket is not None and body is not None and force.find(socket) is None:
+            if version < changed and body is not None and force.find(socket) is None:
                 body.tag, body.text = socket, body_path(model, body.text or "")
 
 
 def _upgrade_muscle(muscle: Element, version: int) -> None:
     pennation = muscle.find("pennation_angle")
-    if pennation is not None and muscle.find("pennation_angle_at_optimal") is None:
+    if version < 20302 and pennation is not None and muscle.find("pennation_angle_at_optimal") is None:
         pennation.tag = "pennation_angle_at_optimal"
     # Old writers stated the limits of every muscle; OpenSim takes 0 and 1 for "not stated": the class default holds.
     if version < 30513:
@@ -142,7 +149,7 @@ def _upgrade_muscle(muscle: Element, version: int) -> None:
             stated = muscle.find(tag)
             if stated is not None and stated.text and _equals(stated.text, unstated):
                 drop(stated)
-    if muscle.find("GeometryPath") is None and muscle.find("PathPointSet") is not None:
+    if version < 20302 and muscle.find("GeometryPath") is None and muscle.find("PathPointSet") is not None:
         path = ensure(muscle, "GeometryPath", name="path")
         for tag in ("PathPointSet", "PathWrapSet"):
             part = muscle.find(tag)
@@ -157,7 +164,7 @@ def _equals(content: str, value: float) -> bool:
         return False  # the reader complains about the word where it uses it
 
 
-def _upgrade_paths(model: Element) -> None:
+def _upgrade_paths(model: Element, version: int) -> None:
     coordinates = {c.get("name"): f"/jointset/{j.get('name')}/{c.get('name')}" for j, c in _joint_coordinates(model)}
     # a property may stand as <path><GeometryPath>..</path> as well as <GeometryPath name="path">
     for holder in list(model.iter("path")):
@@ -168,24 +175,26 @@ def _upgrade_paths(model: Element) -> None:
     for path in model.iter("GeometryPath"):
         path.set("name", "path")
         for point in path.iter("PathPoint", "ConditionalPathPoint", "MovingPathPoint"):
-            _upgrade_path_point(model, point, coordinates)
+            _upgrade_path_point(model, point, coordinates, version)
 
 
 def _joint_coordinates(model: Element) -> list[tuple[Element, Element]]:
     return [(j, c) for j in objects(model, "JointSet") for c in j.iterfind("coordinates/Coordinate")]
 
 
-def _upgrade_path_point(model: Element, point: Element, coordinates: dict[str, str]) -> None:
-    body = point.find("body")
-    if body is not None and point.find("socket_parent_frame") is None:
-        body.tag, body.text = "socket_parent_frame", body_path(model, body.text or "")
+def _upgrade_path_point(model: Element, point: Element, coordinates: dict[str, str], version: int) -> None:
     plural = point.find("coordinates")
-    if plural is not None:  # up to 2.0.1
+    if version < 20300 and plural is not None:
         plural.tag = "coordinate"
     for old, new in (("XAttachment", "x_location"), ("YAttachment", "y_location"), ("ZAttachment", "z_location")):
         attachment = point.find(old)
-        if attachment is not None:
+        if version < 30000 and attachment is not None:
             attachment.tag = new
+    if version >= 30505:
+        return
+    body = point.find("body")
+    if body is not None and point.find("socket_parent_frame") is None:
+        body.tag, body.text = "socket_parent_frame", body_path(model, body.text or "")
     for tag in _POINT_COORDINATES:
         named = point.find(tag)
         if named is not None and point.find(f"socket_{tag}") is None:
@@ -193,17 +202,19 @@ def _upgrade_path_point(model: Element, point: Element, coordinates: dict[str, s
 
 
 # --- the rest -------------------------------------------------------------------------------------------------------
-def _upgrade_body_sockets(model: Element) -> None:
-    for set_tag, pairs in _BODY_SOCKETS.items():
-        for member in objects(model, set_tag):
+def _upgrade_body_sockets(model: Element, version: int) -> None:
+    for set_tag, (changed, pairs) in _BODY_SOCKETS.items():
+        for member in objects(model, set_tag) if version < changed else ():
             for tag, socket in pairs:
                 body = member.find(tag)
                 if body is not None and member.find(f"socket_{socket}") is None:
                     body.tag, body.text = f"socket_{socket}", body_path(model, body.text or "")
 
 
-def _upgrade_flags(model: Element) -> None:
+def _upgrade_flags(model: Element, version: int) -> None:
     """`isDisabled` became its opposite, under a name that depends on the kind of object."""
+    if version >= 30509:
+        return
     names = {
         "ForceSet": "appliesForce",
         "ConstraintSet": "isEnforced",

@@ -19,9 +19,9 @@ def rounded(values: tuple[float, ...], opensim_rounding: bool) -> str:
 
 def split_inertia(model: Element, version: int, opensim_rounding: bool) -> None:
     """`inertia_xx` ... became one vector in 30500. In files before that, what is missing is 1 1 1 0 0 0."""
-    for body in objects(model, "BodySet"):
+    for body in objects(model, "BodySet") if version < 30500 else ():
         stated = any(body.find(tag) is not None for tag in _INERTIA_TAGS)
-        if not stated and (version >= 30500 or body.find("inertia") is not None):
+        if not stated and body.find("inertia") is not None:
             continue
         values = tuple(number(body, tag, default) for tag, default in zip(_INERTIA_TAGS, _OLD_INERTIA, strict=True))
         for tag in _INERTIA_TAGS:
@@ -32,7 +32,7 @@ def split_inertia(model: Element, version: int, opensim_rounding: bool) -> None:
 
 def upgrade_joints(model: Element, version: int, opensim_rounding: bool) -> None:
     """Joints leave their bodies for the set of joints; locations become offset frames; `reverse` swaps the frames."""
-    for body in objects(model, "BodySet"):
+    for body in objects(model, "BodySet") if version < 30501 else ():
         holder = body.find("Joint")
         if holder is None:
             continue
@@ -63,7 +63,7 @@ def _name_the_unnamed(model: Element) -> None:
 
 def _upgrade_joint(model: Element, joint: Element, version: int, opensim_rounding: bool) -> None:
     coordinate_set = joint.find("CoordinateSet")
-    if coordinate_set is not None:
+    if version < 30507 and coordinate_set is not None:
         if joint.find("coordinates") is None:
             holder = ensure(joint, "coordinates")
             for coordinate in coordinate_set.iterfind("objects/Coordinate"):
@@ -73,19 +73,23 @@ def _upgrade_joint(model: Element, joint: Element, version: int, opensim_roundin
         # The kind of motion follows from the joint; an initial value has not been used since 2.0.
         for tag in ("motion_type", "initial_value"):
             drop(coordinate.find(tag))
-    _place_joint(model, joint, opensim_rounding)
+    if version < 30505:
+        _place_joint(model, joint, version, opensim_rounding)
     reverse = joint.find("reverse")
-    if reverse is not None:
-        if version < 30514 and flag(joint, "reverse", False):
+    if version < 30514 and reverse is not None:
+        if flag(joint, "reverse", False):
             parent, child = joint.find("socket_parent_frame"), joint.find("socket_child_frame")
             parent.text, child.text = child.text, parent.text
         drop(reverse)
 
 
-def _place_joint(model: Element, joint: Element, opensim_rounding: bool) -> None:
+def _place_joint(model: Element, joint: Element, version: int, opensim_rounding: bool) -> None:
+    for old, new in (("location", "location_in_child"), ("orientation", "orientation_in_child")):
+        for element in joint.findall(old) if version < 30500 else ():
+            element.tag = new  # of both spellings the first in the file counts
     sides = (
         ("parent", ("parent_body", "socket_parent_body"), "location_in_parent", "orientation_in_parent"),
-        ("child", ("child_body", "socket_child_body"), "location", "orientation"),
+        ("child", ("child_body", "socket_child_body"), "location_in_child", "orientation_in_child"),
     )
     old_tags = {tag for _, tags, location, orientation in sides for tag in (*tags, location, orientation)}
     if not any(joint.find(tag) is not None for tag in old_tags):
@@ -106,7 +110,8 @@ def _place_joint(model: Element, joint: Element, opensim_rounding: bool) -> None
             rounded(vector(joint, orientation, 3, _ZERO), opensim_rounding),
         )
         for tag in (*body_tags, socket, location, orientation):
-            drop(joint.find(tag))
+            for element in joint.findall(tag):
+                drop(element)
         put(joint, socket, name)
 
 
@@ -122,16 +127,17 @@ def add_offset_frame(
     return frame
 
 
-def upgrade_frames(model: Element, opensim_rounding: bool) -> None:
+def upgrade_frames(model: Element, version: int, opensim_rounding: bool) -> None:
     """Weld constraints and bushings place their frames on bodies; the set of frames becomes components of the model."""
     members = [*objects(model, "ConstraintSet"), *objects(model, "ForceSet")]
-    for member in members:
+    for member in members if version < 30505 else ():
         two_bodies = member.tag == "WeldConstraint" or "Bushing" in member.tag
         if two_bodies and any(member.find(tag) is not None for tag in ("body_1", "body_2", *_TWO_FRAME_FIELDS)):
             _place_two_frames(model, member, opensim_rounding)
-    for frame in objects(model, "FrameSet"):
-        ensure(model, "components").append(frame)
-    drop(model.find("FrameSet"))
+    if version < 30512:
+        for frame in objects(model, "FrameSet"):
+            ensure(model, "components").append(frame)
+        drop(model.find("FrameSet"))
 
 
 def _place_two_frames(model: Element, member: Element, opensim_rounding: bool) -> None:
