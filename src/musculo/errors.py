@@ -6,7 +6,14 @@ A message says what is wrong, where (file, line or element), what is known, and 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class MusculoError(Exception):
@@ -15,6 +22,29 @@ class MusculoError(Exception):
 
 class MusculoWarning(UserWarning):
     """Something that is done otherwise than the input says, and has to be known; what it names is in results too."""
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Within it `warn` does nothing: who calls tells of the same things in words of their own."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def warn(text: str) -> None:
+    """A `MusculoWarning` at the line outside musculo that called."""
+    if _quiet.get():
+        return
+    depth, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, MusculoWarning, stacklevel=depth)
 
 
 class InvalidFile(MusculoError):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidInput, motion_of, place_markers
+from musculo import InvalidInput, MusculoWarning, motion_of, place_markers
 from musculo.analyses.motion import motion_of_states
 from musculo.demo import ARM_FILE, arm, arm_flexion
 
@@ -45,5 +45,7 @@ def test_a_time_outside_of_the_motion_is_refused():
 def test_a_table_is_not_said_to_state_a_unit():
     """A file without inDegrees says nothing of it."""
     table = replace(arm_flexion(), degrees=False, source="q.mot")
-    (note,) = motion_of(arm(), table).notes
+    with pytest.warns(MusculoWarning, match="q.mot: its angles are taken in radians") as told:
+        (note,) = motion_of(arm(), table).notes
+    assert [str(one.message) for one in told] == [note]
     assert note.startswith("q.mot: its angles are taken in radians, but ")

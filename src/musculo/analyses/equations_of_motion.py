@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.dynamics.body_derivatives import (
     DerivativeMethod,
     FrameDerivatives,
@@ -117,7 +118,7 @@ def equations_of_motion(
             default.
     """
     Q, times, single, e = checked(model, q, time, method, embedding)
-    U, _ = frames_of("u", u, model.speed_names)
+    U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     tree = elementary_tree(model)
     qdot = coordinate_rates(model, Q, U)[:, [model.coordinate_index(name) for name in e.coordinate_names]]

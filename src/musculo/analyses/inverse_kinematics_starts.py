@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.embedding.tables import EmbeddingTables
 from musculo.errors import InvalidInput
 from musculo.kernels.bounded_step import Unknowns
@@ -83,7 +84,7 @@ def starts_of(model: Model, e: EmbeddingTables, unknowns: Unknowns, start: Array
         starts[1:, rows[:4]] += rng.normal(size=(_OTHER_STARTS, 4)) * turned[:, None]
     if start is None:
         return starts
-    given = frames_of("start", start, model.coordinate_names)[0]
+    given = coordinates_of(model, start, "start")[0]
     if len(given) != 1:
         raise InvalidInput(f"start has {len(given)} frames; give the coordinates of the first one alone")
     compiled(model).check_coordinates(given)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, finite, same_frames
 from musculo.compile.nodes import placed
 from musculo.dynamics.constraints import ConstraintReaction
 from musculo.dynamics.external import ExternalLoad, listed, part
@@ -99,9 +100,9 @@ class _Wanted(NamedTuple):
 
 def joint_loads(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
-    udot: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table | None = None,
     *,
     muscle_forces: Forces | None = None,
     actuator_forces: Forces | None = None,
@@ -164,10 +165,10 @@ def joint_loads(
     """
     wanted = _wanted(model, joints, on, frame)
     closed = closes_loops(model)
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     frames = same_frames(q=Q, u=U)
-    A = None if udot is None else frames_of("udot", udot, model.speed_names)[0]
+    A = None if udot is None else speeds_of(model, udot, "udot")[0]
     if A is not None:
         same_frames(q=Q, udot=A)
     compiled(model).check_coordinates(Q)

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from musculo.analyses.assembly import assembled
 from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity, texts, warn_of
+from musculo.diagnostics.recordings import motion_findings
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, unwarned
 from musculo.model.model import Model
-from musculo.results.angles import rotational_coordinates
+from musculo.results.angles import rotational_coordinates, small_for_degrees
 from musculo.results.notebook import series_html
 from musculo.results.table import Table
 from musculo.signals.natural import NaturalSpline
@@ -26,8 +28,6 @@ Like = Literal["exact", "opensim id", "opensim analyze"]
 LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
 # Below so many frames no quintic spline passes through.
 _FEWEST = 6
-# What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
-_HALF_TURN, _MOVES = 3.2, 0.2
 # What rounding of printed times moves a frame by at most [s].
 _SAME_TIME = 1e-6
 # What rounding of printed numbers moves a locked coordinate by at most [rad, m].
@@ -125,7 +125,25 @@ def motion_of(
     if speeds is not None and like != "opensim analyze":
         raise InvalidInput("speeds from a table are taken with like='opensim analyze' only")
     _check_columns(table, model.coordinate_names)
-    notes = _notes(model, table, like)
+    findings = [
+        *(Finding(text, Severity.DOUBTFUL) for text in _odd_angles(model, table)),
+        *motion_findings(table, model, cutoff, opensim=like != "exact"),
+    ]
+    warn_of(findings)
+    with unwarned():
+        return _motion(model, table, cutoff, like, speeds, few_at_rest, (*texts(findings), *_notes(model, table, like)))
+
+
+def _motion(
+    model: Model,
+    table: Table,
+    cutoff: float | None,
+    like: Like,
+    speeds: Table | None,
+    few_at_rest: bool,
+    notes: tuple[str, ...],
+) -> Motion:
+    """What `motion_of` gives, its arguments checked."""
     if cutoff is not None and cutoff >= 0.0:
         table = table.lowpass(cutoff, method="butterworth" if like == "exact" else "opensim")
     few = len(table) < _FEWEST
@@ -204,9 +222,8 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
 def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
     free = set(model.independent_coordinate_names)
     absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
-    notes = _odd_angles(model, table)
-    if like != "opensim id":  # which takes locked coordinates as the file has them
-        notes += _overruled(model, table)
+    # "opensim id" takes locked coordinates as the file has them
+    notes = _overruled(model, table) if like != "opensim id" else ()
     if not absent:
         return notes
     how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
@@ -239,8 +256,7 @@ def _overruled(model: Model, table: Table) -> tuple[str, ...]:
 def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
     """Angles that look as if the header said the wrong unit.
 
-    In radians, they go beyond two turns where the coordinate has less than one. In degrees, none of them all leaves
-    half a turn in radians, and yet something moves: no joint would bend by more than three degrees.
+    In radians, they go beyond two turns where the coordinate has less than one; in degrees, see `small_for_degrees`.
     """
     turning = rotational_coordinates(model)
     found = [(c, k) for c in model.coordinates if c.name in turning and (k := table.find(c.name)) is not None]
@@ -249,10 +265,11 @@ def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
     angles = np.nan_to_num(table.values[:, [k for _, k in found]])
     most, source = np.abs(angles).max(axis=0), table.source or "the table"
     if table.degrees:
-        if most.max() > _HALF_TURN or np.ptp(angles, axis=0).max() < _MOVES:
+        small = small_for_degrees(angles)
+        if small is None:
             return ()
         return (
-            f"{source}: its angles are taken in degrees, but the largest of all is {most.max():.3g}: are they "
+            f"{source}: its angles are taken in degrees, but the largest of all is {small:.3g}: are they "
             "radians? Then write inDegrees=no into its header",
         )
     odd = [

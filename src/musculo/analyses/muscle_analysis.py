@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import FloatArray, columns_by_name, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, columns_by_name, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.hill_table import DAMPING, MAX_SPEED
@@ -141,8 +142,8 @@ class MuscleAnalysis:
 
 def muscle_analysis(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
     activation: ArrayLike | None = None,
     *,
     fiber_length: ArrayLike | None = None,
@@ -188,8 +189,8 @@ def muscle_analysis(
         Unsupported: a constraint is of a kind that is carried only, and moment arms are wanted; `coordinates=()` wants
             none.
     """
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     wanted = tuple(model.speed_names if coordinates is None else coordinates)
     _indices("coordinate", wanted, model.speed_names)

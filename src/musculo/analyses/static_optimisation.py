@@ -18,6 +18,7 @@ from musculo.analyses.actuators import (
 from musculo.analyses.force_by_activation import ForceByActivation
 from musculo.analyses.least_effort import Status, check_power, least_effort
 from musculo.analyses.static_optimum import StaticOptimum
+from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
@@ -30,6 +31,7 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import Method
 from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import spring_forces
+from musculo.results.table import Table
 
 # Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
 _ROUNDS = 150
@@ -40,9 +42,9 @@ _SETTLED = 1e-9
 
 def static_optimisation(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
-    udot: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table | None = None,
     *,
     tau: ArrayLike | None = None,
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
@@ -105,8 +107,8 @@ def static_optimisation(
     _check(tendon, method)
     e = embedding_of(model)
     refuse_carried(e.unsolved)
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     at = times_of(time, len(Q))
     T = _generalized_forces(model, Q, U, udot, tau, loads, threads)
@@ -191,7 +193,7 @@ def _generalized_forces(
     model: Model,
     Q: FloatArray,
     U: FloatArray,
-    udot: ArrayLike | None,
+    udot: ArrayLike | Table | None,
     tau: ArrayLike | None,
     loads: ExternalLoad | Sequence[ExternalLoad],
     threads: int | None,
@@ -204,7 +206,7 @@ def _generalized_forces(
         T, _ = frames_of("tau", tau, model.speed_names)
         same_frames(q=Q, tau=T)
         return T
-    D, _ = frames_of("udot", udot, model.speed_names)  # type: ignore[arg-type]
+    D, _ = speeds_of(model, udot, "udot")  # type: ignore[arg-type]
     return inverse_dynamics(model, Q, U, D, loads, threads=threads)
 
 

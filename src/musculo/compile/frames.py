@@ -25,7 +25,7 @@ def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:
     """
     if isinstance(value, np.ndarray | list | tuple | int | float):
         return value
-    labels, array = _labels(value)
+    labels, array = labels_of(value)
     if not any(isinstance(label, str) for label in labels):
         return value
     names = [str(label) for label in labels]
@@ -45,7 +45,7 @@ def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:
     return np.asarray(array)[..., [names.index(column) for column in columns]]
 
 
-def _labels(value: Any) -> tuple[list[Any], Any]:
+def labels_of(value: Any) -> tuple[list[Any], Any]:
     """Names along the last axis of a labelled array (none: not labelled), and its numbers with that axis last."""
     dims, coords = getattr(value, "dims", None), getattr(value, "coords", None)
     if dims is not None and coords is not None and hasattr(value, "transpose"):  # xarray
@@ -103,9 +103,7 @@ def not_numbers(name: str, value: Any, error: Exception) -> InvalidInput:
 
     kind = type(value).__name__
     if isinstance(value, Table):
-        moving = name in ("q", "u")
-        how = "table.coordinates(model), or motion_of(model, table) with its q and u" if moving else "table.values"
-        return InvalidInput(f"{name} is a Table; give an array: {how}")
+        return InvalidInput(f"{name} is a Table; give an array: table.values")
     if isinstance(value, Mapping):
         return InvalidInput(f"{name} is a {kind}; give an array, or columns with names: pandas.DataFrame({name})")
     if hasattr(value, name):

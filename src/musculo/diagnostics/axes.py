@@ -47,8 +47,9 @@ def axis_findings(
         fit: the same distances of the poses of another recording.
         threads: at most so many.
     """
+    source = markers.source or "the recording"
     if _mean(distance) < _BAD_FIT:
-        return _lying(model, q, markers.source, threads)
+        return _lying(model, q, source, threads)
     frame = int(np.isfinite(distance).sum(axis=1).argmax())
     one = markers.between(markers.time[frame], markers.time[frame])
     fits = {"y": _mean(distance[frame : frame + 1])}
@@ -58,7 +59,7 @@ def axis_findings(
     if fits[best] >= 0.5 * fits["y"]:
         return []
     text = (
-        f"{markers.source}: at {markers.time[frame]:g} s the markers fit with {1e3 * fits[best]:.3g} mm where "
+        f"{source}: at {markers.time[frame]:g} s the markers fit with {1e3 * fits[best]:.3g} mm where "
         f"{best} is taken to point up, and with {1e3 * fits['y']:.3g} mm as the file has them; OpenSim "
         f"takes y to point up: turn the markers (--up {best} in the shell, markers.rotated in Python)"
     )

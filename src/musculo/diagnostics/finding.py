@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from pathlib import Path
 from typing import NamedTuple
 
 from musculo.compile.frames import FloatArray
-from musculo.errors import MusculoWarning
-
-_PACKAGE = str(Path(__file__).parents[1])
+from musculo.errors import warn
 
 
 class Severity(IntEnum):
@@ -41,15 +36,7 @@ def texts(findings: Iterable[Finding]) -> tuple[str, ...]:
 def warn_of(findings: Iterable[Finding]) -> None:
     """A `MusculoWarning` for each that is more than a note, at the line outside musculo that called."""
     for text in texts(one for one in findings if one.severity > Severity.NOTE):
-        warnings.warn(text, MusculoWarning, stacklevel=_outside())
-
-
-def _outside() -> int:
-    """How many calls up `warn_of` the first line outside the package is, as `warnings.warn` counts."""
-    depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        depth, frame = depth + 1, frame.f_back
-    return depth
+        warn(text)
 
 
 def listed_frames(frames: Sequence[int], time: FloatArray, most: int = 5) -> str:

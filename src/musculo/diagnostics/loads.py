@@ -47,15 +47,16 @@ def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
     """Points of application that only another unit explains, and times that splines of loads pass over."""
     if loads is None or not len(loads.table):
         return []
+    source = loads.table.source or "the external loads"
     over = "splines pass over it, and the loads there are guesses"
-    found = hole_findings(loads.table.time, loads.table.source, LONG_STEP, over)
+    found = hole_findings(loads.table.time, source, LONG_STEP, over)
     for load in loads.at(loads.table.time):
         size = np.linalg.norm(load.force, axis=1)
         loaded = size > _ACTING * size.max(initial=0.0)
         largest = float(np.abs(load.point[loaded]).max(initial=0.0))
         if largest > FAR:
             text = (
-                f"{loads.table.source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
+                f"{source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
                 "metres: are they in millimetres?"
             )
             found.append(Finding(text, Severity.DOUBTFUL))

@@ -29,7 +29,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
 
     With `opensim` the filter is OpenSim's, which passes over holes too.
     """
-    far = []
+    far, source = [], table.source or "the table"
     for name, unit in coordinate_units(model).items():
         k = table.find(name) if unit == "m" else None
         largest = 0.0 if k is None else float(np.nan_to_num(np.abs(table.values[:, k])).max(initial=0.0))
@@ -37,19 +37,19 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
             far.append(f"{name} {largest:.4g} m")
     found = []
     if far:
-        text = f"{table.source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
+        text = f"{source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
         found.append(Finding(text, Severity.DOUBTFUL))
     over = "splines pass over it, and speeds and accelerations near it are guesses"
     if cutoff is None or cutoff < 0.0:
-        return [*found, *hole_findings(table.time, table.source, LONG_STEP, over)]
+        return [*found, *hole_findings(table.time, source, LONG_STEP, over)]
     how = f"OpenSim's filter takes splines there; {over}" if opensim else f"each part is filtered by itself, {over}"
-    return [*found, *hole_findings(table.time, table.source, HOLE, how)]
+    return [*found, *hole_findings(table.time, source, HOLE, how)]
 
 
 def marker_hole_findings(markers: Markers) -> list[Finding]:
     """Times without a frame in a recording whose frames are taken one by one."""
     then = "nothing is made up there, and what is computed from the motion near it will be a guess"
-    return hole_findings(markers.time, markers.source, LONG_STEP, then)
+    return hole_findings(markers.time, markers.source or "the recording", LONG_STEP, then)
 
 
 def hole_findings(time: FloatArray, source: str, least: float, then: str) -> list[Finding]:

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.dynamics.elementary import (
     ElementaryPoses,
     ElementaryTree,
@@ -141,7 +142,7 @@ def checked(
     """Coordinates, times, whether a single frame was given, and the embedding, all refused where they do not fit."""
     if method not in get_args(DerivativeMethod):
         raise InvalidInput(f"method={method!r}; known: {', '.join(get_args(DerivativeMethod))}")
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     compiled(model).check_coordinates(Q)
     e = embedding_of(model) if embedding is None else embedding
     if e.model is not model:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
+from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.constraint_rank import (
     CONSISTENT,
@@ -184,8 +185,8 @@ def constrained_acceleration(
         SingularSystem: a singular position, equations that contradict each other, or speeds without inertia.
         Unsupported: a constraint of a kind that is carried only.
     """
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
     compiled(model).check_coordinates(Q)
@@ -378,8 +379,8 @@ def constraint_residuals(
         time: for prescribed motion [s].
         threads: at most so many; all cores by default.
     """
-    Q, _ = frames_of("q", q, model.coordinate_names)
-    U = None if u is None else frames_of("u", u, model.speed_names)[0]
+    Q, _ = coordinates_of(model, q)
+    U = None if u is None else speeds_of(model, u)[0]
     if U is not None:
         same_frames(q=Q, u=U)
     compiled(model).check_coordinates(Q)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
@@ -18,6 +19,7 @@ from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, tim
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
+from musculo.results.table import Table
 
 # A hinge inertia below this part of the articulated inertia it is taken from is rounding, not mass.
 SINGULAR_HINGE = 1e-13
@@ -27,8 +29,8 @@ _CHUNK = 4096
 
 def forward_dynamics(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
     tau: ArrayLike,
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
     time: ArrayLike = 0.0,
@@ -57,8 +59,8 @@ def forward_dynamics(
     """
     c, e = compiled(model), embedding_of(model)
     refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
     loads, times = listed(loads, frames), times_of(time, frames)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
+from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
@@ -16,6 +17,7 @@ from musculo.errors import InvalidInput
 from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
 from musculo.kernels.transmitted import PLACE_ROWS, transmitted_frames
 from musculo.model.model import Model
+from musculo.results.table import Table
 
 Device = Literal["cpu", "gpu"]
 _NO_WRENCH = np.zeros((0, 6))
@@ -30,9 +32,9 @@ def on_gpu(device: str) -> bool:
 
 def inverse_dynamics(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
-    udot: ArrayLike,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table,
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
     threads: int | None = None,
     device: Device = "cpu",
@@ -75,31 +77,31 @@ def inverse_dynamics(
 
 
 def _motion(
-    model: Model, q: ArrayLike, u: ArrayLike, udot: ArrayLike
+    model: Model, q: ArrayLike | Table, u: ArrayLike | Table, udot: ArrayLike | Table
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
-    A, _ = frames_of("udot", udot, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
+    A, _ = speeds_of(model, udot, "udot")
     same_frames(q=Q, u=U, udot=A)
     compiled(model).check_coordinates(Q)
     return Q, U, A, single
 
 
-def bias_forces(model: Model, q: ArrayLike, u: ArrayLike, threads: int | None = None) -> FloatArray:
+def bias_forces(model: Model, q: ArrayLike | Table, u: ArrayLike | Table, threads: int | None = None) -> FloatArray:
     """C(q, u) + g(q): what inverse dynamics gives at zero udot, (frames, n_u) or (n_u,)."""
-    U, single = frames_of("u", u, model.speed_names)
+    U, single = speeds_of(model, u)
     return inverse_dynamics(model, q, u, np.zeros_like(U[0] if single else U), threads=threads)
 
 
-def gravity_forces(model: Model, q: ArrayLike, threads: int | None = None) -> FloatArray:
+def gravity_forces(model: Model, q: ArrayLike | Table, threads: int | None = None) -> FloatArray:
     """g(q): the generalised forces that hold the model at rest against gravity, (frames, n_u) or (n_u,)."""
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     rest = np.zeros((len(Q), len(model.speed_names)))
     tau = inverse_dynamics(model, Q, rest, rest, threads=threads)
     return tau[0] if single else tau
 
 
-def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None, device: Device = "cpu") -> FloatArray:
+def mass_matrix(model: Model, q: ArrayLike | Table, threads: int | None = None, device: Device = "cpu") -> FloatArray:
     """M(q) of the tree before any embedding, (frames, n_u, n_u) or (n_u, n_u); symmetric.
 
     Args:
@@ -109,7 +111,7 @@ def mass_matrix(model: Model, q: ArrayLike, threads: int | None = None, device: 
         device: `cpu` or `gpu`.
     """
     c = compiled(model)
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     if on_gpu(device):
         from musculo.kernels.cuda import crba_on_gpu

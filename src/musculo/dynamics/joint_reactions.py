@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
 from musculo.dynamics.inverse import transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.dynamics.poses import kinematics
 from musculo.errors import UnknownName
 from musculo.model.model import Model
+from musculo.results.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +44,9 @@ class JointReactions:
 
 def joint_reactions(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike,
-    udot: ArrayLike,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table,
     loads: ExternalLoad | Sequence[ExternalLoad] = (),
     threads: int | None = None,
 ) -> JointReactions:
@@ -60,9 +62,9 @@ def joint_reactions(
         InvalidInput: arrays that do not fit, or loops that are not closed.
         Unsupported: a constraint of a kind that is carried only.
     """
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
-    A, _ = frames_of("udot", udot, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
+    A, _ = speeds_of(model, udot, "udot")
     same_frames(q=Q, u=U, udot=A)
     compiled(model).check_coordinates(Q)
     loads = listed(loads, len(Q))

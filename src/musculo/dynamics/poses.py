@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.compile.nodes import placed
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import kinematics_frames, over_frames
@@ -18,6 +19,7 @@ from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
 from musculo.results.notebook import series_html
+from musculo.results.table import Table
 from musculo.spatial.pose import Pose
 
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
@@ -177,9 +179,9 @@ class Kinematics:
 
 def kinematics(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike | None = None,
-    udot: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None = None,
+    udot: ArrayLike | Table | None = None,
     threads: int | None = None,
 ) -> Kinematics:
     """Poses of every body and, where speeds are given, velocities and accelerations.
@@ -192,13 +194,13 @@ def kinematics(
         threads: at most so many; all cores by default.
     """
     c = compiled(model)
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     order = 0 if u is None else 1 if udot is None else 2
     if u is None and udot is not None:
         raise InvalidInput("udot is given without u; pass u as well (zeros if the model is at rest)")
-    U = np.zeros((1, c.n_u)) if u is None else frames_of("u", u, model.speed_names)[0]
-    A = np.zeros_like(U) if udot is None else frames_of("udot", udot, model.speed_names)[0]
+    U = np.zeros((1, c.n_u)) if u is None else speeds_of(model, u)[0]
+    A = np.zeros_like(U) if udot is None else speeds_of(model, udot, "udot")[0]
     if u is not None:
         same_frames(q=Q, u=U, udot=A)
     motion = _run(c, Q, U, A, threads)[0] if order else _run(c, Q, None, None, threads, columns=False)[0]

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.choice import choose_loops
 from musculo.embedding.collect import collect_rules, sort_rules
@@ -127,14 +128,14 @@ class Embedding:
     # --- positions --------------------------------------------------------------------------------------------------
     def independent(self, q: ArrayLike) -> FloatArray:
         """z of q: its independent columns."""
-        Q, single = frames_of("q", q, self.model.coordinate_names)
+        Q, single = coordinates_of(self.model, q)
         z = Q[:, [self.model.coordinate_index(name) for name in self.coordinate_names]]
         return z[0] if single else z
 
     def independent_speeds(self, q: ArrayLike, u: ArrayLike) -> FloatArray:
         """zu of (q, u)."""
-        Q, single = frames_of("q", q, self.model.coordinate_names)
-        U, _ = frames_of("u", u, self.model.speed_names)
+        Q, single = coordinates_of(self.model, q)
+        U, _ = speeds_of(self.model, u)
         same_frames(q=Q, u=U)
         rates = U.copy()
         for joint in self.partly_turning:
@@ -156,7 +157,7 @@ class Embedding:
             InvalidInput: a loop cannot be closed at some frame; names it, and how far it closes.
             SingularSystem: a singular position stands between the guess and z.
         """
-        Z, single = frames_of("z", z, self.coordinate_names)
+        Z, single = coordinates_of(self.model, z, "z", self.coordinate_names)
         q = self._fill(Z, times_of(time, len(Z)), self._guess(guess, len(Z)))
         return q[0] if single else q
 
@@ -165,7 +166,7 @@ class Embedding:
 
         Args: as `coordinates`.
         """
-        Z, single = frames_of("z", z, self.coordinate_names)
+        Z, single = coordinates_of(self.model, z, "z", self.coordinate_names)
         status = np.zeros(len(Z), dtype=np.int64)
         q = self._fill(Z, times_of(time, len(Z)), self._guess(guess, len(Z)), status)
         return Closure(q[0], status[0]) if single else Closure(q, status)
@@ -174,7 +175,7 @@ class Embedding:
         """Poses (frames, n) that pick the branch; None for the embedding's own."""
         if guess is None or not self.loops:
             return None
-        Q, single = frames_of("guess", guess, self.model.coordinate_names)
+        Q, single = coordinates_of(self.model, guess, "guess")
         if not single and len(Q) != frames:
             raise InvalidInput(f"guess has {len(Q)} frames and z {frames}; give one pose, or one for each frame")
         return np.tile(Q, (frames, 1)) if single else Q
@@ -205,7 +206,7 @@ class Embedding:
         Raises:
             InvalidInput: naming the coordinate, its value, and what it should be.
         """
-        Q, _ = frames_of("q", q, self.model.coordinate_names)
+        Q, _ = coordinates_of(self.model, q)
         self.refuse_difference(Q, self._fill(self.independent(Q), times_of(time, len(Q)), Q))
 
     def refuse_difference(self, Q: FloatArray, expected: FloatArray, first: int = 0) -> None:
@@ -249,9 +250,9 @@ class Embedding:
             time: (frames,) or a number, for prescribed motion [s].
             guess: poses on the branch that is meant where loops are closed, as in `coordinates`.
         """
-        Z, single = frames_of("z", z, self.coordinate_names)
-        U, _ = frames_of("zu", zu, self.speed_names)
-        D = np.zeros_like(U) if zudot is None else frames_of("zudot", zudot, self.speed_names)[0]
+        Z, single = coordinates_of(self.model, z, "z", self.coordinate_names)
+        U, _ = speeds_of(self.model, zu, "zu", self.speed_names)
+        D = np.zeros_like(U) if zudot is None else speeds_of(self.model, zudot, "zudot", self.speed_names)[0]
         frames = same_frames(z=Z, zu=U, zudot=D)
         times = times_of(time, frames)
         q = self._fill(Z, times, self._guess(guess, frames))
@@ -265,7 +266,7 @@ class Embedding:
     def jacobian(self, q: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """J (frames, n_u, n_zu) at coordinates q; only its independent columns are looked at, and for the branch the
         rest."""
-        Q, single = frames_of("q", q, self.model.coordinate_names)
+        Q, single = coordinates_of(self.model, q)
         rest = np.zeros((len(Q), len(self.speed_names)))
         J = self.motion(self.independent(Q), rest, time=time, guess=Q).J
         return J[0] if single else J
@@ -273,7 +274,7 @@ class Embedding:
     def pull_back(self, q: ArrayLike, tau: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
         """tau_z = J^T tau: generalised forces of the tree, felt by the independent coordinates."""
         T, single = frames_of("tau", tau, self.model.speed_names)
-        J = self.jacobian(frames_of("q", q, self.model.coordinate_names)[0], time)
+        J = self.jacobian(coordinates_of(self.model, q)[0], time)
         same_frames(q=J, tau=T)
         forces = np.einsum("fij,fi->fj", J, T)
         return forces[0] if single else forces
@@ -358,7 +359,7 @@ def embedding_of(
 
 
 def _one_pose(model: Model, branch: ArrayLike) -> FloatArray:
-    Q, single = frames_of("branch", branch, model.coordinate_names)
+    Q, single = coordinates_of(model, branch, "branch")
     if not single:
         raise InvalidInput(f"branch has {len(Q)} frames; give one pose of {Q.shape[1]} coordinates")
     return Q[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.embedding.rates import TurningJoint, turning_joints
 from musculo.errors import InvalidInput
 from musculo.model.joints.ball import BallJoint
@@ -28,7 +29,7 @@ def change_coordinates(q: ArrayLike, of: Model, to: Model) -> FloatArray:
 
     Signs of successive quaternions are chosen so that they do not jump; so are angles by full turns.
     """
-    Q, single = frames_of("q", q, of.coordinate_names)
+    Q, single = coordinates_of(of, q)
     result = np.full((len(Q), len(to.coordinate_names)), np.nan)
     known = {name: k for k, name in enumerate(of.coordinate_names)}
     for k, name in enumerate(to.coordinate_names):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.errors import SingularSystem
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion
 from musculo.model.model import Model
@@ -113,8 +114,8 @@ def coordinate_rates(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
 
     At a second angle of +-90 degrees N of a ball's angles is singular; use quaternion coordinates there.
     """
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     rates = np.zeros_like(Q)
     columns = {name: k for k, name in enumerate(model.speed_names)}
@@ -129,8 +130,8 @@ def coordinate_rates(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
 
 def speeds_from_rates(model: Model, q: ArrayLike, qdot: ArrayLike) -> FloatArray:
     """u from qdot, the inverse of `coordinate_rates`: what differentiated coordinates must go through."""
-    Q, single = frames_of("q", q, model.coordinate_names)
-    D, _ = frames_of("qdot", qdot, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
+    D, _ = speeds_of(model, qdot, "qdot", model.coordinate_names)
     same_frames(q=Q, qdot=D)
     compiled(model).check_coordinates(Q)
     u = np.zeros((len(Q), len(model.speed_names)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import Embedding, times_of
 from musculo.embedding.looped import Looped
 from musculo.embedding.rates import (
@@ -23,7 +24,7 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
     qdot = E zu:   dE_k/dz = sum over inputs of d2f/dx2 dx/dz E_x + df/dx dE_x/dz   for q_k = f(x) by a rule
     u = N^-1 qdot: dJ/dz = dN^-1/dz E + N^-1 dE/dz   where a freely turning joint is not independent as a whole
     """
-    Q, single = frames_of("q", q, e.model.coordinate_names)
+    Q, single = coordinates_of(e.model, q)
     times = times_of(time, len(Q))
     Q = e.coordinates(e.independent(Q), times, guess=Q)
     frames, n = Q.shape

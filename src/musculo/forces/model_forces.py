@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, finite, same_frames
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName
@@ -130,8 +131,8 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 def model_forces(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None = None,
     *,
     time: ArrayLike = 0.0,
     paths: bool = True,
@@ -261,10 +262,10 @@ class ForcesAtStates:
 
 
 def _arrays(
-    model: Model, q: ArrayLike, u: ArrayLike | None, time: ArrayLike
+    model: Model, q: ArrayLike | Table, u: ArrayLike | Table | None, time: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U = np.zeros((len(Q), len(model.speed_names))) if u is None else frames_of("u", u, model.speed_names)[0]
+    Q, single = coordinates_of(model, q)
+    U = np.zeros((len(Q), len(model.speed_names))) if u is None else speeds_of(model, u)[0]
     same_frames(q=Q, u=U)
     return Q, U, times_of(time, len(Q)), single
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.dynamics.inverse import Device, on_gpu
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
@@ -24,6 +25,7 @@ from musculo.model.model import Model
 from musculo.muscle.labelled import LabelledGeometry
 from musculo.muscle.paths import CompiledPaths, compiled_paths
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.results.table import Table
 
 Wrapping = Literal["geodesic", "opensim"]
 WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
@@ -197,8 +199,8 @@ class PathGeometry(LabelledGeometry):
 
 def muscle_geometry(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None = None,
     wrapping: Wrapping = "geodesic",
     threads: int | None = None,
     device: Device = "cpu",
@@ -231,8 +233,8 @@ def muscle_geometry(
 
 def path_geometry(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None = None,
     wrapping: Wrapping = "geodesic",
     threads: int | None = None,
     device: Device = "cpu",
@@ -244,8 +246,8 @@ def path_geometry(
 def _geometry(
     model: Model,
     p: CompiledPaths,
-    q: ArrayLike,
-    u: ArrayLike | None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None,
     wrapping: Wrapping,
     threads: int | None,
     device: str,
@@ -255,9 +257,9 @@ def _geometry(
     if wrapping == "geodesic":
         refuse_mixed_rates(p)
     c = compiled(model)
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
-    U = None if u is None else frames_of("u", u, model.speed_names)[0]
+    U = None if u is None else speeds_of(model, u)[0]
     if U is not None:
         same_frames(q=Q, u=U)
     literal = wrapping == "opensim"

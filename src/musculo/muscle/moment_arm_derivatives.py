@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.slopes import embedding_slopes
@@ -116,7 +117,7 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = Non
     p = compiled_paths(model, muscles_only=True)
     refuse_mixed_rates(p)
     c = compiled(model)
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     frames, n, n_u, n_q = len(Q), len(p.names), c.n_u, c.n_q
     carriers, coordinates = _carriers(c), _path_coordinates(c, p.paths)

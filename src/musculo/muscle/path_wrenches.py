@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.geometry import (
@@ -23,6 +24,7 @@ from musculo.muscle.geometry import (
     run_paths,
 )
 from musculo.muscle.paths import CompiledPaths, compiled_paths
+from musculo.results.table import Table
 
 IntArray = NDArray[np.int64]
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and
@@ -143,8 +145,8 @@ def _layout(model: Model, p: CompiledPaths) -> _Layout:
 
 def path_wrenches(
     model: Model,
-    q: ArrayLike,
-    u: ArrayLike | None = None,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table | None = None,
     wrapping: Wrapping = "geodesic",
     threads: int | None = None,
 ) -> PathWrenches:
@@ -166,9 +168,9 @@ def path_wrenches(
     if wrapping == "geodesic":
         refuse_mixed_rates(p)
     layout = model.derived(("path wrenches", muscles_only), lambda: _layout(model, p))
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
-    U = None if u is None else frames_of("u", u, model.speed_names)[0]
+    U = None if u is None else speeds_of(model, u)[0]
     if U is not None:
         same_frames(q=Q, u=U)
     frames, n_u = len(Q), c.n_u

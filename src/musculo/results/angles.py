@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from musculo.functions.elementary import Linear
+from musculo.model.body import GROUND
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion
+from musculo.signals.arrays import FloatArray
 
 if TYPE_CHECKING:
     from musculo.model.joints.base import Joint
     from musculo.model.model import Model
+
+_TURN = 2.0 * np.pi
+# What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
+_HALF_TURN, _MOVES = 3.2, 0.2
 
 
 def rotational_coordinates(model: Model) -> frozenset[str]:
@@ -81,3 +89,55 @@ def angle_columns(names: Iterable[str], model: Model) -> list[int]:
         if name in rotational or parts[-1] in rotational or (len(parts) > 1 and parts[-2] in rotational):
             found.append(k)
     return found
+
+
+def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, float, float]]:
+    """Angles of q (frames, n) [rad] that no joint has: more than a turn outside a range that is less than a turn.
+
+    With the value that is furthest out, and the range. Joints that turn on and on have wider ranges, or none; those
+    that set a subject free in space tell how often it has turned, and do not count.
+    """
+    if not len(q):
+        return []
+    low, high = model.derived("narrow ranges", lambda: _narrow(model))
+    least, most = q.min(axis=0), q.max(axis=0)
+    odd = np.flatnonzero((least < low - _TURN) | (most > high + _TURN))
+    return [
+        (
+            model.coordinate_names[k],
+            float(most[k] if most[k] - high[k] > low[k] - least[k] else least[k]),
+            float(low[k]),
+            float(high[k]),
+        )
+        for k in odd
+    ]
+
+
+def _narrow(model: Model) -> tuple[FloatArray, FloatArray]:
+    """(n,) least and largest value of angles with a range of less than a turn, infinite for all other coordinates."""
+    turning = rotational_coordinates(model)
+    free = {
+        c.name
+        for j in model.joints
+        if GROUND in (j.parent.body, j.child.body) and len(j.coordinates) > 2
+        for c in j.coordinates
+    }
+    low, high = np.full(len(model.coordinates), -np.inf), np.full(len(model.coordinates), np.inf)
+    for k, coordinate in enumerate(model.coordinates):
+        ends = sorted(coordinate.range)
+        if coordinate.name in turning - free and ends[1] - ends[0] < _TURN - 1e-6:
+            low[k], high[k] = ends
+    return low, high
+
+
+def small_for_degrees(angles: FloatArray) -> float | None:
+    """The largest of angles (frames, angles) in degrees that look like radians, None where they do not.
+
+    None of them all leaves half a turn in radians, and yet something moves: no joint would bend by more than three
+    degrees.
+    """
+    angles = np.nan_to_num(angles)
+    if not angles.size:
+        return None
+    most = float(np.abs(angles).max())
+    return most if most <= _HALF_TURN and np.ptp(angles, axis=0).max() >= _MOVES else None

@@ -18,6 +18,7 @@ from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
 from musculo.signals.natural import even_times, resample, time_derivative
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
     import xarray
 
     from musculo.model.model import Model
@@ -264,6 +265,17 @@ class Table:
             array = array.assign_coords(unit=(dim, list(self.units)))
         array.attrs.update(extra)
         return array
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame by time; its `attrs` say where angles are in degrees, which functions of coordinates look at."""
+        import pandas
+
+        frame = pandas.DataFrame(np.array(self.values), index=pandas.Index(self.time, name="time"), columns=self.names)
+        if self.degrees:
+            frame.attrs["degrees"] = 1
+        if self.units:
+            frame.attrs["units"] = dict(zip(self.names, self.units, strict=True))
+        return frame
 
     @classmethod
     def from_xarray(cls, array: xarray.DataArray) -> Table:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of, same_frames
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray, same_frames
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.constraints import Around, constraint_equations, solve_constrained
 from musculo.dynamics.inverse import mass_matrix
@@ -72,7 +73,7 @@ def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, threads:
     Raises:
         InvalidInput: no pose near q satisfies the constraints; names the constraint and the frame.
     """
-    Q, single = frames_of("q", q, model.coordinate_names)
+    Q, single = coordinates_of(model, q)
     times = times_of(time, len(Q))
     compiled(model).check_coordinates(Q)
     system = constraint_equations(model)
@@ -104,8 +105,8 @@ def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, threads:
 def _state(
     model: Model, q: ArrayLike, u: ArrayLike, time: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    Q, single = frames_of("q", q, model.coordinate_names)
-    U, _ = frames_of("u", u, model.speed_names)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     compiled(model).check_coordinates(Q)
     return Q, U, times_of(time, len(Q)), single

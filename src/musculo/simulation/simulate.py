@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.methods import LoopName, in_words, method_of
 from musculo.embedding.projection import Projection
@@ -319,17 +320,17 @@ def _control(rtol: float, atol: float, max_step: float) -> Control:
 
 def _start(model: Model, q0: ArrayLike | None, u0: ArrayLike | None, time: float) -> tuple[FloatArray, FloatArray]:
     e = embedding_of(model)
-    q = e.default_pose(time) if q0 is None else _one("q0", q0, model.coordinate_names)
+    q = e.default_pose(time) if q0 is None else _one("q0", coordinates_of(model, q0, "q0"))
     compiled(model).check_coordinates(q[None])
     if u0 is not None:
-        return q, _one("u0", u0, model.speed_names)
+        return q, _one("u0", speeds_of(model, u0, "u0"))
     return q, e.motion(e.independent(q), np.zeros(len(e.speed_names)), time=time, guess=q).u
 
 
-def _one(name: str, value: ArrayLike, columns: Sequence[str]) -> FloatArray:
-    array, single = frames_of(name, value, columns)
+def _one(name: str, given: tuple[FloatArray, bool]) -> FloatArray:
+    array, single = given
     if not single:
-        raise InvalidInput(f"{name} has shape {np.shape(value)}; a simulation starts from one state, ({len(columns)},)")
+        raise InvalidInput(f"{name} has shape {array.shape}; a simulation starts from one state, ({array.shape[1]},)")
     return array[0].copy()
 
 

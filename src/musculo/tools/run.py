@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, unwarned
 from musculo.io.setup import (
     AnalyzeSetup,
     IMUInverseKinematicsSetup,
@@ -79,7 +79,8 @@ def run_setup(
     work.notes += known.notes
     check_folder(work.folder)
     began = time.perf_counter()
-    run(known, work)
+    with unwarned():  # what warnings say in Python stands in notes here
+        run(known, work)
     work.report("done", 1.0)
     status = Status.INCOMPLETE if work.troubles else Status.DONE
     seconds = time.perf_counter() - began

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import columns_by_name, frames_of
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import columns_by_name
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
@@ -43,7 +44,7 @@ def frames_in(model: Model, q: ArrayLike | Table | None, time: ArrayLike | None)
         if not len(q):
             raise InvalidInput(f"{q.source or 'the motion'} holds no frames; there is nothing to draw")
         return _of_table(model, q)
-    Q, _ = frames_of("q", q, model.coordinate_names)
+    Q, _ = coordinates_of(model, q)
     if not len(Q):
         raise InvalidInput("q holds no frames; there is nothing to draw")
     if time is None:

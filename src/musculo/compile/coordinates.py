@@ -1,0 +1,196 @@
+"""Coordinates and speeds in: by position or by name, in the units that they state, out in radians and metres."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray, frames_of, labels_of
+from musculo.errors import InvalidInput, UnknownName, warn
+from musculo.results.angles import coordinate_units, far_beyond_ranges, rotational_coordinates, small_for_degrees
+from musculo.results.table import RADIANS, Table
+
+if TYPE_CHECKING:
+    from musculo.model.model import Model
+
+# What is left of a unit without "/s": the unit it means, and how much of it is one of these.
+_UNITS = {
+    **dict.fromkeys(("deg", "degree", "degrees", "°"), ("rad", RADIANS)),
+    **dict.fromkeys(("rad", "radian", "radians"), ("rad", 1.0)),
+    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("m", 1.0)),
+    "cm": ("m", 1e-2),
+    "mm": ("m", 1e-3),
+    **dict.fromkeys(("", "1", "-"), ("", 1.0)),
+}
+
+
+def coordinates_of(
+    model: Model, q: ArrayLike | Table, name: str = "q", columns: Sequence[str] | None = None
+) -> tuple[FloatArray, bool]:
+    """Coordinates as (frames, columns) [rad, m], and whether they were a single frame; all of the model by default.
+
+    Arrays go by position; tables, data frames, series and labelled arrays by the names of their columns. What says that
+    it is in degrees (`degrees` or `units` of a table, attributes of these names of a data frame or an xarray) is
+    converted: one word for all columns is that of the rotational coordinates. Numbers far beyond what joints can do,
+    as degrees in a plain array are, give a `MusculoWarning`.
+
+    Raises:
+        UnknownName: a column has a name that is none of these, or a table lacks one.
+        InvalidInput: shapes, numbers or units that do not fit.
+    """
+    names = model.coordinate_names if columns is None else columns
+    value, factor = _measured(name, q, names, model, speeds=False)
+    Q, single = frames_of(name, value, names)
+    if factor is not None:
+        _warn_of_small_angles(name, Q[:, (factor != 1.0) & np.isin(names, list(rotational_coordinates(model)))])
+        Q = Q * factor
+    if columns is None:
+        _warn_of_odd_angles(name, Q, model)
+    return Q, single
+
+
+def speeds_of(
+    model: Model, u: ArrayLike | Table, name: str = "u", columns: Sequence[str] | None = None
+) -> tuple[FloatArray, bool]:
+    """Speeds or their derivatives as (frames, columns) [rad/s, m/s], likewise.
+
+    In a table of states a speed goes by `/jointset/<joint>/<coordinate>/speed` or `<coordinate>_u`.
+    """
+    names = model.speed_names if columns is None else columns
+    value, factor = _measured(name, u, names, model, speeds=True)
+    U, single = frames_of(name, value, names)
+    return (U if factor is None else U * factor), single
+
+
+def times_in(value: object) -> FloatArray | None:
+    """The times of the frames of an argument (frames,) [s], where a table or an xarray states them."""
+    if isinstance(value, Table):
+        return value.time
+    coords = getattr(value, "coords", None)
+    if getattr(value, "dims", None) is not None and coords is not None and "time" in coords:
+        found = np.asarray(coords["time"])
+        return found.astype(float) if found.ndim == 1 and found.dtype.kind in "fiu" else None
+    return None
+
+
+def _measured(
+    name: str, value: Any, columns: Sequence[str], model: Model, speeds: bool
+) -> tuple[Any, FloatArray | None]:
+    """The numbers of an argument, as `frames_of` takes them, and what makes each of its columns rad and m, or None."""
+    if isinstance(value, np.ndarray | list | tuple | int | float):
+        return value, None
+    if isinstance(value, Table):
+        picks = [_column(value, column, model, speeds) for column in columns]
+        stated = [value.units[k] for k in picks] if value.units else [""] * len(picks)
+        return value.values[:, picks], _factors(name, columns, model, value.degrees, "", stated)
+    attributes = getattr(value, "attrs", None)
+    if not isinstance(attributes, Mapping):
+        return value, None
+    labels, _ = labels_of(value)
+    names = [str(label) for label in labels] if any(isinstance(label, str) for label in labels) else list(columns)
+    units, each = attributes.get("units", ""), dict.fromkeys(names, "")
+    if isinstance(units, Mapping):
+        each = {str(label): str(unit) for label, unit in units.items()}
+        units = ""
+    elif "unit" in getattr(value, "coords", ()) and np.shape(value.coords["unit"]) == (len(names),):
+        each = dict(zip(names, map(str, np.asarray(value.coords["unit"]).tolist()), strict=True))
+    degrees = bool(attributes.get("degrees", 0))
+    found = _factors(name, columns, model, degrees, str(units), [each.get(column, "") for column in columns])
+    return value, found
+
+
+def _column(table: Table, name: str, model: Model, speeds: bool) -> int:
+    """Where a table has a coordinate, or a speed, which a table of states has under other names."""
+    found = table.find(name) if not speeds else None
+    if speeds:
+        joint = next((j.name for j in model.joints if name in j.speed_names), "")
+        found = table.find(f"/jointset/{joint}/{name}/speed")
+        if found is None and name in table.names:
+            found = table.names.index(name)
+    if found is None:
+        raise UnknownName(
+            f"column for {'speed' if speeds else 'coordinate'}", name, table.names, table.source or "the table"
+        )
+    return found
+
+
+def _factors(
+    name: str, columns: Sequence[str], model: Model, degrees: bool, whole: str, each: Sequence[str]
+) -> FloatArray | None:
+    """What these columns are multiplied with to be in rad and m; None where nothing says that they are not.
+
+    Args:
+        name: of the argument.
+        columns: coordinates or speeds.
+        model: the model.
+        degrees: whether angles are in degrees.
+        whole: the unit of all columns, which is that of the angles.
+        each: the unit of each column, or nothing.
+
+    Raises:
+        InvalidInput: a unit that is not known, or that such a coordinate cannot have.
+    """
+    if not (degrees or whole or any(each)):
+        return None
+    turning, kinds = rotational_coordinates(model), coordinate_units(model)
+    degrees = degrees or _of(name, whole, "its columns")[1] == RADIANS
+    found = np.ones(len(columns))
+    for k, (column, unit) in enumerate(zip(columns, each, strict=True)):
+        if unit:
+            kind, found[k] = _of(name, unit, f"column {column!r}")
+            if kind and kinds.get(column, kind) != kind:
+                raise InvalidInput(
+                    f"{name}: column {column!r} is in {unit!r}, but the coordinate is in {kinds[column]}; state its "
+                    "unit anew, or none"
+                )
+        elif degrees and column in turning:
+            found[k] = RADIANS
+    return None if (found == 1.0).all() else found
+
+
+def _of(name: str, unit: str, where: str) -> tuple[str, float]:
+    base = unit.split("/")[0].strip().lower()
+    if base not in _UNITS:
+        raise InvalidInput(
+            f"{name}: the unit {unit!r} of {where} is not known; convert to radians and metres, or state one of "
+            f"{', '.join(one for one in _UNITS if one)}"
+        )
+    return _UNITS[base]
+
+
+# The array that was last warned of: what one analysis hands on to the next is warned of once.
+_told: weakref.ref[FloatArray] | None = None
+
+
+def _warn_of_odd_angles(name: str, Q: FloatArray, model: Model) -> None:
+    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do, as degrees would be."""
+    global _told
+    found = far_beyond_ranges(model, Q)
+    if not found:
+        return
+    owner = Q
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if _told is not None and _told() is owner:
+        return
+    _told = weakref.ref(owner)
+    odd = [f"{one} reaches {value:.4g} rad, with a range of {low:.3g} to {high:.3g}" for one, value, low, high in found]
+    more = f" and {len(odd) - 2} others likewise" if len(odd) > 2 else ""
+    warn(
+        f"{name}: {', '.join(odd[:2])}{more}: are these degrees? Arrays are in radians and metres; give the table "
+        "itself, which knows its unit, or table.coordinates(model)"
+    )
+
+
+def _warn_of_small_angles(name: str, angles: FloatArray) -> None:
+    """Say that angles (frames, angles) that are stated to be degrees look like radians."""
+    most = small_for_degrees(angles)
+    if most is not None:
+        warn(
+            f"{name}: its angles are taken in degrees, as it states, but the largest of all is {most:.3g}: are they "
+            "radians? Then remove the unit (`degrees` of a table, `attrs` of an xarray or data frame)"
+        )
