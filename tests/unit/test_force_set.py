@@ -30,8 +30,16 @@ def test_forces_are_added_or_take_the_place_of_others(file, leg):
     assert with_force_sets(leg, file).forces == (*leg.forces, *new)
     assert with_force_sets(leg, [file], replace=True).forces == new
     assert with_force_sets(leg, []).forces == leg.forces
-    with pytest.raises(InvalidInput, match="a second force is named 'reserve'"):
-        with_force_sets(leg, [file, file])
+
+
+def test_of_two_forces_of_one_name_the_first_stays(file, leg):
+    new = read_force_set(file, leg)
+    twice = with_force_sets(leg, [file, file])
+    assert twice.forces == (*leg.forces, *new)
+    told = [str(note) for note in twice.notes[len(leg.notes) :]]
+    assert len(told) == len(new)
+    assert "'reserve'" in told[0]
+    assert "left out, as OpenSim does" in told[0]
 
 
 @pytest.mark.parametrize(

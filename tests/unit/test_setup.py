@@ -196,8 +196,41 @@ def test_files_of_tasks_hold_tasks(tmp_path):
     (tmp_path / "t.xml").write_text("<IKTaskSet><objects><IKMarkerTask name='m'/></objects></IKTaskSet>")
     assert read_tasks(tmp_path / "t.xml") == (MarkerTask("m"),)
     (tmp_path / "t.xml").write_text("<OpenSimDocument Version='1'><AnalyzeTool/></OpenSimDocument>")
-    with pytest.raises(InvalidFile, match="no <IKTaskSet>; read_setup reads"):
+    with pytest.raises(InvalidFile, match="no <IKTaskSet>; give the tasks, or a set-up"):
         read_tasks(tmp_path / "t.xml")
+
+
+def test_tasks_are_found_in_set_ups_and_in_files_that_these_name(tmp_path):
+    tasks = "<objects><IKMarkerTask name='m'><weight>3</weight></IKMarkerTask></objects>"
+    wanted = (MarkerTask("m", weight=3.0),)
+    for tool in (
+        f"<InverseKinematicsTool><IKTaskSet>{tasks}</IKTaskSet></InverseKinematicsTool>",
+        f"<ScaleTool><MarkerPlacer><IKTaskSet>{tasks}</IKTaskSet></MarkerPlacer></ScaleTool>",
+        "<ScaleTool><MarkerPlacer><IKTaskSet file='own/tasks.xml'/></MarkerPlacer></ScaleTool>",
+    ):
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / "tasks.xml").write_text(f"<IKTaskSet>{tasks}</IKTaskSet>")
+        (tmp_path / "t.xml").write_text(f"<OpenSimDocument Version='40600'>{tool}</OpenSimDocument>")
+        assert read_tasks(tmp_path / "t.xml") == wanted
+
+
+def test_paths_of_windows_are_looked_for_beside_the_set_up(tmp_path):
+    (tmp_path / "arm.osim").write_text("")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "walk.mot").write_text("")
+    (tmp_path / "s.xml").write_text(
+        "<OpenSimDocument Version='40600'><InverseDynamicsTool name='t'>"
+        r"<model_file>C:\Users\anna\arm.osim</model_file><coordinates_file>data\walk.mot</coordinates_file>"
+        r"<external_loads_file>D:\lab\gone.xml</external_loads_file><results_directory>C:\out</results_directory>"
+        "</InverseDynamicsTool></OpenSimDocument>"
+    )
+    setup = read_setup(tmp_path / "s.xml")
+    assert (setup.model_file, setup.coordinates_file) == (tmp_path / "arm.osim", tmp_path / "data" / "walk.mot")
+    assert setup.external_loads_file == tmp_path / "D:/lab/gone.xml"  # which is named when it is not found
+    assert setup.results_directory == tmp_path / "out"
+    assert [note.split("> ")[1].split(":")[0] for note in setup.notes] == ["is 'C", "is 'C"]
+    assert "<model_file>" in setup.notes[1]
+    assert str(tmp_path / "arm.osim") in setup.notes[1]
 
 
 def test_measurements_are_pairs_and_axes():

@@ -40,10 +40,12 @@ class PlacedMarkers(MovedMarkers):
         pose: inverse kinematics of the averaged trial, one frame, with the markers where they were before: `pose.q[0]`
             are the coordinates, `pose.marker_errors[0]` how far each marker was off, `pose.to_table()` the motion.
         notes: tasks without effect.
+        counted: markers that have a task, whatever its weight; OpenSim's RMS of errors is over them.
     """
 
     pose: InverseKinematics
     notes: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     @property
     def q(self) -> FloatArray:
@@ -111,7 +113,8 @@ def place_markers(
         model, still, weights=followed, tasks=asked.tasks, start=start, respect_ranges=respect_ranges, threads=1
     )
     found = move_markers(model, pose.q[0], static_trial, fixed, time_range, keep_unrecorded)
-    return PlacedMarkers(found.model, found.moved, found.dropped, pose, asked.notes)
+    counted = tuple(name for name in pose.marker_names if followed is None or name in followed)
+    return PlacedMarkers(found.model, found.moved, found.dropped, pose, asked.notes, counted)
 
 
 def _mean_frame(trial: Markers, time_range: TimeRange | None) -> Markers:

@@ -12,7 +12,7 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.scale import ScaleSetup
-from musculo.model.body import Vec3
+from musculo.model.body import GROUND, Vec3
 from musculo.model.measurement import AXES, Measurement
 from musculo.model.model import Model
 from musculo.results.markers import Markers
@@ -37,12 +37,14 @@ class MeasuredPair:
 class ScaleFactors:
     """Factors along x, y and z of every body, and what they were found from.
 
-    `factors` is what `scale_model` takes. `skipped` says why a measurement was not used, by its name.
+    `factors` is what `scale_model` takes. `skipped` says why a measurement was not used, by its name. `notes` name
+    bodies that the model lacks.
     """
 
     factors: dict[str, Vec3]
     measured: dict[str, tuple[MeasuredPair, ...]]
     skipped: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def scale_factors(
@@ -67,8 +69,8 @@ def scale_factors(
         markers: a recording of the subject standing still.
         measurements: which pairs scale which bodies; those with `apply=False` are left out.
         time_range: from the last frame at or before its start to the first at or after its end [s]; all by default.
-        skip_missing: leave out a measurement whose markers are missing or have gaps in that time, as OpenSim does,
-            and say so in `skipped`, rather than refuse it.
+        skip_missing: leave out a measurement whose markers are missing or have gaps in that time, and bodies that the
+            model lacks, as OpenSim does, and say so in `skipped` and `notes`, rather than refuse them.
         start: factors to begin with, for instance those set by hand.
 
     Raises:
@@ -82,6 +84,7 @@ def scale_factors(
     factors |= {name: list(given) for name, given in checked_factors(model, start or {}).items()}
     measured: dict[str, tuple[MeasuredPair, ...]] = {}
     skipped: dict[str, str] = {}
+    notes: list[str] = []
     for measurement in measurements:
         if not measurement.apply:
             continue
@@ -96,19 +99,26 @@ def scale_factors(
         factor = float(np.mean([pair.factor for pair in pairs]))
         for body, axes in measurement.bodies:
             if body not in factors:
-                raise UnknownName("body", body, model.body_names, f"measurement {measurement.name!r}")
+                where = f"measurement {measurement.name!r}"
+                if not skip_missing:
+                    raise UnknownName("body", body, model.body_names, where)
+                notes.append(_passed_over(body, model, where))
+                continue
             for axis in axes:
                 factors[body][AXES.index(axis)] = factor
-    return ScaleFactors({name: (x, y, z) for name, (x, y, z) in factors.items()}, measured, skipped)
+    found = {name: (x, y, z) for name, (x, y, z) in factors.items()}
+    return ScaleFactors(found, measured, skipped, tuple(notes))
 
 
 def factors_of_setup(setup: ScaleSetup, model: Model, markers: Markers | None = None) -> ScaleFactors:
     """The factors that a set-up file of the scale tool asks for, in its order: measurements, and those set by hand.
 
+    Bodies that the model lacks are passed over, as OpenSim does, with a note.
+
     Args:
         setup: from `read_setup`.
         model: the generic model.
-        markers: the static trial; needed where the set-up measures.
+        markers: the static trial; needed where a measurement of the set-up applies.
 
     Raises:
         InvalidInput: the set-up measures, and there are no markers.
@@ -117,17 +127,28 @@ def factors_of_setup(setup: ScaleSetup, model: Model, markers: Markers | None = 
     result = ScaleFactors(dict.fromkeys(model.body_names, (1.0, 1.0, 1.0)), {}, {})
     for step in scaler.scaling_order:
         if step == "measurements":
+            if not any(measurement.apply for measurement in scaler.measurements):
+                continue
             if markers is None:
                 raise InvalidInput(
                     f"{setup.source or 'the set-up'} scales by measurements; give the markers to measure"
                 )
+            before = result.notes
             result = scale_factors(
                 model, markers, scaler.measurements, scaler.time_range, skip_missing=True, start=result.factors
             )
+            result = replace(result, notes=(*before, *result.notes))
         else:
             by_hand = {scale.segment: scale.scales for scale in scaler.manual_scales if scale.apply}
-            result = replace(result, factors=result.factors | checked_factors(model, by_hand))
+            known = {body: factors for body, factors in by_hand.items() if body in (GROUND, *model.body_names)}
+            lost = [_passed_over(body, model, "the ScaleSet") for body in by_hand if body not in known]
+            factors = result.factors | checked_factors(model, known)
+            result = replace(result, factors=factors, notes=(*result.notes, *lost))
     return result
+
+
+def _passed_over(body: str, model: Model, where: str) -> str:
+    return f"{UnknownName('body', body, model.body_names, where)}; it is passed over, as OpenSim does"
 
 
 def time_window(markers: Markers, time_range: TimeRange | None) -> slice:

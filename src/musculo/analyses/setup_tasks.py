@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from musculo.model.model import Model
 from musculo.results.markers import Markers
 from musculo.results.table import Table
 from musculo.signals.natural import NaturalSpline
+
+Target = tuple[float, float | FloatArray]
 
 
 class SetupTasks(NamedTuple):
@@ -56,7 +59,9 @@ def tasks_of_setup(
     shared = [name for name in markers.names if name in model.marker_names]
     times = markers.time if time is None else np.atleast_1d(np.asarray(time, dtype=float))
     notes: list[str] = []
-    named = {task.name: task.weight for task in listed if isinstance(task, MarkerTask) and task.apply}
+    applied = [task for task in listed if isinstance(task, MarkerTask) and task.apply]
+    named = _marker_weights(applied, markers.names) | {t.name: t.weight for t in applied if t.name not in markers.names}
+    notes += _of_several(listed, named)
     lost = [name for name in named if name not in shared]
     if lost:
         notes.append(f"tasks of markers that model or recording lack are left out: {', '.join(lost)}")
@@ -69,14 +74,54 @@ def tasks_of_setup(
         if not isinstance(task, CoordinateTask) or not task.apply:
             continue
         coordinate = model.coordinate(task.name)
+        value: float | FloatArray = coordinate.default_value if task.value_type == "default_value" else task.value
         if coordinate.locked:
             notes.append(f"the task of {task.name!r} changes nothing: the coordinate is locked")
-        elif task.value_type == "from_file":
-            targets[task.name] = (task.weight, _from_file(task.name, model, coordinates, times))
-        else:
-            value = coordinate.default_value if task.value_type == "default_value" else task.value
-            targets[task.name] = (task.weight, value)
+            continue
+        if task.value_type == "from_file":
+            value = _from_file(task.name, model, coordinates, times)
+        own = (task.weight, value)
+        targets[task.name] = _both(targets[task.name], own) if task.name in targets else own
     return SetupTasks(weights, targets, tuple(notes))
+
+
+def _marker_weights(tasks: Sequence[MarkerTask], recorded: Sequence[str]) -> dict[str, float]:
+    """Weights of recorded markers that have a task, in the order of the recording.
+
+    Of several tasks of one marker that one counts which comes first after the task of the marker before it.
+
+    Source: OpenSim 4.6, `MarkersReference::updateInternalWeights`, which searches on from the last place and then from
+    the beginning.
+    """
+    found: dict[str, float] = {}
+    names, last = [task.name for task in tasks], 0
+    for name in recorded:
+        if name in names:
+            last = names.index(name, last) if name in names[last:] else names.index(name)
+            found[name] = tasks[last].weight
+    return found
+
+
+def _of_several(tasks: Iterable[Task], weights: Mapping[str, float]) -> list[str]:
+    """Markers and coordinates that several tasks name, in words."""
+    count = Counter((type(task), task.name) for task in tasks if task.apply)
+    markers, coordinates = (
+        [name for (of, name), n in count.items() if of is kind and n > 1] for kind in (MarkerTask, CoordinateTask)
+    )
+    notes = []
+    if markers:
+        used = ", ".join(f"{name} ({weights[name]:g})" for name in markers)
+        notes.append(f"markers with several tasks, of which one counts, as in OpenSim (its weight): {used}")
+    if coordinates:
+        notes.append(f"coordinates with several tasks, which all count, as in OpenSim: {', '.join(coordinates)}")
+    return notes
+
+
+def _both(one: Target, other: Target) -> Target:
+    """One target that pulls as two do: w = w1 + w2, x = (w1 x1 + w2 x2) / w."""
+    (w1, x1), (w2, x2) = one, other
+    w = w1 + w2
+    return (w, (w1 * np.asarray(x1) + w2 * np.asarray(x2)) / w) if w > 0.0 else one
 
 
 def _from_file(name: str, model: Model, coordinates: Table | None, times: FloatArray) -> FloatArray:

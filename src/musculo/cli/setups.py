@@ -124,17 +124,19 @@ def inverse_kinematics_setup(
     if weights and tasks is None:
         # markers that no task names would not be followed
         listed = [MarkerTask(name, weight=1.0) for name in known]
-    given = {task.name: task for task in listed}
-    for name, weight in weights_of(weights, "marker"):
-        if name not in known and name not in given:
+    stated = dict(weights_of(weights, "marker"))
+    tasked = [task.name for task in listed if isinstance(task, MarkerTask)]
+    for name in stated:
+        if name not in known and name not in tasked:
             raise UnknownName("marker", name, known, str(model))
-        given[name] = replace(given.get(name, MarkerTask(name)), weight=weight, apply=weight > 0.0)
+    kept = [task for task in listed if not (isinstance(task, MarkerTask) and task.name in stated)]
+    changed = [MarkerTask(name, weight=weight, apply=weight > 0.0) for name, weight in stated.items()]
     return LaboratoryKinematics(
         _name(markers),
         model_file=model,
         marker_file=markers,
         time_range=span_of(time),
-        tasks=tuple(given.values()),
+        tasks=(*kept, *changed),
         output_motion_file=Path(f"{_name(markers)}_ik.mot"),
         report_marker_locations=places,
         source=f"ik_{_name(markers)}",

@@ -22,10 +22,12 @@ FAR = 100.0
 LONG_STEP = 2.5
 """A step of so many usual ones is a hole that splines notice: two frames at least are missing."""
 _SAME_TIME = 1e-6  # [s]
+# Ends of columns of states that are no values of coordinates.
+_NO_COORDINATES = ("/speed", "activation", "fiber_length", "normalized_tendon_force")
 
 
 def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim: bool = False) -> list[Finding]:
-    """Translations that only another unit explains, and times that a spline passes over.
+    """Columns of another model, translations that only another unit explains, and times that a spline passes over.
 
     With `opensim` the filter is OpenSim's, which passes over holes too.
     """
@@ -35,7 +37,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
         largest = 0.0 if k is None else float(np.nan_to_num(np.abs(table.values[:, k])).max(initial=0.0))
         if largest > FAR:
             far.append(f"{name} {largest:.4g} m")
-    found = []
+    found = _stranger_findings(table, model)
     if far:
         text = f"{source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
         found.append(Finding(text, Severity.DOUBTFUL))
@@ -44,6 +46,26 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
         return [*found, *hole_findings(table.time, source, LONG_STEP, over)]
     how = f"OpenSim's filter takes splines there; {over}" if opensim else f"each part is filtered by itself, {over}"
     return [*found, *hole_findings(table.time, source, HOLE, how)]
+
+
+def _stranger_findings(table: Table, model: Model) -> list[Finding]:
+    """A motion that is of another model by some of its columns: coordinates without one, and columns without any."""
+    free = set(model.independent_coordinate_names)
+    found = {name: table.find(name) for name in model.coordinate_names}
+    absent = [name for name, k in found.items() if k is None and name in free]
+    speeds = {f"{name}_u" for name in found}
+    strangers = [
+        name
+        for k, name in enumerate(table.names)
+        if k not in found.values() and name not in speeds and not name.endswith(_NO_COORDINATES)
+    ]
+    if not (absent and strangers):
+        return []
+    text = (
+        f"{table.source or 'the table'} may be the motion of another model: it has no column for {listed_names(absent)}, "
+        f"and the model has no coordinate for its columns {listed_names(strangers)}, which are ignored"
+    )
+    return [Finding(text, Severity.TROUBLE)]
 
 
 def marker_hole_findings(markers: Markers) -> list[Finding]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from musculo.errors import InvalidInput
 from musculo.io.osim.context import Context
 from musculo.io.osim.forces import read_forces
 from musculo.io.osim.lone_set import add_bodies, read_lone_set
@@ -35,10 +34,10 @@ def read_force_set(path: PathLike, model: Model) -> tuple[Force, ...]:
 def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace: bool = False) -> Model:
     """The model with the forces of files added to its own, or in their place, as OpenSim's tools do.
 
-    Example: `with_force_sets(model, setup.force_set_files, setup.replace_force_set)`.
+    A force whose name is taken is left out, with a note: the model's own or that of an earlier file counts. OpenSim
+    does so without a word.
 
-    Raises:
-        InvalidInput: two forces of one name.
+    Example: `with_force_sets(model, setup.force_set_files, setup.replace_force_set)`.
     """
     files: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     forces: list[Force] = [] if replace else list(model.forces)
@@ -48,9 +47,11 @@ def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace:
         new, new_frames, new_notes = _read(file, model)
         for force in new:
             if force.name in taken:
-                raise InvalidInput(f"{file}: a second force is named {force.name!r}; rename it, or pass replace=True")
+                why = "a force of this name is there already, so this one is left out, as OpenSim does; rename it"
+                notes.append(Note(f"{force.kind} {force.name!r}", os.fspath(file), why))
+                continue
             taken.add(force.name)
-        forces += new
+            forces.append(force)
         frames += new_frames
         notes += new_notes
     return model.replace(forces=tuple(forces), frames=tuple(frames), notes=tuple(notes))

@@ -97,7 +97,7 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     trial = work.orientations(setup.orientations_file, "orientations_file", setup.sensor_to_opensim_rotations)
     if isinstance(setup, TurnedTrial) and setup.heading:
         trial = trial.rotated(axis_rotation((0.0, 1.0, 0.0), setup.heading))
-    start, end = setup.time_range
+    start, end = work.asked_span(setup, trial.time, trial.source)
     if not start <= end:
         raise InvalidInput(f"the time range is {start:g} to {end:g} s; its end must not come before its start")
     inside = (trial.time >= start) & (trial.time <= end)

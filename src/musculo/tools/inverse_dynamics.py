@@ -64,12 +64,25 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     work.tell(foot_findings(model, motion.q, external))
     work.report("writing", 0.9)
     names, columns = moment_columns(model)
-    work.write(setup.output_gen_force_file, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
+    _say_names(setup, work)
+    work.write(setup.forces_name, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
     joints = _joints(model, setup.joints_to_report_body_forces)
     if joints:
         labels, values = _body_forces(model, motion, tau, joints)
         title = "Inverse Dynamics Body Forces at Specified Joints"
-        work.write(setup.output_body_forces_file, title, motion.time, labels, values)
+        work.write(setup.body_forces_name, title, motion.time, labels, values)
+
+
+def _say_names(setup: InverseDynamicsSetup, work: Work) -> None:
+    """Names of results that are not those that the set-up states."""
+    for what, stated, name in (
+        ("output_gen_force_file", setup.output_gen_force_file, setup.forces_name),
+        ("output_body_forces_file", setup.output_body_forces_file, setup.body_forces_name),
+    ):
+        if not stated:
+            work.note(f"{what} has no name: it is {name} (OpenSim writes a file that is called .sto)")
+        elif "/" in stated or "\\" in stated:
+            work.note(f"{what} is {stated!r}: its folder is ignored, as in OpenSim, for results_directory")
 
 
 def without(model: Model, excluded: Sequence[str], work: Work) -> Model:

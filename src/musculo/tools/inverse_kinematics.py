@@ -31,8 +31,10 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
     model, markers = work.model(setup.model_file), work.markers(setup.marker_file, prepare=preparation_of(setup))
-    work.check_span(setup.time_range, markers.time, markers.source or str(setup.marker_file))
-    markers = _between(markers, setup.time_range)
+    recording = markers.source or str(setup.marker_file)
+    span = work.asked_span(setup, markers.time, recording)
+    work.check_span(span, markers.time, recording)
+    markers = _between(markers, span)
     work.tell(marker_hole_findings(markers))
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)

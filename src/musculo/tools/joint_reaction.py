@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import numpy as np
 
 from musculo.analyses.actuators import actuators_of
 from musculo.analyses.applied_forces import all_tensions, given_forces
-from musculo.analyses.joint_loads import JointLoads, joint_loads
+from musculo.analyses.joint_loads import SIDES, JointLoads, joint_loads
 from musculo.compile.frames import FloatArray
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup import JointReactionAnalysis
+from musculo.model.body import GROUND
+from musculo.model.model import Model
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
-from musculo.tools.listed import everything, known_places
+from musculo.tools.listed import ALL, everything, known_places
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
@@ -96,20 +99,65 @@ def _say_apart(name: str, found: JointLoads, exact: JointLoads, work: Work) -> N
 
 def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tuple[str, ...] | None] | None:
     """Joints, sides and frames that are asked for, less joints that the model lacks; None where none is left."""
-    sides, frames = analysis.apply_on_bodies, analysis.express_in_frame
-    if everything(analysis.joint_names):
+    names, work = analysis.joint_names or (ALL,), study.work
+    count = len(study.model.joints) if everything(names) else len(names)
+    sides = _one_or_each("apply_on_bodies", analysis.apply_on_bodies, "child", count, analysis.name, work)
+    sides = _child_or_parent(sides, analysis.name, work)
+    frames = _one_or_each("express_in_frame", analysis.express_in_frame, GROUND, count, analysis.name, work)
+    frames = tuple(_frame(study.model, stated) for stated in frames)
+    if everything(names):
         return {"joints": None, "on": sides, "frame": frames}
-    names, work = analysis.joint_names, study.work
     kept = known_places("joint", analysis.name, names, study.model.joint_names, work)
     if not kept:
         work.trouble(f"analysis {analysis.name!r} was left out: its <joint_names> has no joint of the model")
         return None
 
     def some(words: tuple[str, ...]) -> tuple[str, ...]:
-        """Of the joints that are left; a list that fits neither one nor all of them is refused later."""
+        """Of the joints that are left."""
         return tuple(words[k] for k in kept) if len(words) == len(names) else words
 
     return {"joints": some(names), "on": some(sides), "frame": some(frames)}
+
+
+def _one_or_each(
+    what: str, words: tuple[str, ...], default: str, count: int, analysis: str, work: Work
+) -> tuple[str, ...]:
+    """A list with one word or as many as joints; OpenSim takes the default for another one, and so does a set-up file.
+
+    Flags that do not fit are refused later.
+    """
+    if len(words) in (1, count) or not work.of_file:
+        return words
+    if words:
+        work.note(
+            f"{analysis}: {what} has {len(words)} words for {count} joints: {default!r} is taken for all of them, as "
+            "OpenSim does"
+        )
+    return (default,)
+
+
+def _child_or_parent(sides: tuple[str, ...], analysis: str, work: Work) -> tuple[str, ...]:
+    """Sides of joints in any case; OpenSim takes every word but `child` for the parent, and so does a set-up file."""
+    lower = tuple(side.lower() for side in sides)
+    other = [side for side in sides if side.lower() not in SIDES]
+    if other and work.of_file:
+        work.note(f"{analysis}: {', '.join(other)} in apply_on_bodies is taken for 'parent', as OpenSim does")
+        return tuple(side if side in SIDES else "parent" for side in lower)
+    return lower
+
+
+def _frame(model: Model, stated: str) -> str:
+    """A frame as OpenSim finds it: by its name or path, or by its path from the model, its bodies or its joints on."""
+    if stated in SIDES:
+        return stated
+    path = posixpath.normpath(f"/{stated}")
+    for known in (stated, path, f"/bodyset{path}", f"/jointset{path}"):
+        try:
+            model.placement(known)
+        except UnknownName:
+            continue
+        return known
+    return stated
 
 
 def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArray]:

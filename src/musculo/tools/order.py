@@ -108,8 +108,8 @@ def _inputs(value: Any) -> Iterator[Path]:
 def _names(setup: Setup) -> Iterator[str]:
     """Patterns of the files that go into the folder of results."""
     if isinstance(setup, InverseDynamicsSetup):
-        yield escape(setup.output_gen_force_file)
-        yield escape(setup.output_body_forces_file)
+        yield escape(setup.forces_name)
+        yield escape(setup.body_forces_name)
     elif isinstance(setup, IMUInverseKinematicsSetup):
         yield escape(setup.motion_name)
         yield escape(setup.errors_name)

@@ -145,7 +145,9 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     for file in setup.force_set_files:
         work.needed(file, "force_set_files")
     if setup.force_set_files or setup.replace_force_set:
+        known = len(model.notes)
         model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
+        work.notes += [str(note) for note in model.notes[known:]]
     work.report("filter and splines", 0.1)
     activation = fiber_length = None
     if setup.states_file is not None:

@@ -23,6 +23,8 @@ from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
 from musculo.io.orientations import read_orientations
 from musculo.io.osim import read_osim
+from musculo.io.setup import IMUInverseKinematicsSetup, InverseKinematicsSetup
+from musculo.io.setup.kinematics import UNSTATED_RANGE
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.model.model import Model
@@ -171,6 +173,22 @@ class Work:
             raise InvalidInput(f"{said}; give a range inside it")
         # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
         self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
+
+    def asked_span(
+        self, setup: InverseKinematicsSetup | IMUInverseKinematicsSetup, time: FloatArray, recording: str
+    ) -> tuple[float, float]:
+        """The range of time that a set-up asks for; where it states none OpenSim stops at 2 s, and exact does not."""
+        if setup.states_time_range or setup.time_range != UNSTATED_RANGE:
+            return setup.time_range
+        end = UNSTATED_RANGE[1]
+        if len(time) and time[-1] > end + _SAME_TIME:
+            if self.exact:
+                return -np.inf, np.inf
+            self.trouble(
+                f"the set-up states no time_range, and OpenSim then stops at {end:g} s; so does this, though "
+                f"{recording} lasts until {time[-1]:g} s: state a time_range, or take all of it (--exact)"
+            )
+        return setup.time_range
 
     def nothing_shared(self, said: str) -> None:
         """Refuse inputs that have no time in common; OpenSim goes on with what lies nearest."""

@@ -48,6 +48,22 @@ class InverseDynamicsSetup:
     notes: tuple[str, ...] = ()
     source: str = ""
 
+    @property
+    def forces_name(self) -> str:
+        """The name of the file of generalised forces."""
+        return _result_name(self.output_gen_force_file, "inverse_dynamics")
+
+    @property
+    def body_forces_name(self) -> str:
+        """The name of the file of body forces at joints."""
+        return _result_name(self.output_body_forces_file, "body_forces_at_joints")
+
+
+def _result_name(stated: str, default: str) -> str:
+    """A name without its folder, which OpenSim ignores, and with an ending, `.sto` where it has none."""
+    name = stated.replace("\\", "/").rsplit("/", 1)[-1] or default
+    return name if "." in name else f"{name}.sto"
+
 
 def _controllers(parent: Element, tag: str, file: SetupFile, _: Any) -> tuple[str, ...]:
     members = list(file.inline(parent.find(tag)).iterfind("objects/*"))

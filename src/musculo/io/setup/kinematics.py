@@ -20,6 +20,8 @@ from musculo.io.setup.properties import (
     read_properties,
 )
 
+# OpenSim's default, which ends a longer recording.
+UNSTATED_RANGE = (-math.inf, 2.0)
 VALUE_TYPES = ("default_value", "manual_value", "from_file")
 
 
@@ -67,7 +69,7 @@ class InverseKinematicsSetup:
     """What `<InverseKinematicsTool>` asks for; paths count from the folder of the set-up file.
 
     OpenSim 4.6 reads `constraint_weight` and then enforces constraints strictly, whatever it says. Its `time_range`
-    ends at 2 s where the file states none.
+    ends at 2 s where the file states none, which `states_time_range` tells.
     """
 
     name: str
@@ -75,7 +77,8 @@ class InverseKinematicsSetup:
     model_file: Path | None = field(default=None, metadata=FILE)
     constraint_weight: float = field(default=math.inf, metadata=NUMBER)
     accuracy: float = field(default=1e-5, metadata=NUMBER)
-    time_range: tuple[float, float] = field(default=(-math.inf, 2.0), metadata=VECTOR)
+    time_range: tuple[float, float] = field(default=UNSTATED_RANGE, metadata=VECTOR)
+    states_time_range: bool = False
     output_motion_file: Path | None = field(default=None, metadata=FILE)
     report_errors: bool = field(default=True, metadata=FLAG)
     tasks: tuple[Task, ...] = field(default=(), metadata=TASKS)
@@ -87,5 +90,6 @@ class InverseKinematicsSetup:
 
     @property
     def marker_weights(self) -> dict[str, float]:
-        """Weight by marker, of the tasks that apply."""
-        return {t.name: t.weight for t in self.tasks if isinstance(t, MarkerTask) and t.apply}
+        """Weight by marker, of the tasks that apply; the first of several."""
+        applied = [task for task in self.tasks if isinstance(task, MarkerTask) and task.apply]
+        return {task.name: task.weight for task in reversed(applied)}

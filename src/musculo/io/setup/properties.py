@@ -48,15 +48,31 @@ class SetupFile:
     def note(self, element: Element, why: str) -> None:
         self.notes.append(f"{place(element)}: <{restore_colons(element.tag)}> {why}")
 
-    def file(self, stated: str) -> Path | None:
-        """A path of the file, from the folder of the file; None where none is assigned."""
+    def file(self, stated: str, element: Element, result: bool = False) -> Path | None:
+        """A path of the file, from the folder of the file; None where none is assigned.
+
+        A path of Windows that leads nowhere here is looked for by its last part beside the set-up file; a `result`
+        with a drive goes there.
+        """
         if not stated or stated == UNASSIGNED:
             return None
-        return self.folder / (PureWindowsPath(stated).as_posix() if "\\" in stated else stated)
+        windows = PureWindowsPath(stated)
+        if not (windows.drive or "\\" in stated):
+            return self.folder / stated
+        path, beside = self.folder / windows.as_posix(), self.folder / windows.name
+        if path.exists() or (os.name == "nt" and result):
+            return path
+        if result and windows.drive:
+            self.note(element, f"is {stated!r}, a path of Windows: the result is {beside}, beside the set-up file")
+            return beside
+        if not result and beside.exists():
+            self.note(element, f"is {stated!r}, a path of Windows with nothing here; {beside} is taken for it")
+            return beside
+        return path
 
     def inline(self, element: Element) -> Element:
         """The element itself, or the one in the file that its attribute `file` names."""
-        path = self.file(element.get("file", ""))
+        path = self.file(element.get("file", ""), element)
         if path is None:
             return element
         where = os.fspath(path)
@@ -92,8 +108,16 @@ def _text(element: Element, tag: str, file: SetupFile, default: str) -> str:
 
 
 def _files(element: Element, tag: str, file: SetupFile, default: Any) -> tuple[Path, ...]:
-    paths = (file.file(word) for word in text(element, tag).replace(",", " ").split())
+    paths = (file.file(word, element.find(tag)) for word in text(element, tag).replace(",", " ").split())
     return tuple(path for path in paths if path is not None)
+
+
+def _file(element: Element, tag: str, file: SetupFile, default: Any) -> Path | None:
+    return file.file(text(element, tag), element.find(tag), result=tag.startswith("output_"))
+
+
+def _folder(element: Element, tag: str, file: SetupFile, default: Any) -> Path:
+    return file.file(text(element, tag), element.find(tag), result=True) or file.folder
 
 
 FLAG = read_by(lambda element, tag, file, default: flag(element, tag, default))
@@ -103,10 +127,10 @@ VECTOR = read_by(lambda element, tag, file, default: vector(element, tag, len(de
 WORDS = read_by(lambda element, tag, file, default: names(element, tag))
 TEXT = read_by(_text)  # what is unassigned is empty
 NOTES = read_by(_text, "notes")
-FILE = read_by(lambda element, tag, file, default: file.file(text(element, tag)))
+FILE = read_by(_file)
 FILES = read_by(_files)
 # A folder that is not given is that of the set-up file.
-FOLDER = read_by(lambda element, tag, file, default: file.file(text(element, tag)) or file.folder)
+FOLDER = read_by(_folder)
 
 
 def members_of(kinds: Kinds, tag: str) -> How:

@@ -7,7 +7,7 @@ from typing import Any
 
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.osim.defaults import resolve_defaults
-from musculo.io.osim.xml import Element, parse_xml, place, restore_colons
+from musculo.io.osim.xml import Element, parse_xml, place, restore_colons, text
 from musculo.io.setup.dynamics import AnalyzeSetup, InverseDynamicsSetup
 from musculo.io.setup.kinematics import TASK_KINDS, InverseKinematicsSetup, Task
 from musculo.io.setup.properties import HINT, KIND, SetupFile, read_members, read_properties
@@ -57,10 +57,12 @@ def read_setup(path: PathLike) -> Setup:
         resolve_defaults(tool)
         upgrade_setup(tool, version, tool is root, file)
         kind = TOOLS[tool.tag]
+        given: dict[str, Any] = {"name": tool.get("name", "")}
         if tool.find("results_directory") is None and "results_directory" in kind.__dataclass_fields__:
-            setup = read_properties(kind, tool, file, name=tool.get("name", ""), results_directory=file.folder)
-        else:
-            setup = read_properties(kind, tool, file, name=tool.get("name", ""))
+            given["results_directory"] = file.folder
+        if "states_time_range" in kind.__dataclass_fields__:
+            given["states_time_range"] = bool(text(tool, "time_range"))
+        setup = read_properties(kind, tool, file, **given)
     except InvalidModel as error:  # what reads the elements of models reads these, too
         raise InvalidFile(str(error)) from None
     result: Setup = replace(setup, notes=tuple(file.notes), source=where)
@@ -68,15 +70,12 @@ def read_setup(path: PathLike) -> Setup:
 
 
 def read_tasks(path: PathLike) -> tuple[Task, ...]:
-    """Read a file that holds an `<IKTaskSet>` and nothing else: weights of markers and coordinates."""
+    """Read the `<IKTaskSet>` of a file, alone or in the set-up of a tool: weights of markers and coordinates."""
     where = checked_path(path, "a file of inverse kinematics tasks (.xml)")
     root = parse_xml(read_bytes(path, "a file of inverse kinematics tasks (.xml)"), where, "it should hold <IKTaskSet>")
-    found = root if root.tag == "IKTaskSet" else root.find("IKTaskSet")
+    found = next(root.iter("IKTaskSet"), None)
     if found is None:
-        raise InvalidFile(
-            f"{place(root)}: the document holds no <IKTaskSet>; "
-            "read_setup reads set-up files of tools, and `musculo run` runs them"
-        )
+        raise InvalidFile(f"{place(root)}: the document holds no <IKTaskSet>; give the tasks, or a set-up with tasks")
     file = SetupFile(where)
     try:
         return read_members(TASK_KINDS, file.inline(found), file)
