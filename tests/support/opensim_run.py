@@ -1,6 +1,6 @@
 """OpenSim's own tools on set-up files, in a process of their own:
 
-python opensim_run.py SETUP.xml ...
+python opensim_run.py [--log] SETUP.xml ...
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ def run_opensim(*setups: Path) -> None:
 def main(setups: list[str]) -> None:
     import opensim
 
-    opensim.Logger.setLevelString("off")
-    for setup in setups:
+    told = setups[:1] == ["--log"]
+    opensim.Logger.setLevelString("info" if told else "off")
+    for setup in setups[told:]:
         path = Path(setup).absolute()
         os.chdir(path.parent)
         root = ElementTree.parse(path).getroot()

@@ -192,9 +192,9 @@ def test_misspelt_columns_and_degrees_as_radians_are_told_of(tmp_path):
     table = arm_flexion()
     odd = replace(table, names=tuple("elbow_flx" if n == "elbow_flexion" else n for n in table.names))
     musculo.write_storage(odd, tmp_path / "typo.mot")
-    assert "did you mean the column 'elbow_flx' for 'elbow_flexion'?" in shell(
-        "id", MODEL, tmp_path / "typo.mot", "-o", tmp_path
-    )
+    said = shell("id", MODEL, tmp_path / "typo.mot", "-o", tmp_path, code=3)
+    assert "did you mean the column 'elbow_flx' for 'elbow_flexion'?" in said
+    assert "the model has no coordinate for its columns elbow_flx" in said
     musculo.write_storage(replace(table.in_degrees(arm()), degrees=False), tmp_path / "degrees.mot")
     printed = shell("id", MODEL, tmp_path / "degrees.mot", "-o", tmp_path)
     assert "are they degrees?" in printed

@@ -129,14 +129,15 @@ def inverse_kinematics_setup(
     for name in stated:
         if name not in known and name not in tasked:
             raise UnknownName("marker", name, known, str(model))
-    kept = [task for task in listed if not (isinstance(task, MarkerTask) and task.name in stated)]
-    changed = [MarkerTask(name, weight=weight, apply=weight > 0.0) for name, weight in stated.items()]
+    given = {name: MarkerTask(name, weight=weight, apply=weight > 0.0) for name, weight in stated.items()}
+    changed = [given.get(task.name, task) if isinstance(task, MarkerTask) else task for task in listed]
+    added = [task for name, task in given.items() if name not in tasked]
     return LaboratoryKinematics(
         _name(markers),
         model_file=model,
         marker_file=markers,
         time_range=span_of(time),
-        tasks=(*kept, *changed),
+        tasks=(*changed, *added),
         output_motion_file=Path(f"{_name(markers)}_ik.mot"),
         report_marker_locations=places,
         source=f"ik_{_name(markers)}",

@@ -62,8 +62,9 @@ def _stranger_findings(table: Table, model: Model) -> list[Finding]:
     if not (absent and strangers):
         return []
     text = (
-        f"{table.source or 'the table'} may be the motion of another model: it has no column for {listed_names(absent)}, "
-        f"and the model has no coordinate for its columns {listed_names(strangers)}, which are ignored"
+        f"{table.source or 'the table'} may be the motion of another model: it has no column for "
+        f"{listed_names(absent)}, and the model has no coordinate for its columns {listed_names(strangers)}, which are "
+        "ignored"
     )
     return [Finding(text, Severity.TROUBLE)]
 

@@ -100,11 +100,8 @@ def _say_apart(name: str, found: JointLoads, exact: JointLoads, work: Work) -> N
 def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tuple[str, ...] | None] | None:
     """Joints, sides and frames that are asked for, less joints that the model lacks; None where none is left."""
     names, work = analysis.joint_names or (ALL,), study.work
-    count = len(study.model.joints) if everything(names) else len(names)
-    sides = _one_or_each("apply_on_bodies", analysis.apply_on_bodies, "child", count, analysis.name, work)
-    sides = _child_or_parent(sides, analysis.name, work)
-    frames = _one_or_each("express_in_frame", analysis.express_in_frame, GROUND, count, analysis.name, work)
-    frames = tuple(_frame(study.model, stated) for stated in frames)
+    sides = tuple(side.lower() for side in analysis.apply_on_bodies) or ("child",)
+    frames = tuple(_frame(study.model, stated) for stated in analysis.express_in_frame) or (GROUND,)
     if everything(names):
         return {"joints": None, "on": sides, "frame": frames}
     kept = known_places("joint", analysis.name, names, study.model.joint_names, work)
@@ -113,37 +110,10 @@ def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tu
         return None
 
     def some(words: tuple[str, ...]) -> tuple[str, ...]:
-        """Of the joints that are left."""
+        """Of the joints that are left; a list that fits neither one nor all of them is refused later."""
         return tuple(words[k] for k in kept) if len(words) == len(names) else words
 
     return {"joints": some(names), "on": some(sides), "frame": some(frames)}
-
-
-def _one_or_each(
-    what: str, words: tuple[str, ...], default: str, count: int, analysis: str, work: Work
-) -> tuple[str, ...]:
-    """A list with one word or as many as joints; OpenSim takes the default for another one, and so does a set-up file.
-
-    Flags that do not fit are refused later.
-    """
-    if len(words) in (1, count) or not work.of_file:
-        return words
-    if words:
-        work.note(
-            f"{analysis}: {what} has {len(words)} words for {count} joints: {default!r} is taken for all of them, as "
-            "OpenSim does"
-        )
-    return (default,)
-
-
-def _child_or_parent(sides: tuple[str, ...], analysis: str, work: Work) -> tuple[str, ...]:
-    """Sides of joints in any case; OpenSim takes every word but `child` for the parent, and so does a set-up file."""
-    lower = tuple(side.lower() for side in sides)
-    other = [side for side in sides if side.lower() not in SIDES]
-    if other and work.of_file:
-        work.note(f"{analysis}: {', '.join(other)} in apply_on_bodies is taken for 'parent', as OpenSim does")
-        return tuple(side if side in SIDES else "parent" for side in lower)
-    return lower
 
 
 def _frame(model: Model, stated: str) -> str:

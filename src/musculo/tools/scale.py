@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,12 +60,12 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
 
 def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> Model:
     work.report("scaling", 0.2)
-    setup = _measurable(setup, work)
     scaler = setup.scaler
+    measures = any(one.apply for one in scaler.measurements)
     trial = None
-    if "measurements" in scaler.scaling_order and scaler.marker_file is not None:
+    if "measurements" in scaler.scaling_order and (measures or scaler.marker_file is not None):
         trial = work.markers(scaler.marker_file, prepare=preparation_of(setup))
-        if any(one.apply for one in scaler.measurements):
+        if measures:
             _check_span(scaler, trial, work)
     found = factors_of_setup(setup, model, trial)
     work.notes += found.notes
@@ -93,19 +92,6 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     writes.append(_writing(work, scaler.output_model_file, lambda target: write_osim(scaled, target)))
     writes.append(_writing(work, scaler.output_scale_file, lambda target: write_scale_set(listed, target, digits)))
     return scaled
-
-
-def _measurable(setup: ScaleSetup, work: Work) -> ScaleSetup:
-    """The set-up without its measurements where it names no trial, which OpenSim passes over."""
-    scaler = setup.scaler
-    lost = [one.name for one in scaler.measurements if one.apply] if "measurements" in scaler.scaling_order else []
-    if scaler.marker_file is not None or not lost:
-        return setup
-    said = f"ModelScaler names no marker_file to measure {', '.join(lost)} in"
-    if work.exact or not work.of_file:
-        raise InvalidInput(f"{work.source}: {said}; add it, or take measurements out of scaling_order")
-    work.trouble(f"{said}: nothing is measured, as in OpenSim")
-    return replace(setup, scaler=replace(scaler, measurements=()))
 
 
 def _writing(work: Work, path: Path | None, write: Callable[[Path], object]) -> Write:

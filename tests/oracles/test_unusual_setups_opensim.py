@@ -1,0 +1,268 @@
+"""Set-ups that are legal and unusual: `musculo run` does as OpenSim 4.6, live, and says what is unusual."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from musculo import InvalidInput, read_osim, read_storage, run_setup
+from support.tool_setups import RESERVES, analyze
+from support.tool_setups import inverse_dynamics as dynamics
+from support.unusual_setups import (
+    ALL_TASKS,
+    SETUP,
+    arm_recordings,
+    coordinate_task,
+    inverse_kinematics,
+    manual_scale,
+    marker_placer,
+    marker_task,
+    measurement,
+    run_both,
+    scale,
+    write_motion,
+)
+
+pytest.importorskip("opensim")
+
+# Half a unit of the eighth decimal on either side.
+PRINTED = 2e-8
+# OpenSim stops its inverse kinematics so far from the minimum; measured 7.7e-3 degrees, and 1.4e-5 of markers' errors.
+IK_ANGLE, IK_ERRORS = 2e-2, 4e-5
+# The same of a static pose, at an accuracy of 1e-4; measured 4.2e-4 rad, and 7.2e-5 m of a marker.
+POSE, PLACED = 2e-3, 4e-4
+# OpenSim's equilibrium of fibres ends at 1e-8 of the strength of a muscle, which loads of joints enlarge; measured
+# 3.7e-4 of 250 N.
+EQUILIBRIUM = 2e-3
+# Where IPOPT ends at 1e-9; measured 3.4e-4 of 114 N.
+OPTIMUM = 5e-3
+OPTIMIZATION = (
+    '<StaticOptimization name="SO"><optimizer_convergence_criterion>1e-9</optimizer_convergence_criterion>'
+    "<optimizer_max_iterations>500</optimizer_max_iterations><step_interval>20</step_interval></StaticOptimization>"
+)
+
+
+def same(both, name, tolerance):
+    theirs, ours = both.tables(name)
+    assert_allclose(ours, theirs, atol=tolerance, rtol=0.0)
+
+
+def same_model(both, name):
+    theirs, ours = (read_osim(folder / name) for folder in (both.theirs, both.ours))
+    assert ours.marker_names == theirs.marker_names
+    assert_allclose([m.location for m in ours.markers], [m.location for m in theirs.markers], atol=PLACED)
+    assert_allclose([b.mass for b in ours.bodies], [b.mass for b in theirs.bodies], rtol=1e-12)
+    assert_allclose([b.mass_center for b in ours.bodies], [b.mass_center for b in theirs.bodies], atol=1e-12)
+    assert_allclose(
+        [m.optimal_fiber_length for m in ours.muscles], [m.optimal_fiber_length for m in theirs.muscles], rtol=1e-12
+    )
+
+
+# --- the scale tool --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        (scale(measurement("m", "humerus nobody")), "no body 'nobody' in measurement 'm'"),
+        (scale(measurement("m", "nobody")), "no body 'nobody' in measurement 'm'"),
+        (scale(manual=manual_scale("forearm") + manual_scale("nobody")), "no body 'nobody' in the ScaleSet"),
+        (scale(manual=manual_scale("forearm"), trial=""), ""),
+        (scale(measurement("m", "humerus", "false"), manual_scale("forearm"), trial=""), ""),
+    ],
+    ids=["body", "only body", "by hand", "no trial", "measures nothing"],
+)
+def test_what_cannot_be_scaled_is_passed_over(tmp_path, setup, said):
+    both = run_both(tmp_path, {SETUP: setup})
+    same_model(both, "scaled.osim")
+    assert said in both.told
+
+
+def test_measurements_without_a_trial_are_refused_as_in_opensim(tmp_path):
+    with pytest.raises(InvalidInput, match="names no <marker_file>"):
+        run_both(tmp_path, {SETUP: scale(measurement("m", "humerus"), trial="")})
+    assert not (tmp_path / "theirs" / "scaled.osim").exists()
+
+
+def test_both_steps_of_scaling_may_write_one_file(tmp_path):
+    placer = marker_placer(model="scaled.osim")
+    both = run_both(tmp_path, {SETUP: scale(measurement("m", "humerus"), placer=placer)})
+    same_model(both, "scaled.osim")
+    same(both, "pose.sto", POSE)
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        ALL_TASKS,
+        marker_task("wrist_radial", 5)
+        + marker_task("forearm", 40)
+        + marker_task("acromion", 0)
+        + marker_task("upper_arm", 2)
+        + marker_task("elbow_medial", 2, "false"),
+    ],
+    ids=["all", "some"],
+)
+def test_errors_of_a_static_pose_are_over_markers_with_a_task(tmp_path, tasks):
+    both = run_both(tmp_path, {SETUP: scale(measurement("m", "humerus"), placer=marker_placer(tasks))})
+    same_model(both, "placed.osim")
+    rms, largest, where = re.search(r"RMS = (\S+), max = (\S+) \((\w+)\)", both.log).groups()
+    told = re.search(r"RMS error of markers (\S+) mm, the largest (\S+) mm \((\w+)\)", both.told).groups()
+    # three digits are printed
+    assert_allclose([float(told[0]), float(told[1])], [1e3 * float(rms), 1e3 * float(largest)], rtol=5e-3)
+    assert told[2] == where
+
+
+# The search for the upper arm's task goes on from that of the marker before it, and comes to the first at last.
+TWICE_IN_FRONT = marker_task("upper_arm", 9) + ALL_TASKS.replace(marker_task("acromion"), "", 1).replace(
+    marker_task("upper_arm"), marker_task("upper_arm") + marker_task("acromion")
+)
+
+
+# --- inverse kinematics ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        (marker_task("wrist_radial", 5) + ALL_TASKS + marker_task("forearm", 40), "wrist_radial (1), forearm (1)"),
+        (ALL_TASKS + marker_task("acromion", 9) + marker_task("wrist_ulnar", 9), "acromion (1), wrist_ulnar (1)"),
+        (TWICE_IN_FRONT, "upper_arm (9)"),
+        (marker_task("wrist_radial", 50, "false") + ALL_TASKS, ""),
+        (
+            ALL_TASKS + coordinate_task("elbow_flexion", 0.001, 0.3) + coordinate_task("elbow_flexion", 0.01, 1.0),
+            "coordinates with several tasks, which all count, as in OpenSim: elbow_flexion",
+        ),
+    ],
+    ids=["search goes on", "at the end", "in front", "one is off", "coordinates"],
+)
+def test_of_tasks_listed_twice_the_one_counts_that_opensim_takes(tmp_path, tasks, said):
+    both = run_both(tmp_path, {SETUP: inverse_kinematics(tasks)})
+    same(both, "ik.mot", IK_ANGLE)
+    same(both, "results/arm_ik_marker_errors.sto", IK_ERRORS)
+    assert said in both.told
+
+
+@pytest.mark.parametrize("stated", ["", "<time_range/>"])
+def test_without_a_range_of_time_opensim_stops_at_two_seconds_and_exact_does_not(tmp_path, stated):
+    both = run_both(tmp_path, {SETUP: inverse_kinematics(more=stated)})
+    same(both, "ik.mot", IK_ANGLE)
+    assert read_storage(both.ours / "ik.mot").time[-1] == 2.0
+    assert any("OpenSim then stops at 2 s" in trouble for trouble in both.result.troubles)
+    exact = run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact")
+    assert read_storage(tmp_path / "exact" / "ik.mot").time[-1] == 3.0
+    assert exact.complete
+
+
+def test_a_range_of_time_that_is_stated_holds_where_exact_too(tmp_path):
+    arm_recordings(tmp_path)
+    (tmp_path / SETUP).write_text(inverse_kinematics(more="<time_range>-Inf 2</time_range>"))
+    assert run_setup(tmp_path / SETUP, exact=True).complete
+    assert read_storage(tmp_path / "ik.mot").time[-1] == 2.0
+
+
+# --- inverse dynamics ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("stated", "written", "said"),
+    [
+        ("id", "id.sto", ""),
+        ("my.id", "my.id", ""),
+        ("id.txt", "id.txt", ""),
+        ("my id.mot", "my id.mot", ""),
+        ("sub/id", "id.sto", "its folder is ignored"),
+        ("../a.b/id", "id.sto", "its folder is ignored"),
+    ],
+)
+def test_names_of_inverse_dynamics_files(tmp_path, stated, written, said):
+    both = run_both(tmp_path, {SETUP: dynamics().replace("id.sto", stated)})
+    same(both, f"results/{written}", PRINTED)
+    assert [file.name for file in both.result.files] == [written]
+    assert said in both.told
+
+
+def test_a_file_without_a_name_gets_the_default_one(tmp_path):
+    arm_recordings(tmp_path)
+    (tmp_path / SETUP).write_text(dynamics().replace("id.sto", ""))
+    result = run_setup(tmp_path / SETUP)
+    assert [file.name for file in result.files] == ["inverse_dynamics.sto"]
+    assert any("has no name" in note for note in result.notes)
+
+
+# --- motions of another model ----------------------------------------------------------------------------------------
+def _partly_of_another(path: Path) -> None:
+    time = np.arange(101) / 100.0
+    write_motion(path, {"shoulder_flexion": 0.3 * np.sin(time), "knee": np.cos(time), "hip": np.cos(2.0 * time)})
+
+
+@pytest.mark.parametrize(
+    ("setup", "files"),
+    [
+        (dynamics(), {"results/id.sto": PRINTED}),
+        (
+            analyze('<Kinematics name="K"/><ForceReporter name="FR"/>'),
+            {"results/arm_K_q.sto": PRINTED, "results/arm_FR_forces.sto": EQUILIBRIUM},
+        ),
+    ],
+    ids=["inverse dynamics", "analyses"],
+)
+def test_a_motion_of_another_model_by_some_columns_runs_and_is_named(tmp_path, setup, files):
+    both = run_both(tmp_path, {SETUP: setup, "motion.mot": _partly_of_another})
+    for name, tolerance in files.items():
+        same(both, name, tolerance)
+    (trouble,) = both.result.troubles
+    assert "has no column for elbow_flexion" in trouble
+    assert "no coordinate for its columns knee, hip" in trouble
+
+
+# --- analyses --------------------------------------------------------------------------------------------------------
+def _reaction(frames: str, joints: str = "elbow", on: str = "child") -> str:
+    return analyze(
+        f'<JointReaction name="JR"><joint_names>{joints}</joint_names><apply_on_bodies>{on}</apply_on_bodies>'
+        f"<express_in_frame>{frames}</express_in_frame></JointReaction>"
+    )
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        _reaction("elbow/elbow_in_humerus"),
+        _reaction("jointset/elbow/elbow_in_humerus"),
+        _reaction("./jointset/../jointset/elbow/elbow_in_humerus"),
+        _reaction("bodyset/humerus"),
+        _reaction("humerus", on="Parent"),
+        _reaction("", "", ""),
+    ],
+    ids=["from joints", "from the model", "round about", "body", "case", "empty"],
+)
+def test_frames_and_sides_of_joint_reactions(tmp_path, setup):
+    both = run_both(tmp_path, {SETUP: setup})
+    same(both, "results/arm_JR_ReactionLoads.sto", EQUILIBRIUM)
+
+
+@pytest.mark.parametrize("files", ["reserves.xml", "reserves.xml again.xml"])
+def test_of_two_forces_of_one_name_the_first_counts(tmp_path, files):
+    one = RESERVES if "again" in files else RESERVES.replace('"shoulder_motor"', '"triceps_long"')
+    setup = analyze('<ForceReporter name="FR"/>' + OPTIMIZATION).replace("reserves.xml", files)
+    both = run_both(tmp_path, {SETUP: setup, "reserves.xml": one, "again.xml": RESERVES.replace(">10<", ">30<")})
+    same(both, "results/arm_FR_forces.sto", EQUILIBRIUM)
+    same(both, "results/arm_SO_force.sto", OPTIMUM)
+    twice = "shoulder_motor" if "again" in files else "triceps_long"
+    assert f"CoordinateActuator '{twice}'" in both.told
+    assert "is left out, as OpenSim does" in both.told
+
+
+# --- paths -----------------------------------------------------------------------------------------------------------
+def test_paths_of_windows_are_found_beside_the_set_up(tmp_path):
+    arm_recordings(tmp_path)
+    plain = run_setup(_written(tmp_path / "plain.xml", dynamics()))
+    (here,) = plain.files
+    wanted = here.read_bytes()
+    text = dynamics().replace(">arm.osim", r">C:\Users\anna\arm.osim").replace(">motion", r">D:\lab\motion")
+    found = run_setup(_written(tmp_path / SETUP, text))
+    assert found.files[0].read_bytes() == wanted
+    assert sum("a path of Windows" in note for note in found.notes) == 2
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
