@@ -211,3 +211,40 @@ def test_empty_function_of_two_coordinates_is_refused_by_both(tmp_path):
     ((error, theirs),) = both([axes(40600, "<function/>", ("q", "q p"))], tmp_path)
     assert "multiple coordinates but no function" in theirs["error"]
     assert "its <function> is empty and it names 2 coordinates" in str(error)
+
+
+# --- bytes that are no text in the declared encoding ------------------------------------------------------------------
+ENCODED = {
+    "a dash of Windows": (b'<?xml version="1.0" encoding="UTF-8" ?>', b"\x96"),
+    "without a header": (b"", b"\xe9"),
+    "Latin-1": (b'<?xml version="1.0" encoding="ISO-8859-1"?>', b"\xe9\x96"),
+    "ASCII": (b'<?xml version="1.0" encoding="US-ASCII"?>', b"\xe9"),
+    "unknown": (b'<?xml version="1.0" encoding="foo"?>', b"\xe9"),
+    "with a mark": (b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>', b"\x96"),
+    "UTF-16 that is not": (b'<?xml version="1.0" encoding="UTF-16"?>', b"x"),
+    "a control character": (b'<?xml version="1.0" encoding="UTF-8"?>', b"\x0b"),
+    "an ampersand": (b'<?xml version="1.0" encoding="UTF-8"?>', b"&"),
+    "a comment": (b'<?xml version="1.0" encoding="UTF-8"?>', b"<!-- a -- b -->"),
+    "a line before the first": (b'\n<?xml version="1.0" encoding="UTF-8"?>', b"x"),
+}
+
+
+def test_bytes_that_are_no_text_in_the_declared_encoding(tmp_path):
+    plain = two_pins(40600, SPELLINGS["socket_{}_frame"], "", True).encode()
+    documents = {
+        label: header + plain.replace(b"<BodySet>", b"<credits>who" + odd + b"</credits><BodySet>")
+        for label, (header, odd) in ENCODED.items()
+    }
+    answers = agree(documents, tmp_path)
+    for label, (model, theirs) in answers.items():
+        assert "error" not in theirs, label
+        assert bool(model.notes) == (label != "Latin-1")
+
+
+def test_names_with_such_bytes_are_found_by_what_refers_to_them(tmp_path):
+    plain = two_pins(40600, SPELLINGS["socket_{}_frame"], "", True).encode()
+    odd = plain.replace(b'name="b"', b'name="b\x96c"').replace(b"/bodyset/b", b"/bodyset/b\x96c")
+    ((model, theirs),) = both([b'<?xml version="1.0" encoding="UTF-8" ?>' + odd], tmp_path)
+    strange = next(path for path in theirs["bodies"] if path != "/bodyset/a")
+    assert model.body_names == ("a", "b\u2013c")
+    assert largest_difference(model, theirs, {strange: "b\u2013c"}) < ROUNDING

@@ -12,6 +12,7 @@ from lxml import etree
 from musculo.errors import InvalidFile, InvalidInput, Unsupported
 from musculo.io.storage import read_storage, write_storage
 from musculo.io.text import PathLike, read_bytes, write_text
+from musculo.io.xml_text import parse_text
 from musculo.model.body import GROUND
 from musculo.results.external_loads import ExternalForce, ExternalLoads
 
@@ -29,12 +30,13 @@ def read_external_loads(path: PathLike, by_position: bool = False) -> ExternalLo
     `loads.at(time)` gives force, point and moment of each load at any times, as OpenSim interpolates them.
     """
     where = os.fspath(path) if isinstance(path, str | os.PathLike) else str(path)
-    root = _parse(read_bytes(path, _KIND), where)
+    notes: list[str] = []
+    root = _parse(read_bytes(path, _KIND), where, notes)
     element = root if root.tag == "ExternalLoads" else root.find("ExternalLoads")
     if element is None:
         raise InvalidFile(f"{where}:{root.sourceline}: holds no <ExternalLoads>; it should be {_KIND}")
     members = element.find("objects")
-    forces, notes = [], []
+    forces = []
     for member in members if members is not None else ():
         if member.tag == "PrescribedForce":
             raise Unsupported(
@@ -60,18 +62,8 @@ def read_external_loads(path: PathLike, by_position: bool = False) -> ExternalLo
         raise InvalidFile(str(error)) from None
 
 
-def _parse(content: bytes, where: str) -> Any:
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
-    )
-    try:
-        root = etree.fromstring(content, parser)
-    except etree.XMLSyntaxError as error:
-        raise InvalidFile(
-            f"{where}:{error.lineno or 1}: not well-formed XML ({error.msg}); it should be {_KIND}"
-        ) from None
-    except ValueError as error:
-        raise InvalidFile(f"{where}: not readable as XML ({error}); it should be {_KIND}") from None
+def _parse(content: bytes, where: str, remarks: list[str]) -> Any:
+    root = parse_text(content, where, f"it should be {_KIND}", remarks)
     if root.getroottree().docinfo.internalDTD is not None:
         raise InvalidFile(f"{where}:1: the document has a DOCTYPE, which OpenSim's files do not; remove that block")
     return root
@@ -121,7 +113,7 @@ def data_files(path: PathLike) -> tuple[Path, ...]:
     """Where the table of an external loads file may be, in the order of the search; none where the file tells none."""
     where = os.fspath(path)
     try:
-        found = _parse(read_bytes(path, _KIND), where).find(".//datafile")
+        found = _parse(read_bytes(path, _KIND), where, []).find(".//datafile")
     except InvalidFile:
         return ()
     stated = "".join(found.itertext()).strip() if found is not None else ""

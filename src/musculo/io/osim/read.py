@@ -61,7 +61,8 @@ def read_osim(path: str | os.PathLike[str], opensim_rounding: bool = False) -> M
         InvalidFile: no file, no XML, or no OpenSim document.
         InvalidModel: a document that describes no possible model; the message names file, line and object.
     """
-    root = parse_document(path)
+    remarks: list[str] = []
+    root = parse_document(path, remarks)
     version = document_version(root)
     element = root.find("Model")
     if element is None:
@@ -69,7 +70,7 @@ def read_osim(path: str | os.PathLike[str], opensim_rounding: bool = False) -> M
     notes = upgrade(element, version, opensim_rounding)
     _refuse_duplicate_names(element)
     context = Context(element)
-    context.notes += notes
+    context.notes += [*(Note("the file", os.fspath(path), remark) for remark in remarks), *notes]
     if version > NEWEST_VERSION:
         context.note(root, f"document version {version} is newer than {NEWEST_VERSION}; it is read as that version")
     return _read_model(context, os.fspath(path))

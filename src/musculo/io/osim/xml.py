@@ -16,6 +16,7 @@ from lxml import etree
 
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.foreign import refuse_foreign
+from musculo.io.xml_text import parse_text
 
 Element = Any  # lxml.etree._Element: lxml ships no types
 
@@ -30,12 +31,15 @@ _CPP_TEXT = re.compile(r"(</?[A-Za-z_]\w*)" + _COLONS)
 _HINT = "check that it is an OpenSim model file (.osim), complete and not compressed"
 
 
-def parse_document(path: str | os.PathLike[str]) -> Element:
-    """The root element of a document; raises `InvalidFile` for everything that is no OpenSim document."""
+def parse_document(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Element:
+    """The root element of a document; raises `InvalidFile` for everything that is no OpenSim document.
+
+    `remarks` takes what had to be changed for the file to be XML; without it, that is a warning.
+    """
     if not isinstance(path, str | os.PathLike):
         raise InvalidFile(f"the path is {path!r:.60}, a {type(path).__name__}; give the path of an .osim file")
     where = os.fspath(path)
-    root = parse_xml(_read_bytes(where), where, _HINT)
+    root = parse_xml(_read_bytes(where), where, _HINT, remarks)
     if root.tag != "OpenSimDocument":
         raise InvalidFile(
             f"{where}:{root.sourceline}: the root element is <{restore_colons(root.tag)}>, not <OpenSimDocument>; "
@@ -44,23 +48,9 @@ def parse_document(path: str | os.PathLike[str]) -> Element:
     return root
 
 
-def parse_xml(content: bytes, where: str, hint: str) -> Element:
-    """The root element of an XML file that is at hand; `where` and `hint` are for the messages of errors."""
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        root = etree.fromstring(_CPP_TAG.sub(rb"\1" + _COLONS.encode(), content), parser, base_url=where)
-    except etree.XMLSyntaxError as error:
-        line = error.lineno or 1
-        raise InvalidFile(f"{where}:{line}: not well-formed XML ({error.msg}); {hint}") from None
-    except ValueError as error:
-        raise InvalidFile(f"{where}: not readable as XML ({error}); {hint}") from None
+def parse_xml(content: bytes, where: str, hint: str, remarks: list[str] | None = None) -> Element:
+    """The root element of an XML file that is at hand; see `musculo.io.xml_text.parse_text`."""
+    root = parse_text(content, where, hint, remarks, lambda text: _CPP_TAG.sub(rb"\1" + _COLONS.encode(), text))
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is not None and any(True for _ in dtd.iterentities()):
         raise InvalidFile(

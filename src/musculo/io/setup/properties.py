@@ -77,7 +77,8 @@ class SetupFile:
             return element
         where = os.fspath(path)
         try:
-            root = parse_xml(read_bytes(path, f"a file with <{element.tag}>"), where, f"it should hold <{element.tag}>")
+            content = read_bytes(path, f"a file with <{element.tag}>")
+            root = parse_xml(content, where, f"it should hold <{element.tag}>", self.notes)
         except InvalidFile as error:
             raise InvalidFile(f"{place(element)}: <{element.tag}> is in another file: {error}") from None
         found = root if root.tag == element.tag else root.find(element.tag)

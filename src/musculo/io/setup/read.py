@@ -50,8 +50,8 @@ def read_setup(path: PathLike) -> Setup:
             file, line and element.
     """
     where = checked_path(path, KIND)
-    root = parse_xml(read_bytes(path, KIND), where, HINT)
     file = SetupFile(where)
+    root = parse_xml(read_bytes(path, KIND), where, HINT, file.notes)
     try:
         tool, version = _tool(root)
         resolve_defaults(tool)
