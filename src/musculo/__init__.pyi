@@ -27,6 +27,8 @@ from musculo.analyses.sensor_placement import place_sensors as place_sensors
 from musculo.analyses.setup_tasks import tasks_of_setup as tasks_of_setup
 from musculo.analyses.static_optimisation import static_optimisation as static_optimisation
 from musculo.analyses.static_optimum import StaticOptimum as StaticOptimum
+from musculo.diagnostics.support import Support as Support
+from musculo.diagnostics.support import known_support as known_support
 from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives
 from musculo.dynamics.body_derivatives import body_derivatives as body_derivatives
 from musculo.dynamics.constraints import ConstrainedMotion as ConstrainedMotion

@@ -78,7 +78,12 @@ def test_scaling_ends_with_a_page_of_the_scaled_model(tmp_path):
     assert musculo.total_mass(found.model) == pytest.approx(7.0)
     report = report_of_folder(tmp_path / "out")
     assert report.scene
-    assert [check.title for check in report.checks] == ["Runs"]
+    assert [check.title for check in report.checks] == [
+        "Runs",
+        "Scale factors",
+        "Static pose, markers, root mean square",
+        "Static pose, markers, largest",
+    ]
     assert (tmp_path / "out" / "report.html").is_file()
 
 

@@ -123,13 +123,13 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
     motion = kinematics(model, q)
     centre = {
         name: motion.position(name, model.body(name).mass_center).reshape(-1, 3)
-        for name in {one for load in loads for one in (load.body, _other_side(load.body))}
+        for name in {one for load in loads for one in (load.body, other_side(load.body))}
         if name in model.body_names
     }
     found = []
     for k, load in enumerate(loads):
         others = [
-            name for name in centre if name in {_other_side(load.body), *(one.body for one in loads)} - {load.body}
+            name for name in centre if name in {other_side(load.body), *(one.body for one in loads)} - {load.body}
         ]
         if load.point_in != GROUND or load.body not in centre or not others:
             continue
@@ -147,6 +147,6 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
     return found
 
 
-def _other_side(name: str) -> str:
+def other_side(name: str) -> str:
     """`calcn_l` for `calcn_r`; the name itself where it tells no side."""
     return _SIDE.sub(lambda match: _OTHER[match.group(1)], name)

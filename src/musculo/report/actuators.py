@@ -1,30 +1,39 @@
 """Reserves and residual actuators: what drives a model where its muscles or its external loads do not.
 
 Limits: Hicks et al. 2015 (J Biomech Eng 137:020905): residual forces within 5 % of the largest external force, residual
-moments within 1 % of it times the height of the mass centre, reserves within 5 % of the largest net moment.
+moments within 1 % of it times the height of the mass centre, reserves within 5 % of the largest net moment. Residuals
+are judged in frames in which all that carries the body is measured (`musculo.diagnostics.support`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from musculo.diagnostics.loads import free_base
+from musculo.diagnostics.loads import free_base, unknown_loads
+from musculo.diagnostics.support import known_support
 from musculo.dynamics.energy import total_mass
+from musculo.errors import MusculoError
 from musculo.model.model import Model
-from musculo.report.contents import Check, Light
+from musculo.report.contents import Check, Curve, Light, Panel, Section
 from musculo.report.grades import graded
 from musculo.report.results import Results
 from musculo.results.angles import rotational_coordinates
 from musculo.results.table import Table
+from musculo.signals.gaps import runs
 
 RESIDUAL_FORCE, RESIDUAL_MOMENT = 0.05, 0.01
 RESERVE = 0.05
 _HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 _GRAVITY = 9.80665
 _RESIDUAL = re.compile(r"(?:^|_)([FM])[XYZ](?:_|$)")  # OpenSim's names of what holds a free body
+_OF_MOMENTS, _OF_ACTUATORS = "Residual", "Residual actuators:"
+_NOT_JUDGED = {_OF_MOMENTS: "Residuals, not judged", _OF_ACTUATORS: "Residual actuators, not judged"}
 _ASKED = re.compile(r"reserve|residual", re.IGNORECASE)
 
 
@@ -62,35 +71,97 @@ def crossed_coordinates(model: Model) -> frozenset[str]:
     )
 
 
-def residuals_of_moments(moments: Table, found: Results) -> list[Check]:
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Columns of a table that hold the free base where nothing else does, and in which frames they can be judged."""
+
+    title: str
+    table: Table
+    columns: dict[str, list[tuple[str, str]]]  # columns and their coordinates, by unit
+    frames: NDArray[np.bool_]  # (frames,) in which all that carries the body is measured
+    reasons: tuple[str, ...] = ()  # why others are not judged
+
+    @property
+    def empty(self) -> bool:
+        return not any(self.columns.values())
+
+
+def residuals_of_moments(moments: Table, found: Results) -> Residuals | None:
     """What inverse dynamics leaves at the joint that sets the body free, where the loads under it are known."""
-    assert found.model is not None
-    base = free_base(found.model)
+    if found.model is None or found.loads is None:
+        return None
     angles = rotational_coordinates(found.model)
-    if not base or (found.loads is None and all(name in angles for name in base)):
-        return []
-    peaks: dict[str, list[Peak]] = {"N": [], "N m": []}
-    for name in base:
+    columns: dict[str, list[tuple[str, str]]] = {"N": [], "N m": []}
+    for name in free_base(found.model):
         column = f"{name}_moment" if name in angles else f"{name}_force"
         if moments.find(column) is not None:
-            peaks["N m" if name in angles else "N"].append(_peak(moments, column, name))
+            columns["N m" if name in angles else "N"].append((column, name))
+    return Residuals(_OF_MOMENTS, moments, columns, *judged_frames(moments, found))
+
+
+def checks_of_moments(moments: Table, found: Results) -> list[Check]:
+    """Residuals of inverse dynamics; where no external loads are known, whether the body hangs in the air."""
+    assert found.model is not None
     if found.loads is None:
-        return _unsupported(peaks["N"], found)
-    return _residuals("Residual", peaks, moments, found)
+        base, angles = free_base(found.model), rotational_coordinates(found.model)
+        columns = [(f"{name}_force", name) for name in base if name not in angles]
+        return _unsupported([_peak(moments, *one) for one in columns if moments.find(one[0]) is not None], found)
+    residuals = residuals_of_moments(moments, found)
+    return _residuals(residuals, found) if residuals is not None else []
+
+
+def judged_frames(table: Table, found: Results) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """(frames,) in which each foot is on a plate or off the ground, and why others are not judged."""
+    every = np.ones(len(table), dtype=bool)
+    if found.loads is None or found.model is None:
+        return every, ()
+    if found.angles is None or not len(found.angles):
+        return ~every, ("the motion is not known, and so is which feet stand on what",)
+    try:
+        q = found.angles.coordinates(found.model, missing="default")
+        time = found.angles.time
+        moving = (table.time >= time[0] - 1e-6) & (table.time <= time[-1] + 1e-6)
+        rows = np.stack([np.interp(table.time[moving], time, column) for column in q.T], axis=1)
+        support = known_support(found.model, table.time[moving], rows, found.loads)
+    except MusculoError as error:
+        return ~every, (f"which feet stand on what is not known: {error}",)
+    known = moving.copy()
+    known[moving] = support.known
+    still = int((~moving).sum())
+    beyond = (f"{still} frames lie outside the motion that is known",) if still else ()
+    return known, (*support.reasons, *beyond)
 
 
 def _unsupported(peaks: list[Peak], found: Results) -> list[Check]:
     """A body that is free in space and of which no external loads are known."""
     assert found.model is not None
     weight = total_mass(found.model) * _GRAVITY
-    worst = max(peaks, default=None)
-    if worst is None or weight <= 0.0:
+    if not peaks or weight <= 0.0:
         return []
+    worst = _worst(peaks)
     text = (
         f"none are known: {worst.name} is {worst.value:.4g} N at most, {100 * worst.value / weight:.0f} % of the "
         "body's weight, and moments are those of a body that hangs there"
     )
     return [Check("External loads", text, Light.LOOK, "Give external loads, if it stands on anything")]
+
+
+def residual_actuators(forces: Table, found: Results) -> Residuals | None:
+    """Actuators that hold the free base: FX to MZ as OpenSim calls them, and those of its coordinates."""
+    model = found.model
+    if model is None:
+        return None
+    base, angles, muscles = free_base(model), rotational_coordinates(model), set(model.muscle_names)
+    columns: dict[str, list[tuple[str, str]]] = {"N": [], "N m": []}
+    for name in forces.names:
+        letters, owner = _RESIDUAL.search(name), _owner(name, model)
+        if name in muscles:
+            continue
+        if letters and not owner:
+            columns["N" if letters.group(1) == "F" else "N m"].append((name, owner))
+        elif owner in base and (found.loads is not None or owner.startswith("pelvis_") or _ASKED.search(name)):
+            columns["N m" if owner in angles else "N"].append((name, owner))
+    return Residuals(_OF_ACTUATORS, forces, columns, *judged_frames(forces, found))
 
 
 def actuators(forces: Table, found: Results) -> list[Check]:
@@ -102,28 +173,17 @@ def actuators(forces: Table, found: Results) -> list[Check]:
     crossed, angles = crossed_coordinates(model), rotational_coordinates(model)
     reserves: list[Peak] = []
     motors: list[Peak] = []
-    residuals: dict[str, list[Peak]] = {"N": [], "N m": []}
+    residuals = residual_actuators(forces, found)
+    assert residuals is not None
+    held = {column for columns in residuals.columns.values() for column, _ in columns}
     for name in forces.names:
-        asked = bool(_ASKED.search(name))
-        letters, owner = _RESIDUAL.search(name), _owner(name, model)
-        if name in muscles:
+        owner = _owner(name, model)
+        if name in muscles or name in held or not owner or owner in base:
             continue
-        peak = _peak(forces, name, owner)
-        if letters and not owner:
-            residuals["N" if letters.group(1) == "F" else "N m"].append(peak)
-        elif owner in base and (found.loads is not None or owner.startswith("pelvis_") or asked):
-            residuals["N m" if owner in angles else "N"].append(peak)
-        elif not owner or (name in own and not asked) or owner in base:
+        if name in own and not _ASKED.search(name):
             continue
-        elif owner in crossed:
-            reserves.append(peak)
-        else:
-            motors.append(peak)
-    return [
-        *_residuals("Residual actuators:", residuals, forces, found),
-        *_reserves(reserves, found),
-        *_motors(motors, angles),
-    ]
+        (reserves if owner in crossed else motors).append(_peak(forces, name, owner))
+    return [*_residuals(residuals, found), *_reserves(reserves, found), *_motors(motors, angles)]
 
 
 def _owner(name: str, model: Model) -> str:
@@ -132,34 +192,70 @@ def _owner(name: str, model: Model) -> str:
     return max(owners, key=len, default="")
 
 
-def _peak(table: Table, name: str, owner: str) -> Peak:
-    values = np.nan_to_num(np.abs(table.column(name)))
-    at = int(values.argmax())
+def _peak(table: Table, name: str, owner: str, frames: NDArray[np.bool_] | None = None) -> Peak:
+    """The largest value in some frames, all by default; NaN where one of them is not a number."""
+    values = np.abs(table.column(name))
+    rows = np.arange(len(values)) if frames is None else np.flatnonzero(frames)
+    at = int(rows[values[rows].argmax()])  # the first NaN, where there is one
     return Peak(float(values[at]), name, float(table.time[at]), owner)
 
 
-def _residuals(title: str, peaks: dict[str, list[Peak]], table: Table, found: Results) -> list[Check]:
-    scale, of = _scale(table, found)
-    if scale <= 0.0:
+def _worst(peaks: Sequence[Peak]) -> Peak:
+    """The largest; what is not a number counts as larger than any."""
+    return max(peaks, key=lambda peak: (np.isnan(peak.value), peak))
+
+
+def _residuals(residuals: Residuals, found: Results) -> list[Check]:
+    if residuals.empty:
         return []
+    scale, of = _scale(residuals.table, found)
+    count, frames = int(residuals.frames.sum()), len(residuals.table)
+    reasons = "; ".join(residuals.reasons)
+    if scale <= 0.0 or not count:
+        why = reasons or "no external force acts"
+        return [Check(_NOT_JUDGED[residuals.title], f"in no frame: {why}")]
     checks = []
+    within = "" if count == frames else f" in {count} of {frames} frames"
     for what, unit, limit, height in (
         ("forces", "N", RESIDUAL_FORCE, 1.0),
         ("moments", "N m", RESIDUAL_MOMENT, _HEIGHT),
     ):
-        if not peaks[unit]:
+        if not residuals.columns[unit]:
             continue
-        worst = max(peaks[unit])
+        worst = _worst([_peak(residuals.table, *one, residuals.frames) for one in residuals.columns[unit]])
         share = worst.value / (scale * height)
         light = graded(share, limit)
-        advice = "Filter motion and loads alike, check plates and mass; is a foot off the plates in some frames?"
+        advice = "Filter motion and loads alike, check plates and mass; is a foot half off its plate?"
         whole = of + (f" times {_HEIGHT:g} m" if unit == "N m" else "")
         text = (
-            f"{worst.value:.4g} {unit} at most, {worst.name} at {worst.time:.4g} s: "
+            f"{worst.value:.4g} {unit} at most{within}, {worst.name} at {worst.time:.4g} s: "
             f"{100 * share:.1f} % of {whole} (limit {100 * limit:.0f} %)"
         )
-        checks.append(Check(f"{title} {what}", text, light, "" if light is Light.GOOD else advice))
+        checks.append(Check(f"{residuals.title} {what}", text, light, "" if light is Light.GOOD else advice))
+    if count < frames:
+        checks.append(Check(_NOT_JUDGED[residuals.title], f"{frames - count} of {frames} frames: {reasons}"))
     return checks
+
+
+def residual_section(found: Results) -> Section | None:
+    """Residuals with their limits; frames that are not judged are shaded."""
+    made = residuals_of_moments(found.moments, found) if found.moments is not None else None
+    if (made is None or made.empty) and found.forces is not None and found.loads is not None:
+        made = residual_actuators(found.forces, found)
+    if made is None or made.empty:
+        return None
+    scale, _ = _scale(made.table, found)
+    spans = tuple((float(made.table.time[a]), float(made.table.time[b - 1])) for a, b in runs(~made.frames))
+    panels = []
+    for unit, limit in (("N", RESIDUAL_FORCE * scale), ("N m", RESIDUAL_MOMENT * scale * _HEIGHT)):
+        for column, _ in made.columns[unit]:
+            curve = Curve(column, made.table.time, made.table.column(column))
+            title = column.replace("_", " ")
+            panels.append(Panel(title, unit, (curve,), limit=limit if scale > 0.0 else None, not_judged=spans))
+    text = "What the motion and the external loads leave unexplained; dashed lines are the limits."
+    if made.reasons:
+        text += f" Shaded frames are not judged: {'; '.join(made.reasons)}."
+    return Section("Residuals", tuple(panels), text)
 
 
 def _scale(table: Table, found: Results) -> tuple[float, str]:
@@ -167,7 +263,8 @@ def _scale(table: Table, found: Results) -> tuple[float, str]:
     assert found.model is not None
     if found.loads is None:
         return total_mass(found.model) * _GRAVITY, "the body's weight, since no external loads are known,"
-    peaks = [float(np.linalg.norm(series.force, axis=-1).max()) for series in found.loads.at(table.time)]
+    time = table.time[~unknown_loads(found.loads, table.time)]  # beyond its ends a spline may be anything
+    peaks = [float(np.linalg.norm(series.force, axis=-1).max(initial=0.0)) for series in found.loads.at(time)]
     return max(peaks, default=0.0), "the largest external force"
 
 
@@ -177,8 +274,11 @@ def _reserves(used: list[Peak], found: Results) -> list[Check]:
         return []
     assert found.model is not None
     shares = [peak.value / _largest_moment(peak.owner, found) for peak in used]
-    share, peak = max(zip(shares, used, strict=True), key=lambda one: (one[0] if np.isfinite(one[0]) else -1.0, one[1]))
-    known = bool(np.isfinite(share))
+    broken = [(float("inf"), peak) for peak in used if not np.isfinite(peak.value)]
+    share, peak = max(
+        broken or zip(shares, used, strict=True), key=lambda one: (one[0] if np.isfinite(one[0]) else -1.0, one[1])
+    )
+    known = bool(np.isfinite(share)) or bool(broken)
     light = graded(share, RESERVE) if known else Light.INFO
     unit = "N m" if peak.owner in rotational_coordinates(found.model) else "N"
     part = (
@@ -213,5 +313,7 @@ def _largest_moment(coordinate: str, found: Results) -> float:
             name.rpartition("_")[0]: float(np.abs(found.moments.values[:, k]).max())
             for k, name in enumerate(found.moments.names)
         }
+    # nothing is a share of what is not finite
+    peaks = {name: peak for name, peak in peaks.items() if np.isfinite(peak)}
     inner = [peak for name, peak in peaks.items() if name not in base]
     return max(peaks.get(coordinate, np.nan), 0.01 * max(inner, default=0.0)) or np.nan

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+
+import numpy as np
 
 from musculo.model.notebook import facts_html
 from musculo.signals.arrays import FloatArray
 
+_LARGEST = float(np.finfo(np.float32).max)  # what a page can draw: curves travel as four bytes a number
 # `hip_flexion_r`, `addbrev_l`, `hip_r_on_femur_r_in_femur_r`: a single r or l between underscores, or at an end.
 _SIDE = re.compile(r"(?:(?<=_)|^)([rl])(?=_|$)", re.IGNORECASE)
 
@@ -54,16 +57,47 @@ class Panel:
     unit: str
     curves: tuple[Curve, ...]
     range: tuple[float, float] | None = None  # of the y axis, where all panels should share one
+    limit: float | None = None  # lines at this value and its negative
+    not_judged: tuple[tuple[float, float], ...] = ()  # shaded spans of time [s]
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """One plot of groups of bars: `series` has a value for each of the `names` under the label of its colour."""
+
+    title: str
+    unit: str
+    names: tuple[str, ...]
+    series: Mapping[str, Sequence[float]]
+    line: float | None = None  # a value to compare with, drawn across
+    base: float = 0.0  # where bars begin
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of text: the first column names the rows, and `numbers` are the columns set to the right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Section:
-    """Plots under one heading."""
+    """Plots and tables under one heading."""
 
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel, ...] = ()
     text: str = ""
     per_mass: bool = False  # shown for each kilogram of the body where its mass is known
+    bars: tuple[Bars, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.panels or self.bars or self.sheets or self.text)
 
 
 @dataclass(frozen=True)
@@ -94,6 +128,21 @@ class Report:
         facts = [(c.title, f"{marks[c.light]}{c.found} {c.advice}".rstrip()) for c in self.checks]
         plots = ", ".join(section.title for section in self.sections)
         return facts_html(self.title or "Report", [*facts, *([("plots", plots)] if plots else [])])
+
+
+def drawable(section: Section) -> Section:
+    """A section without the curves that would be an empty plot; its text names them."""
+    panels, blank = [], []
+    for panel in section.panels:
+        curves = tuple(curve for curve in panel.curves if (np.abs(curve.values) <= _LARGEST).any())
+        blank += [curve.name for curve in panel.curves if curve not in curves]
+        if curves:
+            panels.append(replace(panel, curves=curves))
+    if not blank:
+        return section if panels or section.bars or section.sheets else replace(section, text="")
+    names = ", ".join(blank[:8]) + (f" and {len(blank) - 8} more" if len(blank) > 8 else "")
+    text = f"{section.text} Not shown, since none of its numbers is finite: {names}.".lstrip()
+    return replace(section, panels=tuple(panels), text=text)
 
 
 def side_of(name: str) -> str:

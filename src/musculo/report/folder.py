@@ -16,9 +16,11 @@ from musculo.io.text import PathLike
 from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
-from musculo.report.contents import Panel, Report, Section, panels_by_name, side_of
+from musculo.report.actuators import residual_section
+from musculo.report.contents import Panel, Report, Section, Sheet, drawable, panels_by_name, side_of
 from musculo.report.judge import checks_of
 from musculo.report.results import Results, makes_model, read_results
+from musculo.report.scaling import sections_of_scaling
 from musculo.results.angles import coordinate_units, shown_units
 from musculo.results.table import Table
 from musculo.signals.events import VERTICAL, events_from_force
@@ -48,8 +50,21 @@ def report_of_folder(
     """
     found = read_results(folder, model, runs)
     drawn = _scene(found) if scene else ""
-    makers = (_angles, _moments, _powers, _activations, _forces, _fibers, _arms, _reactions, _errors)
-    sections = tuple(section for make in makers if (section := make(found)) is not None and section.panels)
+    makers = (
+        _angles,
+        _moments,
+        residual_section,
+        _powers,
+        _activations,
+        _forces,
+        _fibers,
+        _arms,
+        _reactions,
+        _errors,
+        _sensors,
+    )
+    made = [*sections_of_scaling(found), *(section for make in makers if (section := make(found)) is not None)]
+    sections = tuple(section for one in made if not (section := drawable(one)).empty)
     cycles, missing = _cycles(found)
     return Report(
         title or f"{Path(folder).resolve().name}: results",
@@ -71,14 +86,14 @@ def _facts(found: Results) -> tuple[tuple[str, str], ...]:
     rows = [("model", model.name or "without a name") if model is not None else ("model", "not known; give it with -m")]
     if model is not None and total_mass(model) > 0.0:
         rows.append(("mass", f"{total_mass(model):.4g} kg"))
-    tables = (found.angles, found.moments, found.activations, found.forces, found.marker_errors)
-    first = next((t for t in (*tables, *found.reactions, *found.muscles.values()) if t is not None and len(t)), None)
+    first = next((table for table in found.tables if len(table)), None)
     if first is not None:
         rows.append(("frames", str(len(first))))
-        rows.append(("time", f"{first.time[0]:.4g} to {first.time[-1]:.4g} s"))
+        times = dict.fromkeys(f"{time:.4g}" for time in (first.time[0], first.time[-1]))
+        rows.append(("time", f"{' to '.join(times)} s"))
     steps = [f"{r.get('tool', '?')} {r.get('name', '')}".strip() for r in found.records]
     # files that functions of this package made say so themselves
-    made = (t.provenance for t in (*tables, *found.reactions, *found.muscles.values()) if t is not None)
+    made = (table.provenance for table in found.tables)
     steps = steps or [one.made_by.replace("_", " ") for one in made if one is not None and one.made_by]
     rows.append(("steps", ", ".join(dict.fromkeys(steps)) or "not recorded; the files are " + _file_names(found)))
     return tuple(rows)
@@ -120,9 +135,14 @@ def _angles(found: Results) -> Section | None:
     table = found.angles
     if table is None:
         return None
+    if not len(table):
+        return None
     shown = table.in_degrees(found.model) if found.model is not None else table
     units = _units(shown, found.model)
-    moving = [k for k in range(len(shown.names)) if np.ptp(shown.values[:, k]) > 1e-9 or len(shown) == 1]
+    if len(shown) == 1:
+        return _pose(shown, units)
+    # one that is not a number moves, too: nothing is left out without a word
+    moving = [k for k in range(len(shown.names)) if not np.ptp(shown.values[:, k]) <= 1e-9]
     names = [_short(shown.names[k]) for k in moving]
     panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
     still = len(shown.names) - len(moving)
@@ -131,6 +151,16 @@ def _angles(found: Results) -> Section | None:
     if curved:
         told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
     return Section("Joint angles", panels, " ".join(told))
+
+
+def _pose(table: Table, units: list[str]) -> Section:
+    """One frame: a curve of one point says less than its number."""
+    rows = tuple(
+        (_short(name), f"{value:.4g}" if np.isfinite(value) else str(value), unit)
+        for name, value, unit in zip(table.names, table.values[0].tolist(), units, strict=True)
+    )
+    sheet = Sheet("", ("coordinate", "value", "unit"), rows, ("value",))
+    return Section("Pose", (), f"The one frame, at {table.time[0]:.4g} s.", sheets=(sheet,))
 
 
 def _units(table: Table, model: Model | None) -> list[str]:
@@ -217,7 +247,17 @@ def _activations(found: Results) -> Section | None:
     table = found.activations
     panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "")
     # one scale for all: a muscle at rest should look at rest
-    return Section("Muscle activations", tuple(replace(panel, range=(0.0, 1.0)) for panel in panels))
+    return Section("Muscle activations", _on_one_scale(panels, 1.0))
+
+
+def _on_one_scale(panels: tuple[Panel, ...], high: float) -> tuple[Panel, ...]:
+    """Panels from 0 to `high`; one with a curve beyond it has an axis of its own, so that all of it is seen."""
+
+    def inside(panel: Panel) -> bool:
+        values = np.concatenate([curve.values[np.isfinite(curve.values)] for curve in panel.curves])
+        return bool((values >= 0.0).all() and (values <= high).all())
+
+    return tuple(replace(panel, range=(0.0, high)) if inside(panel) else panel for panel in panels)
 
 
 def _forces(found: Results) -> Section | None:
@@ -241,7 +281,7 @@ def _fibers(found: Results) -> Section | None:
         return None
     panels = panels_by_name(table.time, table.names, table.values, "")
     text = "Of their optimal lengths; outside of about 0.5 to 1.5 a fibre gives little force."
-    return Section("Fibre lengths", tuple(replace(panel, range=(0.0, 2.0)) for panel in panels), text)
+    return Section("Fibre lengths", _on_one_scale(panels, 2.0), text)
 
 
 def _arms(found: Results) -> Section | None:
@@ -277,6 +317,16 @@ def _errors(found: Results) -> Section | None:
     names = [name for name in ("marker_error_RMS", "marker_error_max") if name in table.names]
     values = 1e3 * table.pick(names).values
     return Section("Marker errors", panels_by_name(table.time, names, values, "mm"))
+
+
+def _sensors(found: Results) -> Section | None:
+    """Angles between sensors and their frames."""
+    table = found.sensor_errors
+    if table is None:
+        return None
+    names = [name.removesuffix("_imu") for name in table.names]
+    text = "Angle between each sensor as measured and its frame on the model."
+    return Section("Sensor errors", panels_by_name(table.time, names, np.degrees(table.values), "°"), text)
 
 
 def _cycles(found: Results) -> tuple[dict[str, list[float]], dict[str, str]]:

@@ -1,13 +1,17 @@
 """Was it good? Marker errors, residuals, reserves and unsolved frames against what the field accepts.
 
 Limits: OpenSim's "Getting Started with Inverse Kinematics" for markers (root mean square below 2 cm, largest below
-4 cm); `musculo.report.actuators` has those of residuals and reserves. Twice a limit is bad; between is worth a look.
+4 cm); `musculo.report.actuators` has those of residuals and reserves, `musculo.report.scaling` those of scaling.
+Twice a limit is bad; between is worth a look. Only what was run is judged, and nothing is good where numbers are not
+finite or the step left frames unsolved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +22,11 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import MusculoError
 from musculo.model.model import Model
-from musculo.report.actuators import actuators, residuals_of_moments
+from musculo.report.actuators import actuators, checks_of_moments
 from musculo.report.contents import Check, Light
 from musculo.report.grades import graded
 from musculo.report.results import Results
+from musculo.report.scaling import Scaling, checks_of_scaling
 from musculo.results.table import Table
 
 MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]
@@ -29,30 +34,30 @@ UNSOLVED = "Not everything was solved"
 FULL = 0.99  # an activation that has nothing left
 FIBERS = (0.44, 1.81)  # of the optimum: the ends of Millard's default curve of active force
 HALF_TURN = np.pi  # an angle so far outside its range is of no joint [rad]
+_SOLVERS = ("InverseKinematicsTool", "IMUInverseKinematicsTool")
 _OFTEN = 0.1  # the part of the frames in which a muscle may be at its limit before it is bad
 
 
 def checks_of(found: Results) -> tuple[Check, ...]:
     """The lines of the summary."""
-    checks = [*_troubles(found)]
-    if found.angles is not None and found.model is not None:
-        checks += _about(found.angles, _angles(found.angles, found.model))
-        checks += _feet(found.angles, found.model, found)
-    if found.marker_errors is not None:
-        checks += _about(found.marker_errors, _markers(found.marker_errors, found))
-    if found.moments is not None and found.model is not None:
-        checks += _about(found.moments, residuals_of_moments(found.moments, found))
-    if found.activations is not None:
-        checks += _about(found.activations, _activations(found.activations, found))
-    if found.forces is not None and found.model is not None:
-        checks += _about(found.forces, actuators(found.forces, found))
-    if "NormalizedFiberLength" in found.muscles:
-        lengths = found.muscles["NormalizedFiberLength"]
-        checks += _about(lengths, _fibers(lengths))
-    if found.muscles:
-        checks += _about(next(iter(found.muscles.values())), _prices(found))
-    if found.reactions:
-        checks += _reactions(found.reactions, found.model)
+    checks = [*_troubles(found), *_numbers(found)]
+    model = found.model
+    if found.angles is not None and model is not None and len(found.angles):
+        checks += _about(found.angles, _angles(found.angles, model), found)
+        checks += _feet(found.angles, model, found)
+    for table, judge in (
+        (found.marker_errors, _markers),
+        (found.sensor_errors, _sensors),
+        (found.moments, checks_of_moments if model is not None else None),
+        (found.activations, _activations),
+        (found.forces, actuators if model is not None else None),
+        (found.muscles.get("NormalizedFiberLength"), _fibers),
+        (next(iter(found.muscles.values()), None), _prices),
+    ):
+        if table is not None and judge is not None and len(table):
+            checks += _about(table, judge(table, found), found)
+    checks += _reactions(found.reactions, model)
+    checks += _of_unsolved(checks_of_scaling(found), found)
     if found.more:
         text = f"{len(found.more)} more tables of the same kinds are not shown: {_some(found.more)}"
         checks.append(Check("Several trials", text, Light.LOOK, "Keep one trial a folder, and make a page of each"))
@@ -60,24 +65,90 @@ def checks_of(found: Results) -> tuple[Check, ...]:
         text = f"{len(found.older)} older tables of the same kinds are not shown: {_some(found.older)}"
         checks.append(Check("Several results", text, Light.LOOK, "Keep one analysis of a trial a folder"))
     if found.unread:
-        checks.append(
-            Check("Files", f"{len(found.unread)} could not be read: {'; '.join(found.unread[:3])}", Light.LOOK)
-        )
+        results = {Path(name).name for record in found.records for name in record.get("results", {})}
+        lost = any(text.partition(":")[0] in results for text in found.unread)
+        text = f"{len(found.unread)} could not be read: {'; '.join(found.unread[:3])}"
+        checks.append(Check("Files", text, Light.BAD if lost else Light.LOOK))
     return tuple(checks)
 
 
-def _about(table: Table, checks: list[Check]) -> list[Check]:
-    return [replace(check, source=table.source) for check in checks]
+def _about(table: Table, checks: list[Check], found: Results) -> list[Check]:
+    """Checks of a table. None of them is good where numbers of it are not finite, or its step left frames unsolved."""
+    checks = [replace(check, source=table.source) for check in checks]
+    if np.isfinite(table.values).all():
+        return _of_unsolved(checks, found)
+    return [_not_good(check, "some of its numbers are not finite") for check in checks]
+
+
+def _of_unsolved(checks: list[Check], found: Results) -> list[Check]:
+    unsolved = {
+        str(Path(name).resolve())
+        for record in found.records
+        if record.get("troubles")
+        for name in record.get("results", {})
+    }
+    return [
+        _not_good(check, "its step left frames or parts unsolved")
+        if check.source and str(Path(check.source).resolve()) in unsolved
+        else check
+        for check in checks
+    ]
+
+
+def _not_good(check: Check, why: str) -> Check:
+    if check.light is not Light.GOOD:
+        return check
+    return replace(check, light=Light.INFO, found=f"{check.found}; not judged as good, since {why}")
 
 
 def _troubles(found: Results) -> list[Check]:
     told = [str(text) for record in found.records for text in record.get("troubles", ())]
     if told:
         return [Check(UNSOLVED, text, Light.BAD, "Look at this before the numbers are used") for text in told]
-    if found.records:
-        tools = ", ".join(dict.fromkeys(str(record.get("tool", "?")) for record in found.records))
-        return [Check("Runs", f"all frames solved ({tools})", Light.GOOD)]
-    return []
+    solved = [record for record in found.records if _solves(record)]
+    checks = []
+    if solved:
+        still = all(record.get("tool") == "ScaleTool" for record in solved)
+        what = "the static pose is solved" if still else "all frames solved"
+        checks.append(Check("Runs", f"{what} ({_tools(solved)})", Light.GOOD))
+    rest = [record for record in found.records if not _solves(record)]
+    if rest:
+        checks.append(Check("Runs" if not solved else "Other runs", f"done ({_tools(rest)})"))
+    return checks
+
+
+def _solves(record: Mapping[str, Any]) -> bool:
+    """Whether a run had anything to solve, frame by frame, that could have failed."""
+    if record.get("tool") == "ScaleTool":
+        return Scaling(record).markers != {}
+    return record.get("tool") in _SOLVERS or "StaticOptimization" in str(record.get("analyses", ""))
+
+
+def _tools(records: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(str(record.get("tool", "?")) for record in records))
+
+
+def _numbers(found: Results) -> list[Check]:
+    """Tables without a frame, and numbers that are not finite: what came of them means nothing."""
+    checks = []
+    for table in found.tables:
+        name = Path(table.source).name or table.name
+        # a sensor that was not seen has no error
+        odd = np.isinf(table.values) if table is found.sensor_errors else ~np.isfinite(table.values)
+        if not len(table):
+            text, advice = f"{name} holds no frame", "Look at its step: nothing was computed"
+        elif odd.any():
+            columns = [table.names[k] for k in np.flatnonzero(odd.any(axis=0))]
+            first = int(odd.any(axis=1).argmax())
+            text = (
+                f"{name}: {int(odd.sum())} numbers are not finite, in {int(odd.any(axis=1).sum())} of {len(table)} "
+                f"frames, the first at {table.time[first]:.4g} s: {_some(columns)}"
+            )
+            advice = "Look at what went into its step at that time: a marker far off, a gap, a column that is empty"
+        else:
+            continue
+        checks.append(Check("Numbers that mean nothing", text, Light.BAD, advice, table.source))
+    return checks
 
 
 def _angles(angles: Table, model: Model) -> list[Check]:
@@ -117,6 +188,8 @@ def _feet(angles: Table, model: Model, found: Results) -> list[Check]:
 
 
 def _markers(errors: Table, found: Results) -> list[Check]:
+    if not {"marker_error_RMS", "marker_error_max"} <= set(errors.names):
+        return []
     rms, largest = errors.column("marker_error_RMS"), errors.column("marker_error_max")
     worst_rms, worst = int(rms.argmax()), int(largest.argmax())
     advice = "Look for swapped or misplaced markers, a wrong unit, a badly scaled segment, or a bad static pose"
@@ -130,6 +203,20 @@ def _markers(errors: Table, found: Results) -> list[Check]:
         text = f"{1e3 * value:.1f} mm at most, {which}at {at:.4g} s (limit {1e3 * limit:.0f} mm)"
         checks.append(Check(title, text, light, "" if light is Light.GOOD else advice))
     return checks
+
+
+def _sensors(errors: Table, found: Results) -> list[Check]:
+    """How far sensors are from their frames; a fact, since the field agrees on no limit."""
+    degrees = np.degrees(errors.values)
+    seen = np.isfinite(degrees)
+    if not seen.any():
+        return []
+    frame, k = np.unravel_index(int(np.where(seen, degrees, -1.0).argmax()), degrees.shape)
+    text = (
+        f"root mean square {np.sqrt(np.mean(degrees[seen] ** 2)):.3g}°, largest {degrees[frame, k]:.3g}° "
+        f"({errors.names[int(k)]} at {errors.time[frame]:.4g} s); no limit is agreed on, so it is not judged"
+    )
+    return [Check("Sensor errors", text)]
 
 
 def _worst_marker(time: float, error: float, found: Results) -> str:
@@ -179,8 +266,10 @@ def _activations(activations: Table, found: Results) -> list[Check]:
     return [Check("Muscles at their limit", text, light, advice)]
 
 
-def _fibers(lengths: Table) -> list[Check]:
+def _fibers(lengths: Table, found: Results) -> list[Check]:
     """Fibres that are so short or so long that activation gives nothing."""
+    if not lengths.names:
+        return []
     least, most = lengths.values.min(axis=0), lengths.values.max(axis=0)
     odd = [name for name, a, b in zip(lengths.names, least, most, strict=True) if a < FIBERS[0] or b > FIBERS[1]]
     text = f"{least.min():.2f} to {most.max():.2f} of the optimum (limits {FIBERS[0]:g} and {FIBERS[1]:g})"
@@ -190,7 +279,7 @@ def _fibers(lengths: Table) -> list[Check]:
     return [Check("Fibre lengths", f"{text}: {_some(odd)}", Light.LOOK, advice)]
 
 
-def _prices(found: Results) -> list[Check]:
+def _prices(table: Table, found: Results) -> list[Check]:
     """Lengths that are longer than their paths, which change moment arms."""
     prices = {name: float(price) for record in found.records for name, price in record.get("prices", {}).items()}
     if not prices:
@@ -211,7 +300,9 @@ def _reactions(tables: Sequence[Table], model: Model | None) -> list[Check]:
         for name in table.names:
             if name.endswith("_fx"):
                 parts = np.stack([table.column(f"{name[:-1]}{axis}") for axis in "xyz"])
-                peaks.append((float(np.linalg.norm(parts, axis=0).max()), name.partition("_on_")[0]))
+                force = np.linalg.norm(parts, axis=0)
+                if np.isfinite(force).any():
+                    peaks.append((float(force[np.isfinite(force)].max()), name.partition("_on_")[0]))
     if not peaks:
         return []
     peak, joint = max(peaks)

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from musculo import __version__
 from musculo.io.text import PathLike, write_text
-from musculo.report.contents import Check, Curve, Light, Report, Section
+from musculo.report.contents import Check, Curve, Light, Report, Section, Sheet
 from musculo.signals.arrays import FloatArray
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
@@ -29,7 +29,7 @@ _SAID = {
 }
 
 
-_NOTHING = "Nothing to judge: no marker errors, residuals or reserves found."
+_NOTHING = "Nothing to judge: no marker errors, residuals, reserves or scale factors found."
 
 
 def write_report(path: PathLike, report: Report) -> None:
@@ -93,7 +93,9 @@ def _header(report: Report, links: list[tuple[str, str]]) -> str:
         '<button id="axis" hidden aria-pressed="false" title="Key: c">% of gait cycle</button>'
         if report.cycles
         else "",
-        '<button id="per-mass" hidden aria-pressed="false" title="Key: k">per kg</button>' if report.mass else "",
+        '<button id="per-mass" hidden aria-pressed="false" title="Key: k">per kg</button>'
+        if report.mass and any(section.per_mass for section in report.sections)
+        else "",
         '<button id="theme" title="Key: d">dark / light</button>',
         '<button id="print" title="Print, or save as PDF">print</button>',
     ]
@@ -132,10 +134,29 @@ def _section(name: str, section: Section) -> str:
         if len(section.panels) > 12
         else ""
     )
+    number = name.rpartition("-")[2]
+    panels = f'<div class="panels" data-section="{number}"></div>' if section.panels else ""
+    bars = f'<div class="bars" data-section="{number}"></div>' if section.bars else ""
     return (
         f'<section id="{name}" tabindex="-1"><div class="heading"><h2>{_text(section.title)}</h2>{filter_box}</div>'
-        f'{text}<div class="panels" data-section="{name.rpartition("-")[2]}"></div></section>'
+        f"{text}{panels}{bars}{''.join(_sheet(sheet) for sheet in section.sheets)}</section>"
     )
+
+
+def _sheet(sheet: Sheet) -> str:
+    """A table; numbers stand to the right."""
+    kinds = ['class="number"' if column in sheet.numbers else "" for column in sheet.columns]
+    head = "".join(f'<th scope="col" {k}>{_text(c)}</th>' for c, k in zip(sheet.columns, kinds, strict=True))
+    rows = "".join(
+        "<tr>"
+        + f'<th scope="row">{_text(row[0])}</th>'
+        + "".join(f"<td {kind}>{_text(cell)}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
+        + "</tr>"
+        for row in sheet.rows
+    )
+    title = f"<caption>{_text(sheet.title)}</caption>" if sheet.title else ""
+    body = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="sheet" tabindex="0">{body}</div>'
 
 
 def _scene(report: Report) -> str:
@@ -172,8 +193,26 @@ def _data(report: Report) -> dict[str, Any]:
             "title": section.title,
             "per_mass": section.per_mass,
             "panels": [
-                {"title": p.title, "unit": p.unit, "range": p.range, "curves": [curve(c) for c in p.curves]}
+                {
+                    "title": p.title,
+                    "unit": p.unit,
+                    "range": p.range,
+                    "limit": p.limit,
+                    "notJudged": p.not_judged,
+                    "curves": [curve(c) for c in p.curves],
+                }
                 for p in section.panels
+            ],
+            "bars": [
+                {
+                    "title": b.title,
+                    "unit": b.unit,
+                    "names": b.names,
+                    "line": b.line,
+                    "base": b.base,
+                    "series": {label: [_finite(v) for v in values] for label, values in b.series.items()},
+                }
+                for b in section.bars
             ],
         }
         for section in report.sections
@@ -181,6 +220,10 @@ def _data(report: Report) -> dict[str, Any]:
     cycles = {side: [float(t) for t in marks] for side, marks in report.cycles.items()}
     missing = dict(report.missing_cycles)
     return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles, "missing": missing}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _packed(values: FloatArray) -> str:

@@ -39,6 +39,7 @@ class Results:
     folder: Path
     angles: Table | None = None
     marker_errors: Table | None = None
+    sensor_errors: Table | None = None  # [rad], by sensor
     moments: Table | None = None
     activations: Table | None = None
     forces: Table | None = None
@@ -54,10 +55,15 @@ class Results:
     read: list[Path] = field(default_factory=list)  # files that the page is made from
 
     @property
+    def tables(self) -> list[Table]:
+        """All series, those of angles first."""
+        single = (self.angles, self.moments, self.activations, self.forces, self.marker_errors, self.sensor_errors)
+        return [table for table in (*single, *self.reactions, *self.muscles.values()) if table is not None]
+
+    @property
     def shown(self) -> bool:
         """Whether there is any series to show."""
-        tables = (self.angles, self.marker_errors, self.moments, self.activations, self.forces)
-        return any(table is not None for table in tables) or bool(self.reactions or self.muscles)
+        return bool(self.tables)
 
 
 def read_results(folder: PathLike, model: Model | None = None, runs: Collection[PathLike] | None = None) -> Results:
@@ -259,12 +265,13 @@ def _read_in(path: Path, found: Results, only: str = "") -> None:
 def _parts(table: Table) -> list[tuple[Table, str]]:
     """States, as forward tools and Moco write them, hold a motion and activations; any other table is itself.
 
-    Each with the field of `Results` that it belongs to, empty where its columns must tell.
+    Activations of one row, as the scale tool writes beside its static pose, are what a simulation would begin with and
+    no result. Each with the field of `Results` that it belongs to, empty where its columns must tell.
     """
     found = []
     for ending, kind in (("/value", ""), ("/activation", "activations")):
         columns = [k for k, name in enumerate(table.names) if name.endswith(ending)]
-        if columns:
+        if columns and not (kind and len(table) == 1):
             # coordinates keep their paths, by which motions are searched; muscles are known by their names
             names = [table.names[k].split("/")[-2] if kind else table.names[k] for k in columns]
             found.append((replace(table, names=tuple(names), values=table.values[:, columns], units=()), kind))
@@ -292,6 +299,8 @@ def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) 
     """Which field of `Results` a table belongs to; empty for none."""
     if "marker_error_RMS" in names:
         return "marker_errors"
+    if stem.lower().endswith("orientationerrors"):
+        return "sensor_errors"
     if names and all("_on_" in name and "_in_" in name for name in names):
         return "reactions"
     if names and all(name.endswith(("_moment", "_force")) for name in names):

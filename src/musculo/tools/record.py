@@ -16,7 +16,7 @@ from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder
 
-_LAYOUT = 4
+_LAYOUT = 5
 
 
 def record_path(folder: Path, source: str) -> Path:
@@ -69,6 +69,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "troubles": list(result.troubles),
         "moments": work.moments,
         "prices": work.prices,
+        "scaling": work.scaling or None,
         "seconds": round(result.seconds, 3),
     }
     make_folder(folder)

@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.inverse_kinematics import Status
 from musculo.analyses.marker_placement import PlacedMarkers, place_markers
-from musculo.analyses.scale_factors import factors_of_setup
+from musculo.analyses.scale_factors import LIKELY, ScaleFactors, factors_of_setup
 from musculo.analyses.scaling import scale_model
 from musculo.analyses.undetermined import undetermined_coordinates
 from musculo.compile.frames import FloatArray
@@ -29,8 +29,6 @@ from musculo.tools.work import Work
 
 # Digits of scale factors in OpenSim's files.
 _PRINTED = 6
-# No two people differ by more.
-_LIKELY = (0.2, 5.0)
 _UNSCALED: Vec3 = (1.0, 1.0, 1.0)
 Write = Callable[[], None]
 
@@ -73,11 +71,12 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     for name, why in found.skipped.items():
         told = why.removeprefix(f"measurement {name!r}: ")
         work.trouble(f"measurement {name!r} is not used, and does not scale {', '.join(bodies[name])}: {told}")
-    low, high = _LIKELY
+    low, high = LIKELY
     odd = [name for name, factors in found.factors.items() if not low <= min(factors) <= max(factors) <= high]
     if odd:
         shown = ", ".join(f"{name} ({', '.join(f'{f:g}' for f in found.factors[name])})" for name in odd[:6])
         work.note(f"scale factors beyond {low:g} to {high:g}, as of a wrong unit or marker: {shown}")
+    _record_factors(scaler, found, work)
     scaled = scale_model(
         model,
         found.factors,
@@ -92,6 +91,39 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     writes.append(_writing(work, scaler.output_model_file, lambda target: write_osim(scaled, target)))
     writes.append(_writing(work, scaler.output_scale_file, lambda target: write_scale_set(listed, target, digits)))
     return scaled
+
+
+def _record_factors(scaler: ModelScaler, found: ScaleFactors, work: Work) -> None:
+    """What the page shows of the factors: all of them, and the distances that they come from."""
+    by_hand = {one.segment for one in scaler.manual_scales if one.apply}
+    order = scaler.scaling_order
+    hand_last = "manualScale" in order and order[-1] == "manualScale"
+    scales = {one.name: [body for body, _ in one.bodies if body in found.factors] for one in scaler.measurements}
+    measured = [body for name in found.measured for body in scales[name] if not (hand_last and body in by_hand)]
+    work.scaling |= {
+        "factors": {name: list(factors) for name, factors in found.factors.items()},
+        "measured_bodies": list(dict.fromkeys(measured)),
+        "measurements": [
+            {
+                "name": name,
+                "bodies": scales[name],
+                "pairs": [{"markers": list(p.markers), "measured": p.measured, "model": p.model} for p in pairs],
+            }
+            for name, pairs in found.measured.items()
+        ],
+        "skipped": dict(found.skipped),
+    }
+
+
+def _record_markers(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerTask], work: Work) -> None:
+    """What the page shows of the static pose: how far each marker was off, and how far it was moved."""
+    followed = set(_followed(found, tasks))
+    names = dict.fromkeys([*found.errors, *found.moved])
+    errors = {name: error for name, error in found.errors.items() if not np.isnan(error)}
+    work.scaling["markers"] = {
+        name: {"error": errors.get(name), "moved": found.moved.get(name), "followed": name in followed}
+        for name in names
+    }
 
 
 def _writing(work: Work, path: Path | None, write: Callable[[Path], object]) -> Write:
@@ -133,6 +165,7 @@ def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     if found.dropped:
         work.note(f"markers that the trial does not have are dropped: {', '.join(found.dropped)}")
     _say(found, setup, work)
+    _record_markers(found, placer.tasks, work)
     pose = placer.output_motion_file
     if pose is not None:
         writes.append(lambda: _write_pose(work, pose, found, span[0]))
@@ -140,12 +173,16 @@ def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     writes.append(_writing(work, placer.output_marker_file, lambda target: write_marker_set(found.model, target)))
 
 
+def _followed(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerTask]) -> list[str]:
+    """Markers that decide the static pose."""
+    weights = {task.name: task.weight if task.apply else 0.0 for task in tasks if isinstance(task, MarkerTask)}
+    seen = [name for name in found.errors if not np.isnan(found.errors[name])]
+    return [name for name in seen if weights.get(name, 0.0) > 0.0] if weights else seen
+
+
 def _undetermined(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerTask]) -> str:
     """The coordinates that markers and tasks leave open, in words."""
-    weights = {task.name: task.weight if task.apply else 0.0 for task in tasks if isinstance(task, MarkerTask)}
-    followed = [name for name in found.errors if np.isfinite(found.errors[name])]
-    if weights:
-        followed = [name for name in followed if weights.get(name, 0.0) > 0.0]
+    followed = _followed(found, tasks)
     held = [task.name for task in tasks if isinstance(task, CoordinateTask) and task.apply and task.weight > 0.0]
     names = undetermined_coordinates(found.pose.model, found.q, followed, held)
     return f" in {', '.join(names)}: no marker that was followed tells of them" if names else ""

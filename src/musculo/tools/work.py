@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class Work:
     troubles: list[str] = field(default_factory=list)
     moments: dict[str, float] = field(default_factory=dict)  # the largest that the motion needs, by coordinate [N m, N]
     prices: dict[str, float] = field(default_factory=dict)  # the largest of lengths, by muscle [m]
+    scaling: dict[str, Any] = field(default_factory=dict)  # factors, measured distances and markers, for the page
 
     @property
     def of_file(self) -> bool:

@@ -66,13 +66,30 @@
     } else {
       xs = Array.from(x); ys = Array.from(y, (v) => v * scale);
     }
+    // a line needs two neighbours: a point between gaps would not be seen
+    const there = (k) => Number.isFinite(xs[k]) && Number.isFinite(ys[k]);
+    const alone = xs.some((_, k) => there(k) && !there(k - 1) && !there(k + 1));
     return {
-      x: xs, y: ys, name: said[curve.side] || curve.name, mode: "lines", connectgaps: false,
+      x: xs, y: ys, name: said[curve.side] || curve.name, mode: alone ? "lines+markers" : "lines", connectgaps: false,
+      marker: { size: 6, color: colour(curve.side) },
       line: { color: colour(curve.side), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" },
       hovertemplate: "%{y:.4g}",
     };
   };
-  const layout = (panel) => {
+  // Limits as dashed lines, and times that are not judged as shaded parts; in per cent of a cycle times have no place.
+  const shapes = (panel) => {
+    const lines = panel.limit ? [panel.limit, -panel.limit].map((y) => ({
+      type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line: { color: css("--look"), width: 1, dash: "dash" },
+    })) : [];
+    const parts = state.percent ? [] : (panel.notJudged || []).map(([x0, x1]) => ({
+      type: "rect", yref: "paper", y0: 0, y1: 1, x0, x1, fillcolor: css("--soft"), opacity: 0.18, layer: "below",
+      line: { width: x1 > x0 ? 0 : 2, color: css("--soft") },
+    }));
+    return [...lines, ...parts];
+  };
+  const layout = (panel, traces) => {
+    // a plot without a curve says why
+    const empty = !traces.some((one) => one.y.some((v) => Number.isFinite(v)));
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, color: css("--soft") };
     return {
       // Wide enough for every label; margins that fit themselves are measured anew at every change.
@@ -86,6 +103,28 @@
         ...(state.percent ? { range: [0, 100], tickvals: [0, 20, 40, 60, 80, 100], ticktext: ["0", "20", "40", "60", "80", "100"] } : { autorange: true }),
       },
       yaxis: panel.range ? { ...axis, range: panel.range } : axis,
+      shapes: shapes(panel),
+      annotations: empty ? [{ text: "no cycle of this side is known", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }] : [],
+    };
+  };
+  const barColours = ["--right", "--left", "--other"];
+  const barTraces = (panel) => Object.entries(panel.series).map(([label, values], k) => ({
+    type: "bar", x: panel.names, base: panel.base, y: values.map((v) => (v === null ? null : v - panel.base)), name: label,
+    customdata: values, marker: { color: css(barColours[k % barColours.length]) },
+    hovertemplate: "%{customdata:.4g}",
+  }));
+  const barLayout = (panel) => {
+    const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, color: css("--soft") };
+    const across = (y, line) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line });
+    return {
+      margin: { l: 50, r: 16, t: 8, b: 8 }, barmode: "group", bargap: 0.3,
+      showlegend: Object.keys(panel.series).length > 1, legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom" },
+      hovermode: "x unified", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
+      hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
+      xaxis: { ...axis, type: "category", automargin: true, tickangle: "auto" }, yaxis: axis,
+      shapes: [across(panel.base, { color: css("--soft"), width: 1 }),
+        ...(panel.line ? [across(panel.line, { color: css("--look"), width: 1.5, dash: "dash" })] : [])],
     };
   };
   const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "");
@@ -93,7 +132,8 @@
     const { panel, section } = drawn.get(box);
     box.querySelector("h3 span").textContent = unitOf(panel, section);
     const library = await plotly();
-    library.react(box.querySelector(".plot"), panel.curves.map((c) => trace(c, section)), layout(panel),
+    const traces = panel.names ? barTraces(panel) : panel.curves.map((c) => trace(c, section));
+    library.react(box.querySelector(".plot"), traces, panel.names ? barLayout(panel) : layout(panel, traces),
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
   };
@@ -158,6 +198,20 @@
     filter?.addEventListener("input", () => {
       for (const box of grid.children) box.hidden = !box.dataset.names.includes(filter.value.trim().toLowerCase());
     });
+  }
+
+  for (const grid of document.querySelectorAll(".bars")) {
+    const section = data.sections[Number(grid.dataset.section)];
+    for (const panel of section.bars) {
+      const box = document.createElement("div"), head = document.createElement("h3"), plot = document.createElement("div");
+      box.className = "panel wide"; plot.className = "plot";
+      head.textContent = panel.title;
+      head.append(document.createElement("span"));
+      box.append(head, plot);
+      drawn.set(box, { panel, section });
+      grid.append(box);
+      soon.observe(box);
+    }
   }
 
   // --- scene ---------------------------------------------------------------------------------------------------------
