@@ -9,8 +9,10 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import musculo
-from musculo import run_setup
+from musculo import read_storage, run_setup
 from musculo.demo import arm
 from musculo.model.contact import ContactGeometry
 from musculo.tools import record
@@ -47,6 +49,64 @@ def test_a_change_of_a_contact_mesh_is_noticed(tmp_path):
     assert run_setup(folder / "id.xml", force=False).status is Status.UNCHANGED
     (folder / "Geometry" / "egg.obj").write_text(ball_mesh(7, 10))
     assert run_setup(folder / "id.xml", force=False).status is Status.DONE
+
+
+_LOADS = """<OpenSimDocument Version="40600"><ExternalLoads name="hand"><objects><ExternalForce name="push">
+<applied_to_body>{body}</applied_to_body><force_identifier>f</force_identifier></ExternalForce></objects>
+<datafile>push.mot</datafile></ExternalLoads></OpenSimDocument>"""
+_TABLE = "push\nversion=1\nnRows=1\nnColumns=4\nendheader\ntime\tfx\tfy\tfz\n0\t0\t{}\t0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("arm.osim", "<mass>", "<mass>1"),
+        ("motion.mot", "\t3", "\t4"),
+        ("loads.xml", "<force_identifier>f", "<appliesForce>false</appliesForce><force_identifier>f"),
+        ("push.mot", "\t1\t", "\t2\t"),
+        ("id.xml", "<model_file>", "<time_range>0 0.5</time_range><model_file>"),
+    ],
+)
+def test_an_input_that_is_replaced_while_the_run_goes_on(tmp_path, monkeypatch, name, old, new):
+    """The record is of what was read: the next run begins anew, with what the file holds now."""
+    setup = tool_setups.inverse_dynamics("<external_loads_file>loads.xml</external_loads_file>")
+    folder = arm_folder(tmp_path / "one", id=setup)
+    (folder / "loads.xml").write_text(_LOADS.format(body=arm().body_names[-1]))
+    (folder / "push.mot").write_text(_TABLE.format(1))
+    changed = (folder / name).read_text().replace(old, new)
+    assert changed != (folder / name).read_text()
+
+    def late(*given):
+        (folder / name).write_text(changed)
+        return record.write_record(*given)
+
+    monkeypatch.setattr("musculo.tools.run.write_record", late)
+    before = run_setup(folder / "id.xml", compare=False)
+    first = (folder / "results" / "id.sto").read_text()
+    monkeypatch.undo()
+    after = run_setup(folder / "id.xml", compare=False, force=False)
+    assert (before.status, after.status) == (Status.DONE, Status.DONE)
+    assert (folder / "results" / "id.sto").read_text() != first
+    assert run_setup(folder / "id.xml", compare=False, force=False).status is Status.UNCHANGED
+
+
+def test_an_input_that_changes_and_changes_back(tmp_path, monkeypatch):
+    """Neither before nor after the run it is what was read."""
+    folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics())
+    own, motion = (folder / "motion.mot").read_text(), folder / "motion.mot"
+
+    def while_reading(path):
+        motion.write_text(own.replace("\t3", "\t4"))
+        try:
+            return read_storage(path)
+        finally:
+            motion.write_text(own)
+
+    monkeypatch.setattr("musculo.tools.work.read_storage", while_reading)
+    run_setup(folder / "id.xml", compare=False)
+    monkeypatch.undo()
+    assert run_setup(folder / "id.xml", compare=False, force=False).status is Status.DONE
+    assert run_setup(folder / "id.xml", compare=False, force=False).status is Status.UNCHANGED
 
 
 def _package(folder: Path, text: str = "x = 1\n") -> Path:

@@ -291,17 +291,17 @@ def test_scaling_by_hand(tmp_path):
         "<mass>-1</mass><GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker>"
         "<ModelScaler><scaling_order>manualScale</scaling_order><ScaleSet><objects><Scale><scales>1 2 1</scales>"
         "<segment>forearm</segment><apply>true</apply></Scale></objects></ScaleSet>"
-        "<output_model_file>long.osim</output_model_file><output_scale_file>scale.xml</output_scale_file></ModelScaler>"
+        "<output_model_file>long.osim</output_model_file><output_scale_file>factors.xml</output_scale_file></ModelScaler>"
         "<MarkerPlacer><apply>false</apply></MarkerPlacer>",
         "subject",
     )
     folder = arm_folder(tmp_path, scale=text)
     result = run_setup(folder / "scale.xml")
-    assert {file.name for file in result.files} == {"long.osim", "scale.xml"}
+    assert {file.name for file in result.files} == {"long.osim", "factors.xml"}
     scaled, model = musculo.read_osim(folder / "long.osim"), arm()
     assert scaled.name == "subject"
     assert_allclose(scaled.marker("wrist_ulnar").location, np.multiply(model.marker("wrist_ulnar").location, (1, 2, 1)))
-    assert "<scales> 1 2 1</scales>" in (folder / "scale.xml").read_text()
+    assert "<scales> 1 2 1</scales>" in (folder / "factors.xml").read_text()
 
 
 # --- records ----------------------------------------------------------------------------------------------------------

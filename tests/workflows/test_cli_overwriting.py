@@ -135,6 +135,104 @@ def test_a_set_up_does_not_write_over_its_model(shell, tmp_path):
     assert model.read_bytes() == (folder / "new" / "arm.osim").read_bytes()
 
 
+_LOADS = """<OpenSimDocument Version="40600"><ExternalLoads name="hand"><objects><ExternalForce name="push">
+<applied_to_body>hand</applied_to_body><force_identifier>f</force_identifier></ExternalForce></objects>
+<datafile>push.mot</datafile></ExternalLoads></OpenSimDocument>"""
+
+
+def _moments(output: str) -> str:
+    """Inverse dynamics whose result goes beside the set-up."""
+    text = tool_setups.inverse_dynamics("<external_loads_file>loads.xml</external_loads_file>")
+    return text.replace(">results<", ">.<").replace(">id.sto<", f">{output}<")
+
+
+def _moments_folder(folder, output):
+    made = arm_folder(folder, setup=_moments(output))
+    (made / "loads.xml").write_text(_LOADS.replace("hand<", f"{arm().body_names[-1]}<"))
+    (made / "push.mot").write_text("push\nversion=1\nnRows=1\nnColumns=4\nendheader\ntime\tfx\tfy\tfz\n0\t0\t1\t0\n")
+    return made
+
+
+@pytest.mark.parametrize("output", ["motion.mot", "arm.osim", "setup.xml", "loads.xml", "push.mot"])
+@pytest.mark.parametrize("kind", ["itself", "symlink", "hard link"])
+def test_moments_are_not_written_over_an_input(shell, tmp_path, output, kind):
+    """The motion, the model, the set-up, the loads and their table, under their own name and by links."""
+    name = output if kind == "itself" else "link.sto"
+    folder = _moments_folder(tmp_path / "in", name)
+    if kind == "symlink":
+        (folder / name).symlink_to(output)
+    elif kind == "hard link":
+        os.link(folder / output, folder / name)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    told = shell("run", folder / "setup.xml", "--no-report")
+    assert (told.status, told.out) == (1, "")
+    assert f"the output {folder / name} {REFUSED}, or --force to write over it" in told.err
+    with pytest.raises(musculo.MusculoError, match="overwrite=True"):
+        musculo.run_setup(folder / "setup.xml", compare=False)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_moments_take_the_place_of_an_input_by_force(shell, tmp_path):
+    folder = _moments_folder(tmp_path, "motion.mot")
+    assert shell("run", folder / "setup.xml", "--no-report", "--force").status == 0
+    assert "Inverse Dynamics" in (folder / "motion.mot").read_text()
+    # what was computed is of a motion that is gone: the next run does not take it for done
+    told = shell("run", folder / "setup.xml", "--no-report")
+    assert (told.status, REFUSED in told.err) == (1, True)
+
+
+def test_an_analysis_does_not_write_over_its_motion(shell, tmp_path):
+    """By the names that results of an analysis have, in the folder where they go."""
+    setup = tool_setups.analyze('<Kinematics name="K"/>').replace(">motion.mot<", ">results/arm_K_q.sto<")
+    folder = arm_folder(tmp_path, setup=setup, first=tool_setups.analyze('<Kinematics name="K"/>'))
+    assert shell("run", folder / "first.xml", "--no-report").status == 0
+    before = (folder / "results" / "arm_K_q.sto").read_bytes()
+    told = shell("run", folder / "setup.xml", "--no-report")
+    assert (told.status, REFUSED in told.err) == (1, True)
+    assert (folder / "results" / "arm_K_q.sto").read_bytes() == before
+
+
+def test_what_no_list_of_outputs_knows_is_not_written_over_either(tmp_path, monkeypatch):
+    """The last guard stands before each file that is written."""
+    folder = _moments_folder(tmp_path, "motion.mot")
+    before = (folder / "motion.mot").read_bytes()
+    monkeypatch.setattr("musculo.tools.run.refuse_overwriting_of", lambda *_: None)
+    with pytest.raises(musculo.MusculoError, match=REFUSED):
+        musculo.run_setup(folder / "setup.xml", compare=False)
+    assert (folder / "motion.mot").read_bytes() == before
+
+
+def test_set_ups_that_write_the_same_file_do_not_run(shell, tmp_path):
+    one, two = (tool_setups.inverse_dynamics(f"<time_range>0 {end}</time_range>") for end in (0.2, 0.3))
+    folder = arm_folder(tmp_path / "a", one=one, two=two)
+    other = arm_folder(tmp_path / "b", one=one.replace(">id.sto<", ">other.sto<"), same=one)
+    (tmp_path / "b" / "results").symlink_to(folder / "results")
+    (folder / "results").mkdir()
+    pairs = [
+        ((folder / "one.xml", folder / "two.xml"), folder / "results" / "id.sto"),
+        ((folder / "one.xml", folder / "one.xml"), folder / "results" / "id.sto"),
+        ((folder / "one.xml", other / "same.xml"), folder / "results" / "id.sto"),  # through a link
+        ((folder / "one.xml", other / "same.xml", "-o", tmp_path / "out"), tmp_path / "out" / "id.sto"),
+    ]
+    for words, shared in pairs:
+        for force in ((), ("--force",)):
+            told = shell("run", *words, "--no-report", *force)
+            assert (told.status, told.out) == (1, "")
+            assert f"{shared}; give results other names or folders" in told.err
+            assert str(words[0]) in told.err
+            assert str(words[1]) in told.err
+    assert not list((folder / "results").iterdir())
+    assert not (tmp_path / "out").exists()
+    assert shell("run", folder / "one.xml", other / "one.xml", "--no-report").status == 0
+    assert {path.name for path in (folder / "results").glob("*.sto")} == {"id.sto", "other.sto"}
+
+
+def test_analyses_whose_names_begin_alike_may_run_together(shell, tmp_path):
+    setups = {name: tool_setups.analyze(f'<Kinematics name="{name}"/>') for name in ("K", "K_more")}
+    folder = arm_folder(tmp_path, **setups)
+    assert shell("run", folder / "K.xml", folder / "K_more.xml", "--no-report").status == 0
+
+
 def test_a_page_has_the_name_of_a_page(shell, tmp_path):
     """So that it takes the place of no result, model or motion, whichever the folder holds."""
     folder = arm_folder(tmp_path / "in")

@@ -97,15 +97,25 @@ def test_no_page_where_none_is_wanted(tmp_path):
 @pytest.mark.parametrize(
     "error", [musculo.InvalidInput("odd numbers"), ValueError("odd numbers"), OSError("disk full")]
 )
-def test_a_page_that_cannot_be_made_is_a_warning(error, tmp_path, monkeypatch):
+def test_a_page_that_cannot_be_made_costs_no_result(error, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise error
 
     monkeypatch.setattr("musculo.cli.report.write_report", fail)
-    printed = shell("id", MODEL, MOTION, "-o", tmp_path)
-    assert f"warning: no report of {tmp_path}: " in printed
+    printed = shell("id", MODEL, MOTION, "-o", tmp_path, code=3)
+    assert f"error: no report of {tmp_path}: " in printed
     assert str(error) in printed
     assert (tmp_path / f"{STEM}_id.sto").is_file()
+    # nothing else is wanting, and without a page all is well
+    assert "nothing changed" in shell("id", MODEL, MOTION, "-o", tmp_path, "--no-report")
+
+
+def test_a_page_that_cannot_be_written_is_no_success(tmp_path):
+    """A folder stands in its place, which not even root can write over."""
+    (tmp_path / "report.html").mkdir()
+    printed = shell("id", MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2", code=3)
+    assert f"error: no report of {tmp_path}: " in printed
+    shell("report", tmp_path, "-m", MODEL, code=1)
 
 
 def test_many_setups_leave_one_page_of_all(tmp_path):

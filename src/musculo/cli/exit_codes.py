@@ -11,7 +11,8 @@ BAD_INPUT = 1
 WRONG_USAGE = 2
 """A flag or argument is wrong whatever the files hold: the parser of the command line ends so, and `WrongUsage`."""
 INCOMPLETE = 3
-"""All is written, but frames or parts of it are not solved or mean nothing; sentences on stderr say which."""
+"""All is written, but frames or parts of it are not solved or mean nothing, or the report of it cannot be written;
+sentences on stderr say which."""
 READER_GONE = 141
 """Nobody reads what is printed (`| head`): 128 and the number of SIGPIPE, as shells tell of other tools."""
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,23 +13,12 @@ from typing import Any, TypeVar
 import typer
 
 from musculo.cli.exit_codes import WrongUsage
-from musculo.errors import InvalidInput
 
 # Parameters that name what a command writes; every other path among its parameters is read.
 OUTPUTS = ("output", "target", "json_file")
 FORCE = "force"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path], can_force: bool = True) -> None:
-    """Raise if a file would be written over one that is read, under whatever name."""
-    files = [path for path in outputs if path.is_file()]
-    for path in inputs:
-        for output in files:
-            if path.is_file() and output.samefile(path):
-                advice = "give another one" + (", or --force to write over it" if can_force else "")
-                raise InvalidInput(f"the output {output} is an input, too; {advice}")
 
 
 def check_page(output: Path | None) -> None:
@@ -56,9 +45,12 @@ def _sparing(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def careful(**given: Any) -> Any:
         if not given.get(FORCE):
+            from musculo.tools.named_files import refuse_overwriting  # slow, and not before a command runs
+
             outputs = [path for name in OUTPUTS for path in _paths(given.get(name))]
             inputs = [path for name, value in given.items() if name not in OUTPUTS for path in _paths(value)]
-            refuse_overwriting(outputs, inputs, FORCE in given)
+            advice = "give another one" + (", or --force to write over it" if FORCE in given else "")
+            refuse_overwriting(outputs, inputs, advice)
         return function(**given)
 
     return careful

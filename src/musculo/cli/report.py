@@ -65,7 +65,7 @@ class Page(NamedTuple):
 
 
 def report_of_runs(results: Sequence[ToolResult], quiet: bool, jobs: int = 1) -> dict[Path, Path]:
-    """A page of every folder that was written into; one that cannot be made is a warning. Gives pages by folder."""
+    """A page of every folder that was written into; one that cannot be made is missing in what it gives, by folder."""
     folders = {
         folder: [r for r in results if r.folder == folder] for folder in dict.fromkeys(r.folder for r in results)
     }
@@ -77,7 +77,7 @@ def report_of_runs(results: Sequence[ToolResult], quiet: bool, jobs: int = 1) ->
         made = (pool.map if pool else map)(_page, [folder for folder, _ in wanted], [runs for _, runs in wanted])
         for (folder, _), page in zip(wanted, made, strict=True):
             if page.trouble:
-                print(f"warning: no report of {folder}: {page.trouble}", file=sys.stderr)
+                print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)
                 continue
             pages[folder] = page.path
             if not quiet:

@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, WrongUsage
-from musculo.cli.overwriting import refuse_overwriting
 from musculo.cli.report import report_of_runs
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
-from musculo.tools.order import Waits, named_files, waits_of
+from musculo.tools.order import Waits, refuse_clashes, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
@@ -50,6 +49,7 @@ def run_setups(
     if options.threads is not None and options.threads < 1:
         flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
         raise WrongUsage(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
+    refuse_clashes(setups, options.output)
     tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
     for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
@@ -65,7 +65,8 @@ def run_setups(
         print(json.dumps(told, indent=2, ensure_ascii=False))
     if any(isinstance(outcome, str) for outcome in outcomes):
         return BAD_INPUT
-    return GOOD if all(result.complete for result in results) else INCOMPLETE
+    lacks_page = report and any(result.folder not in pages for result in results)
+    return GOOD if all(result.complete for result in results) and not lacks_page else INCOMPLETE
 
 
 def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Path]) -> dict[str, object]:
@@ -134,9 +135,6 @@ def _name(setup: Path | Setup) -> str:
 def _one(setup: Path | Setup, options: Options, progress: Progress | None = None) -> Outcome:
     try:
         known = read_setup(setup) if isinstance(setup, Path) else setup
-        if not options.force:
-            reads, writes = named_files(known, options.output)
-            refuse_overwriting(writes, reads)
         return run_setup(
             known,
             exact=options.exact,
@@ -145,6 +143,7 @@ def _one(setup: Path | Setup, options: Options, progress: Progress | None = None
             threads=options.threads,
             compare=options.compare,
             force=options.force,
+            overwrite=options.force,
         )
     except MusculoError as error:
         said = str(error)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from musculo.errors import InvalidFile
@@ -26,6 +29,32 @@ def checked_path(path: PathLike, kind: str) -> str:
     return str(os.fspath(path))
 
 
+_hashes: ContextVar[dict[str, str] | None] = ContextVar("hashes of reads", default=None)
+
+
+@contextmanager
+def hashes_of_reads() -> Iterator[dict[str, str]]:
+    """SHA-256 of the content of every file that is read inside, by absolute path.
+
+    It is empty where a file was read twice and had changed between.
+    """
+    found: dict[str, str] = {}
+    token = _hashes.set(found)
+    try:
+        yield found
+    finally:
+        _hashes.reset(token)
+
+
+def heard(path: Path, content: bytes) -> bytes:
+    """The content of a file that was read, its hash kept for `hashes_of_reads`."""
+    found = _hashes.get()
+    if found is not None:
+        where, digest = str(path.absolute()), hashlib.sha256(content).hexdigest()
+        found[where] = digest if found.get(where, digest) == digest else ""
+    return content
+
+
 def read_bytes(path: PathLike, kind: str) -> bytes:
     """The content of a file; `kind` says what it should be, for instance "a .trc file"."""
     where = checked_path(path, kind)
@@ -33,7 +62,7 @@ def read_bytes(path: PathLike, kind: str) -> bytes:
     try:
         if file.is_dir():
             raise InvalidFile(f"{where} is a folder, not a file; give the path of {kind} inside it")
-        content = file.read_bytes()
+        content = heard(file, file.read_bytes())
     except FileNotFoundError:
         near = sorted(p.name for p in file.parent.glob(f"*{file.suffix}"))[:8] if file.parent.is_dir() else []
         known = f"; in that folder: {', '.join(near)}" if near else ""

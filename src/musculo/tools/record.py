@@ -14,7 +14,7 @@ from musculo.tools.own_sources import own_sources
 from musculo.tools.preparation import preparation_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
-from musculo.tools.work import Work, make_folder
+from musculo.tools.work import Work, make_folder, stamp_of
 
 _LAYOUT = 5
 
@@ -50,6 +50,14 @@ def _inputs(work: Work) -> list[Path]:
     return [*own, *work.read]
 
 
+def _as_read(path: Path, work: Work) -> str:
+    """A hash of what was read of an input, which may be another file by now; empty where that is not known."""
+    known = work.hashes.get(str(path.absolute()))
+    if known is not None:
+        return known
+    return fingerprint(path) if work.stamps.get(path, stamp_of(path)) == stamp_of(path) else ""
+
+
 def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> None:
     """Remember a run."""
     record = {
@@ -63,7 +71,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "stated": stated_options(setup),
         "lowpass": getattr(setup, "lowpass_cutoff_frequency_for_coordinates", None),
         "loads_lowpass": preparation_of(setup).loads_cutoff,
-        "inputs": {str(path.absolute()): fingerprint(path) for path in _inputs(work)},
+        "inputs": {str(path.absolute()): _as_read(path, work) for path in _inputs(work)},
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
         "troubles": list(result.troubles),
@@ -103,8 +111,9 @@ def unchanged(folder: Path, setup: Any, work: Work, tool: str) -> ToolResult | N
             and record["tool"] == tool
             and record["options"] == options_of(setup, work)
         )
-        files = {**record["inputs"], **record["results"]}
-        if not same or not all(known and fingerprint(Path(path)) == known for path, known in files.items()):
+        # apart: a file may be both, where --force let a result take the place of an input
+        files = [*record["inputs"].items(), *record["results"].items()]
+        if not same or not all(known and fingerprint(Path(path)) == known for path, known in files):
             return None
         return ToolResult(
             work.source,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from musculo.errors import InvalidInput, unwarned
+from musculo.errors import unwarned
 from musculo.io.setup import (
     AnalyzeSetup,
     IMUInverseKinematicsSetup,
@@ -18,11 +17,12 @@ from musculo.io.setup import (
     Setup,
     read_setup,
 )
-from musculo.io.text import PathLike
+from musculo.io.text import PathLike, hashes_of_reads
 from musculo.tools.analyze import run_analyze
 from musculo.tools.imu import run_imu_inverse_kinematics, run_imu_placer
 from musculo.tools.inverse_dynamics import run_inverse_dynamics
 from musculo.tools.inverse_kinematics import run_inverse_kinematics
+from musculo.tools.named_files import own_forces_file, refuse_overwriting_of, results_folder
 from musculo.tools.record import unchanged, write_record
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.scale import run_scale
@@ -47,6 +47,7 @@ def run_setup(
     threads: int | None = None,
     compare: bool = True,
     force: bool = True,
+    overwrite: bool = False,
 ) -> ToolResult:
     """Do what a set-up file of an OpenSim tool asks for, and write the files that OpenSim would.
 
@@ -62,6 +63,7 @@ def run_setup(
         threads: at most so many; all cores by default.
         compare: compute the exact method beside OpenSim's, to say by how much they differ.
         force: run even if an earlier run left a record of the same inputs, options and results.
+        overwrite: let results take the place of files that the set-up reads.
 
     Raises:
         MusculoError: files that are missing or cannot be read, names that do not fit the model.
@@ -76,10 +78,14 @@ def run_setup(
         earlier = unchanged(work.folder, known, work, tool)
         if earlier is not None:
             return earlier
+    if not overwrite:
+        refuse_overwriting_of(known, output)
+    work.overwrite = overwrite
+    work.results += own_forces_file(known, output)
     work.notes += known.notes
     check_folder(work.folder)
     began = time.perf_counter()
-    with unwarned():  # what warnings say in Python stands in notes here
+    with unwarned(), hashes_of_reads() as work.hashes:  # what warnings say in Python stands in notes here
         run(known, work)
     work.report("done", 1.0)
     status = Status.INCOMPLETE if work.troubles else Status.DONE
@@ -88,14 +94,3 @@ def run_setup(
     result = ToolResult(source, tool, known.name, status, work.folder, files, notes, tuple(work.troubles), seconds)
     write_record(work.folder, known, work, result)
     return result
-
-
-def results_folder(setup: Setup, output: PathLike | None) -> Path:
-    """Where results go: `output`, else what the set-up says, else beside its file."""
-    if output is not None:
-        if not str(output):
-            raise InvalidInput("the output folder has no name; give the path of one")
-        return Path(output)
-    # The scale tool and the placer have no folder of results: their files are named each.
-    folder = getattr(setup, "results_directory", None)
-    return Path(folder) if folder is not None else Path(setup.source).parent

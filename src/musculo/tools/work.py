@@ -33,6 +33,7 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.table import Table
+from musculo.tools.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.tools.preparation import NOTHING, Preparation, suggested_cutoff
 
 # What is being done, and which part of the whole work is done by then.
@@ -40,6 +41,18 @@ Progress = Callable[[str, float], None]
 T = TypeVar("T")
 # Seconds by which times that are rounded in files may be apart.
 _SAME_TIME = 1e-6
+
+
+# When a file was changed, and what it was then: as much as can be known without reading it.
+Stamp = tuple[int, ...]
+
+
+def stamp_of(path: Path) -> Stamp:
+    try:
+        now = path.stat()
+    except OSError:
+        return ()
+    return (now.st_mtime_ns, now.st_size, now.st_ino)
 
 
 @dataclass
@@ -59,6 +72,10 @@ class Work:
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
     moments: dict[str, float] = field(default_factory=dict)  # the largest that the motion needs, by coordinate [N m, N]
+    overwrite: bool = False  # whether results may take the place of inputs
+    results: list[Path] = field(default_factory=list)  # of an earlier run, which this one reads before it replaces them
+    hashes: dict[str, str] = field(default_factory=dict)  # of the content that was read, by absolute path
+    stamps: dict[Path, Stamp] = field(default_factory=dict)  # of inputs when they were first asked for
     prices: dict[str, float] = field(default_factory=dict)  # the largest of lengths, by muscle [m]
     scaling: dict[str, Any] = field(default_factory=dict)  # factors, measured distances and markers, for the page
 
@@ -132,6 +149,7 @@ class Work:
         """Remember a file that the results depend on."""
         if path not in self.read:
             self.read.append(path)
+            self.stamps[path] = stamp_of(path)
 
     def needed(self, path: Path, what: str) -> None:
         """Remember an input; one that is missing is named with the set-up file and the property that name it."""
@@ -208,6 +226,8 @@ class Work:
         """Where a result goes, its folder made: a name goes into the folder of results, a path where it points."""
         wanted = self.folder / Path(path).name if self.moved or isinstance(path, str) else path
         make_folder(wanted.parent)
+        if not self.overwrite and not any(same_file(wanted, one) for one in (*self.files, *self.results)):
+            refuse_overwriting([wanted], [Path(self.source), *self.read], ADVICE)
         return wanted
 
     def write(

@@ -16,6 +16,7 @@ from lxml import etree
 
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.foreign import refuse_foreign
+from musculo.io.text import heard
 from musculo.io.xml_text import parse_text
 
 Element = Any  # lxml.etree._Element: lxml ships no types
@@ -87,7 +88,7 @@ def _read_bytes(where: str) -> bytes:
         known = f"; models in that folder: {', '.join(near)}" if near else ""
         raise InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})")
     try:
-        content = file.read_bytes()
+        content = heard(file, file.read_bytes())
     except OSError as error:
         raise InvalidFile(f"{where} cannot be read ({error.strerror}); check its permissions") from None
     if not content.strip():

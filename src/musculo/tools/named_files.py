@@ -1,0 +1,140 @@
+"""Which files a set-up reads and writes, as far as it names them: known before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from glob import escape, glob
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+from musculo.errors import InvalidInput
+from musculo.io.external_loads import data_files
+from musculo.io.setup import (
+    AnalyzeSetup,
+    IMUInverseKinematicsSetup,
+    InverseDynamicsSetup,
+    InverseKinematicsSetup,
+    ScaleSetup,
+    Setup,
+)
+from musculo.io.setup.analyses import JointReactionAnalysis, StaticOptimizationAnalysis
+from musculo.io.text import PathLike
+
+
+def results_folder(setup: Setup, output: PathLike | None) -> Path:
+    """Where results go: `output`, else what the set-up says, else beside its file."""
+    if output is not None:
+        if not str(output):
+            raise InvalidInput("the output folder has no name; give the path of one")
+        return Path(output)
+    # The scale tool and the placer have no folder of results: their files are named each.
+    folder = getattr(setup, "results_directory", None)
+    return Path(folder) if folder is not None else Path(setup.source).parent
+
+
+def read_files(setup: Setup) -> list[Path]:
+    """Files that a set-up reads: itself, those that it names, and the table that its external loads name."""
+    base = Path(setup.source).parent
+    inputs = list(_inputs(setup))
+    # OpenSim opens some of them from the working directory.
+    inputs += [Path(relpath(path, base)) for path in inputs if not path.exists()]
+    loads = getattr(setup, "external_loads_file", None)
+    if loads is not None:
+        inputs += [table for path in (loads, Path(relpath(loads, base))) for table in data_files(path)]
+    return [*([Path(setup.source)] if setup.source else []), *inputs]
+
+
+def written_files(setup: Setup, output: PathLike | None = None) -> list[str]:
+    """Patterns of the files that a set-up writes, each with at most one star, at its end."""
+    folder = results_folder(setup, output)
+    named = [folder / path.name if output is not None else path for path in _named_paths(setup)]
+    return [f"{escape(str(folder))}/{name}" for name in _names(setup)] + [escape(str(path)) for path in named]
+
+
+def own_forces_file(setup: Setup, output: PathLike | None = None) -> list[Path]:
+    """Files of forces that joint reactions read and a static optimisation of the same set-up writes."""
+    if not isinstance(setup, AnalyzeSetup):
+        return []
+    on = [one for one in setup.analyses if one.on]
+    folder = results_folder(setup, output)
+    made = [
+        folder / f"{setup.name}_{one.name}_{what}.sto"
+        for one in on
+        if isinstance(one, StaticOptimizationAnalysis)
+        for what in ("force", "activation")
+    ]
+    read = [one.forces_file for one in on if isinstance(one, JointReactionAnalysis) and one.forces_file is not None]
+    return [path for path in read if any(same_file(path, other) for other in made)]
+
+
+def same_file(first: Path, second: Path) -> bool:
+    """Whether two paths lead to one file, by links or not, be it there or not."""
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
+
+
+def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path], advice: str) -> None:
+    """Raise if a file would be written over one that is read, under whatever name."""
+    files = [path for path in outputs if path.is_file()]
+    for path in inputs:
+        for output in files:
+            if path.is_file() and output.samefile(path):
+                raise InvalidInput(f"the output {output} is an input, too; {advice}")
+
+
+def refuse_overwriting_of(setup: Setup, output: PathLike | None = None) -> None:
+    """Raise if a set-up would write over a file that it reads.
+
+    The forces of an earlier static optimisation that the same set-up makes anew are no such file: they are results.
+    """
+    there = [Path(path) for pattern in written_files(setup, output) for path in glob(pattern)]
+    own = own_forces_file(setup, output)
+    reads = [path for path in read_files(setup) if not any(same_file(path, one) for one in own)]
+    refuse_overwriting(there, reads, ADVICE)
+
+
+ADVICE = "give another one, or --force to write over it (overwrite=True in Python)"
+
+
+def _inputs(value: Any) -> Iterator[Path]:
+    """All paths of a set-up and its parts but those of results."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _inputs(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            if not field.name.startswith(("output_", "results_directory")):
+                yield from _inputs(getattr(value, field.name))
+
+
+def _names(setup: Setup) -> Iterator[str]:
+    """Patterns of the files that go into the folder of results."""
+    if isinstance(setup, InverseDynamicsSetup):
+        yield escape(setup.forces_name)
+        if setup.joints_to_report_body_forces:
+            yield escape(setup.body_forces_name)
+    elif isinstance(setup, IMUInverseKinematicsSetup):
+        yield escape(setup.motion_name)
+        yield escape(setup.errors_name)
+    elif isinstance(setup, InverseKinematicsSetup):
+        # distances of markers are written by the exact method alone, and always beside the errors
+        whats = ["marker_errors", "marker_distances"] if setup.report_errors else []
+        whats += ["model_marker_locations"] if setup.report_marker_locations else []
+        yield from (escape(f"{setup.name}_ik_{what}.sto") for what in whats)
+    elif isinstance(setup, AnalyzeSetup):
+        yield from (escape(f"{setup.name}_{analysis.name}_") + "*" for analysis in setup.analyses if analysis.on)
+
+
+def _named_paths(setup: Setup) -> Iterator[Path]:
+    """Files that the set-up names with their place."""
+    steps = (setup.scaler, setup.placer) if isinstance(setup, ScaleSetup) else ()
+    for part in [step for step in steps if step.apply] if steps else [setup]:
+        for field in fields(part):
+            path = getattr(part, field.name)
+            if field.name.startswith("output_") and isinstance(path, Path):
+                yield path
