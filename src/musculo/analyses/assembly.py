@@ -66,7 +66,7 @@ def assembled(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray
 
 def _within_ranges(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
     """q with clamped independent coordinates put to the end of the range that they leave."""
-    free = set(model.independent_coordinate_names)
+    free = set(model.free_coordinate_names)
     held, told, drives = q.copy(), [], False
     for c in model.coordinates:
         if not c.clamped or c.name not in free:

@@ -220,7 +220,7 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
 
 
 def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
-    free = set(model.independent_coordinate_names)
+    free = set(model.free_coordinate_names)
     absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
     # "opensim id" takes locked coordinates as the file has them
     notes = _overruled(model, table) if like != "opensim id" else ()

@@ -50,7 +50,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
 
 def _stranger_findings(table: Table, model: Model) -> list[Finding]:
     """A motion that is of another model by some of its columns: coordinates without one, and columns without any."""
-    free = set(model.independent_coordinate_names)
+    free = set(model.free_coordinate_names)
     found = {name: table.find(name) for name in model.coordinate_names}
     absent = [name for name, k in found.items() if k is None and name in free]
     speeds = {f"{name}_u" for name in found}

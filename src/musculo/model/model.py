@@ -121,7 +121,24 @@ class Model:
 
     @cached_property
     def independent_coordinate_names(self) -> tuple[str, ...]:
-        """Coordinates that are free: not locked, prescribed, or the dependent one of an enforced coupler."""
+        """The coordinates z that decide all others: the columns of `embedding_of(model)`, and of the moment arms per
+        independent coordinate.
+
+        Locks, prescribed motion and couplers leave `free_coordinate_names`; of these, closed loops make as many
+        dependent as they have independent equations, and are solved for it.
+        """
+        loops = any(c.enforced and not isinstance(c, CoordinateCoupler) for c in self.constraints)
+        if not loops:
+            return self.free_coordinate_names
+        # which coordinates of a loop can be independent is mechanics: the one question that a model asks a later layer
+        from musculo.embedding.embedding import embedding_of
+
+        return embedding_of(self).coordinate_names
+
+    @cached_property
+    def free_coordinate_names(self) -> tuple[str, ...]:
+        """Coordinates that are not locked, prescribed, or the dependent one of an enforced coupler; closed loops may
+        make some of them depend on others (`independent_coordinate_names`)."""
         driven = {c.dependent for c in self.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
         driven |= {c.name for c in self.coordinates if c.locked or (c.prescribed and c.prescribed_function is not None)}
         return tuple(name for name in self.coordinate_names if name not in driven)
@@ -255,7 +272,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         """For notebooks; `musculo.view(model)` draws it."""
-        free = len(self.independent_coordinate_names)
+        free = len(self.free_coordinate_names)
         return facts_html(
             f"Model {self.name}",
             [

@@ -143,12 +143,14 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def independent_names(self) -> tuple[str, ...]:
-        """Last axis of `moment_arm_independent`."""
+        """Last axis of `moment_arm_independent`: the model's `independent_coordinate_names` (of joints whose speeds are
+        no coordinate's rate, the names of their speeds)."""
         return embedding_of(self.model).speed_names
 
     @cached_property
     def moment_arm_independent(self) -> FloatArray:
-        """r J (frames, paths, n_zu): per independent speed, couplings included; made when first asked for.
+        """r J (frames, paths, n_zu): per independent speed (`independent_names`), couplings and closed loops included;
+        made when first asked for. It is minus the slope of the length where the other independent coordinates rest.
 
         Without closed loops this is OpenSim's computeMomentArm. Under closed loops it depends on which coordinates are
         called independent; `muscle_analysis` gives OpenSim's arms, which do not.
