@@ -251,6 +251,39 @@ def test_of_two_forces_of_one_name_the_first_counts(tmp_path, files):
     assert "is left out, as OpenSim does" in both.told
 
 
+def _weak(path: Path) -> None:
+    text = path.read_text()
+    path.write_text(re.sub(r"<max_isometric_force>[^<]*<", "<max_isometric_force>0<", text, count=1))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"arm.osim": _weak}, "muscles whose max_isometric_force is 0, and that pull nothing: triceps_long"),
+        (
+            {"reserves.xml": RESERVES.replace(">10<", ">0<", 1)},
+            "actuators whose optimal_force is 0, and that give nothing: shoulder_motor",
+        ),
+    ],
+    ids=["muscle", "reserve"],
+)
+def test_what_has_no_strength_gives_nothing(tmp_path, files, said):
+    analyses = '<ForceReporter name="FR"/><Kinematics name="K"/><Actuation name="A"/><JointReaction name="JR"/>'
+    both = run_both(tmp_path, {SETUP: analyze(analyses + OPTIMIZATION), **files})
+    assert said in both.told
+    # accelerations of a forearm of 1.5 kg enlarge what an equilibrium leaves; measured 2.2e-2 of 5200 degrees/s^2
+    for what, tolerance in (("FR_forces", EQUILIBRIUM), ("A_power", EQUILIBRIUM), ("JR_ReactionLoads", EQUILIBRIUM)):
+        same(both, f"results/arm_{what}.sto", tolerance)
+    same(both, "results/arm_K_dudt.sto", 0.1)
+    same(both, "results/arm_SO_force.sto", OPTIMUM)
+
+
+def test_a_muscle_without_strength_in_inverse_dynamics(tmp_path):
+    both = run_both(tmp_path, {SETUP: dynamics().replace("Muscles", ""), "arm.osim": _weak})
+    same(both, "results/id.sto", PRINTED)
+    assert "that pull nothing: triceps_long" in both.told
+
+
 # --- paths -----------------------------------------------------------------------------------------------------------
 def test_paths_of_windows_are_found_beside_the_set_up(tmp_path):
     arm_recordings(tmp_path)

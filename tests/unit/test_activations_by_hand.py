@@ -264,8 +264,8 @@ def test_errors_say_what_to_give():
         run(weights={"flexer": 1.0})
     with pytest.raises(InvalidInput, match="weight of 'flexor' is -1"):
         run(weights={"flexor": -1})
-    with pytest.raises(InvalidModel, match="optimal force 0"):
-        run(rod(Force("m", "CoordinateActuator", properties=(("coordinate", "angle"), ("optimal_force", "0")))))
+    with pytest.raises(InvalidModel, match="optimal force inf"):
+        run(rod(Force("m", "CoordinateActuator", properties=(("coordinate", "angle"), ("optimal_force", "inf")))))
     with pytest.raises(UnknownName, match="CoordinateActuator 'm'"):
         run(rod(Force("m", "CoordinateActuator", properties=(("coordinate", "knee"),))))
     with pytest.raises(UnknownName, match="no body 'limb'"):

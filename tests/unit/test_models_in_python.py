@@ -79,8 +79,8 @@ def test_impossible_models_are_refused(make, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_isometric_force": 0.0}, "muscle 'p': its max_isometric_force is 0; give a number above zero"),
-        ({"max_isometric_force": -3.0}, "its max_isometric_force is -3"),
+        ({"max_isometric_force": -3.0}, "muscle 'p': its max_isometric_force is -3 N; give zero or more"),
+        ({"max_isometric_force": math.nan}, "its max_isometric_force is nan N"),
         ({"optimal_fiber_length": 0.0}, "its optimal_fiber_length is 0"),
         ({"tendon_slack_length": -0.1}, "its tendon_slack_length is -0.1 m; give zero or more"),
         ({"min_control": 1.0, "max_control": 0.5}, "its min_control is 1 and its max_control 0.5"),

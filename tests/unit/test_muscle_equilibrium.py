@@ -281,6 +281,15 @@ def test_a_tendon_of_no_length_is_enough_where_all_are_rigid(kind):
     assert_allclose(active_force_capacity(model, 0.09, 0.1), active_force_capacity(same, 0.09 + SLACK, 0.1), rtol=1e-10)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_muscle_of_no_strength_has_the_fibres_of_any_other_and_pulls_nothing(kind):
+    weak, strong = (model_of(muscle(kind, max_isometric_force=force)) for force in (0.0, MAX_FORCE))
+    found, other = (muscle_equilibrium(model, 0.32, 0.01, 0.5) for model in (weak, strong))
+    assert_allclose(found.fiber_length, other.fiber_length, rtol=1e-12)
+    assert_allclose(found.tendon_force, 0.0)
+    assert (other.tendon_force > 0.0).all()
+
+
 @pytest.mark.parametrize("angle", [1.5, 1.57, 2.0, -0.1, math.nan])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pennation_near_ninety_degrees_is_refused(kind, angle):
@@ -291,7 +300,7 @@ def test_pennation_near_ninety_degrees_is_refused(kind, angle):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_isometric_force": 0.0}, "max_isometric_force is 0; give a number above zero"),
+        ({"max_isometric_force": -1.0}, "max_isometric_force is -1 N; give zero or more"),
         ({"optimal_fiber_length": -0.1}, "optimal_fiber_length is -0.1; give a number above zero"),
         ({"tendon_slack_length": -0.1}, "tendon_slack_length is -0.1 m; give zero or more"),
         ({"max_contraction_velocity": 0.0}, "max_contraction_velocity is 0; give a number above zero"),

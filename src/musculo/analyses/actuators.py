@@ -36,6 +36,13 @@ class Actuator:
     force: Force | None = None  # of the model; None for a reserve
 
 
+def optimal_force(force: Force) -> float | None:
+    """What an actuator gives at a control of one [N, N m]; None of a force that is none."""
+    if isinstance(force, PathActuator):
+        return force.optimal_force
+    return number(force, "optimal_force", 1.0) if force.kind in (*AT_COORDINATE, *ON_BODY) else None
+
+
 def actuators_of(model: Model) -> tuple[Actuator, ...]:
     """The actuators of a model that apply a force and are no muscles, in file order."""
     found = []
@@ -59,10 +66,10 @@ def actuators_of(model: Model) -> tuple[Actuator, ...]:
                 )
             )
     for one in found:
-        if not one.optimal_force or not math.isfinite(one.optimal_force) or one.min_control > one.max_control:
+        if not math.isfinite(one.optimal_force) or one.min_control > one.max_control:
             raise InvalidModel(
                 f"actuator {one.name!r} has optimal force {one.optimal_force:g} and controls from "
-                f"{one.min_control:g} to {one.max_control:g}; give a force that is not zero and controls in order"
+                f"{one.min_control:g} to {one.max_control:g}; give a number and controls in order"
             )
     return tuple(found)
 

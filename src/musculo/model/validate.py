@@ -103,10 +103,10 @@ def check_muscle(muscle: Muscle) -> None:
         value = getattr(muscle, key)
         if isinstance(value, bool) or not isinstance(value, Real):
             raise InvalidModel(f"{what} {key} is {value!r}; give a number")
-    for key in ("max_isometric_force", "optimal_fiber_length"):
-        value = getattr(muscle, key)
-        if not 0.0 < value < math.inf:
-            raise InvalidModel(f"{what} {key} is {value:g}; give a number above zero")
+    if not 0.0 < muscle.optimal_fiber_length < math.inf:
+        raise InvalidModel(f"{what} optimal_fiber_length is {muscle.optimal_fiber_length:g}; give a number above zero")
+    if not 0.0 <= muscle.max_isometric_force < math.inf:
+        raise InvalidModel(f"{what} max_isometric_force is {muscle.max_isometric_force:g} N; give zero or more")
     if not 0.0 <= muscle.tendon_slack_length < math.inf:
         raise InvalidModel(f"{what} tendon_slack_length is {muscle.tendon_slack_length:g} m; give zero or more")
     if not muscle.min_control <= muscle.max_control:

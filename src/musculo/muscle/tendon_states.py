@@ -37,7 +37,8 @@ def fiber_length_at_tension(model: Model, length: ArrayLike, tendon_force: Array
         raise InvalidInput(f"tendon_force of {c.names[int(worst)]!r} is {pull}; tendons only pull")
     fiber = np.empty_like(L)
     for k, muscle in enumerate(model.muscles):
-        stretched = _inverse(MuscleCurves(muscle.name, c, k), F[:, k] / muscle.max_isometric_force, muscle.name)
+        strength = muscle.max_isometric_force or 1.0  # of a muscle that pulls nothing, all forces are zero
+        stretched = _inverse(MuscleCurves(muscle.name, c, k), F[:, k] / strength, muscle.name)
         along = L[:, k] - muscle.tendon_slack_length * stretched
         thickness = muscle.optimal_fiber_length * np.sin(muscle.pennation_angle_at_optimal)
         fiber[:, k] = np.hypot(along, thickness)

@@ -28,13 +28,14 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import muscle_forces, own_forces, springs_in_motion
+from musculo.tools.state import muscle_forces, own_forces, say_powerless, springs_in_motion
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     """The generalised forces of a recorded motion."""
     model = without(work.model(setup.model_file), setup.forces_to_exclude, work)
+    say_powerless(model, work)
     prepare = preparation_of(setup)
     table = work.table(setup.coordinates_file, "coordinates_file", prepare)
     loads = work.loads(setup.external_loads_file, prepare)

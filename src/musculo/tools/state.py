@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from musculo.analyses.actuators import optimal_force
 from musculo.analyses.motion import Motion
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import listed_names
 from musculo.dynamics.constraints import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
@@ -43,6 +45,20 @@ def default_fiber_length(model: Model) -> FloatArray:
     """(muscles,): what the file states, else OpenSim's default: the optimum, and zero of its deprecated kinds [m]."""
     usual = {m.name: 0.0 if m.kind.endswith("_Deprecated") else m.optimal_fiber_length for m in model.muscles}
     return np.array([float(m.parameter("default_fiber_length", usual[m.name])) for m in model.muscles])
+
+
+def say_powerless(model: Model, work: Work) -> None:
+    """Muscles and actuators whose strength is zero, which OpenSim takes without a word."""
+    muscles = [m.name for m in model.muscles if m.max_isometric_force == 0.0]
+    actuators = [force.name for force in model.forces if force.applies_force and optimal_force(force) == 0.0]
+    if muscles:
+        work.note(
+            f"muscles whose max_isometric_force is 0, and that pull nothing: {listed_names(muscles)}; their fibres are "
+            "as long as those of a muscle that pulls; OpenSim's search for the length has nothing to go by, and ends "
+            "elsewhere"
+        )
+    if actuators:
+        work.note(f"actuators whose optimal_force is 0, and that give nothing: {listed_names(actuators)}")
 
 
 def muscle_forces(

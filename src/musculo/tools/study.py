@@ -32,6 +32,7 @@ from musculo.tools.state import (
     default_fiber_length,
     muscle_forces,
     own_forces,
+    say_powerless,
     springs_in_motion,
 )
 from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
@@ -148,6 +149,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         known = len(model.notes)
         model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
         work.notes += [str(note) for note in model.notes[known:]]
+    say_powerless(model, work)
     work.report("filter and splines", 0.1)
     activation = fiber_length = None
     if setup.states_file is not None:

@@ -185,9 +185,14 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
     if common["path"] is None:
         raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
     numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}
-    for tag in ("max_isometric_force", "optimal_fiber_length"):
-        if not numbers[tag] > 0.0:
-            raise invalid(element, f"its {tag} is {numbers[tag]:g}; give a number above zero")
+    if not numbers["optimal_fiber_length"] > 0.0:
+        raise invalid(
+            element, f"its optimal_fiber_length is {numbers['optimal_fiber_length']:g}; give a number above zero"
+        )
+    if numbers["max_isometric_force"] < 0.0:
+        raise invalid(element, f"its max_isometric_force is {numbers['max_isometric_force']:g} N; give zero or more")
+    if numbers["max_isometric_force"] == 0.0:
+        context.note(element, "its max_isometric_force is 0: it has a length and moment arms, and pulls nothing")
     if numbers["tendon_slack_length"] < 0.0:
         raise invalid(element, f"its tendon_slack_length is {numbers['tendon_slack_length']:g} m; give zero or more")
     parameters: dict[str, Scalar] = dict(PARAMETERS.get(element.tag, {}))
