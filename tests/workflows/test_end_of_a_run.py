@@ -98,6 +98,8 @@ def test_no_page_where_none_is_wanted(tmp_path):
     "error", [musculo.InvalidInput("odd numbers"), ValueError("odd numbers"), OSError("disk full")]
 )
 def test_a_page_that_cannot_be_made_costs_no_result(error, tmp_path, monkeypatch):
+    """But it is no success either."""
+
     def fail(*_, **__):
         raise error
 
@@ -113,9 +115,26 @@ def test_a_page_that_cannot_be_made_costs_no_result(error, tmp_path, monkeypatch
 def test_a_page_that_cannot_be_written_is_no_success(tmp_path):
     """A folder stands in its place, which not even root can write over."""
     (tmp_path / "report.html").mkdir()
-    printed = shell("id", MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2", code=3)
-    assert f"error: no report of {tmp_path}: " in printed
+    words = ("id", MODEL, MOTION, "-o", tmp_path, "--time", "0:0.2")
+    for _ in range(2):  # also where nothing changed
+        assert f"error: no report of {tmp_path}: " in shell(*words, code=3)
+    (told,) = json.loads(CliRunner().invoke(app, [*map(str, words), "--json"]).stdout)
+    assert told["report"] is None
     shell("report", tmp_path, "-m", MODEL, code=1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_full_disk_is_told_of(tmp_path, monkeypatch):
+    """The page is written into a file that takes nothing."""
+    opened = open
+
+    def onto_a_full_disk(name, *words, **flags):
+        return opened("/dev/full" if "report.html" in str(name) else name, *words, **flags)
+
+    monkeypatch.setattr("musculo.io.text.open", onto_a_full_disk, raising=False)
+    assert "No space left on device" in shell("id", MODEL, MOTION, "-o", tmp_path, code=3)
+    shell("report", tmp_path, "--model", MODEL, code=1)
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_many_setups_leave_one_page_of_all(tmp_path):

@@ -12,7 +12,8 @@ from rich.padding import Padding
 
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
-from musculo.cli.exit_codes import GOOD, INCOMPLETE
+from musculo.cli.exit_codes import GOOD, INCOMPLETE, NOT_GOOD
+from musculo.cli.report import is_bad
 from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import rnea_frames
@@ -27,7 +28,7 @@ PAGE = "report.html"
 _SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
 
 
-def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> int:
+def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = False) -> int:
     """Run the chain, write page and results into `folder`, and print the summary; gives the exit code."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,12 +54,16 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False) -> int:
     seconds = time.perf_counter() - start
     files = chain.write(folder)
     title = "An elbow flexes: from markers to muscles"
-    write_report(folder / PAGE, report_of_folder(folder, chain.model, title))
+    report = report_of_folder(folder, chain.model, title)
+    write_report(folder / PAGE, report)
     if as_json:
         print(json.dumps(_told(chain, folder, files), indent=2, ensure_ascii=False))
     elif not quiet:
         _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
-    return GOOD if chain.effort.solved else INCOMPLETE
+    bad = strict and is_bad(report.checks)
+    if not chain.effort.solved:
+        return INCOMPLETE
+    return NOT_GOOD if bad else GOOD
 
 
 def _told(chain: ArmChain, folder: Path, files: tuple[str, ...]) -> dict[str, object]:

@@ -11,14 +11,17 @@ BAD_INPUT = 1
 WRONG_USAGE = 2
 """A flag or argument is wrong whatever the files hold: the parser of the command line ends so, and `WrongUsage`."""
 INCOMPLETE = 3
-"""All is written, but frames or parts of it are not solved or mean nothing, or the report of it cannot be written;
+"""Results are written, but frames or parts of them are not solved or mean nothing, or their page could not be written;
 sentences on stderr say which."""
+NOT_GOOD = 4
+"""All is written and solved, and `--strict` was asked for: the report judges something as bad, and stderr says what."""
 READER_GONE = 141
 """Nobody reads what is printed (`| head`): 128 and the number of SIGPIPE, as shells tell of other tools."""
 
 EXIT_CODES = (
-    "Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: all is written, but some frames or parts are not "
-    "solved or mean nothing, and stderr says which."
+    "Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: results are written, but some frames or parts are not "
+    "solved or mean nothing, or the page could not be written, and stderr says which; 4: with --strict, the report "
+    "judges something as bad."
 )
 
 

@@ -13,7 +13,7 @@ from musculo import __version__
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
 from musculo.cli.overwriting import Commands
-from musculo.cli.pipeline import add_commands
+from musculo.cli.pipeline import Strict, add_commands
 from musculo.cli.sensors import add_sensor_commands
 from musculo.errors import MusculoError
 
@@ -59,18 +59,19 @@ def info(
     print_info(model, as_json, quiet)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the page and the results go.")
     ] = Path("musculo-demo"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the files and print nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Flex an elbow: markers in; angles, moments, muscle forces and joint loads out, as a page and files."""
     from musculo.cli.demo import run_demo
 
-    raise typer.Exit(run_demo(output, quiet, as_json))
+    raise typer.Exit(run_demo(output, quiet, as_json, strict))
 
 
 @app.command()
@@ -135,6 +136,7 @@ def run(
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Make one page, report.html, of each folder of results.")
     ] = True,
+    strict: Strict = False,
 ) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
@@ -143,7 +145,7 @@ def run(
     from musculo.cli.run import Options, run_setups
 
     options = Options(exact, output, not no_compare, force, threads)
-    raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report))
+    raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report, strict))
 
 
 add_commands(app)
@@ -203,7 +205,7 @@ def convert(
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A folder of results, ours or OpenSim's.")],
     model: Annotated[
@@ -216,11 +218,12 @@ def report(
     opened: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Make one page of a folder of results: was it good, and what came out."""
     from musculo.cli.report import make_report
 
-    make_report(folder, model, output, title, opened, quiet, as_json)
+    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict))
 
 
 def main() -> None:

@@ -63,6 +63,7 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit code 4 where the report judges something as bad.")]
 Names = list[str]
 
 RESULTS = Path("results")
@@ -76,6 +77,7 @@ def _common(
     jobs: Threads = None,
     quiet: Quiet = False,
     as_json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """The flags of every step, in the order of its help."""
 
@@ -94,7 +96,8 @@ def step(make: Callable[..., Setup]) -> Callable[..., None]:
         setup = make(**{name: given[name] for name in own})
         folder = given["output"] if "output" not in own else given["output"].parent
         options = Options(not given["opensim"], folder, False, given["force"], given["jobs"])
-        raise typer.Exit(run_setups([setup], options, 1, given["quiet"], given["as_json"], given["report"]))
+        flags = (given[name] for name in ("quiet", "as_json", "report", "strict"))
+        raise typer.Exit(run_setups([setup], options, 1, *flags))
 
     command.__name__, command.__doc__ = make.__name__, make.__doc__
     command.__signature__ = inspect.Signature(list(both.values()))  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from musculo.cli.compiling import tell_of_compiling
+from musculo.cli.exit_codes import GOOD, NOT_GOOD
 from musculo.cli.overwriting import check_page
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
@@ -36,15 +37,16 @@ def make_report(
     opened: bool,
     quiet: bool,
     as_json: bool = False,
-) -> None:
-    """Write the page and say how good the results are."""
+    strict: bool = False,
+) -> int:
+    """Write the page, say how good the results are, and return the exit code."""
     check_page(output)
     tell_of_compiling(quiet)
     report = report_of_folder(folder, read_osim(model) if model is not None else None, title)
     path = output or folder / PAGE
     write_report(path, report)
     if as_json:
-        checks = [asdict(check) | {"light": check.light.value} for check in report.checks]
+        checks = [check_to_json(check) for check in report.checks]
         told = {"page": str(path), "title": report.title, "light": report.light.value, "checks": checks}
         print(json.dumps(told, indent=2, ensure_ascii=False))
     elif not quiet:
@@ -53,35 +55,62 @@ def make_report(
         print(path)
     if opened:
         webbrowser.open(path.resolve().as_uri())
+    return NOT_GOOD if strict and is_bad(report.checks) else GOOD
+
+
+def check_to_json(check: Check) -> dict[str, object]:
+    """For programs."""
+    return asdict(check) | {"light": check.light.value}
+
+
+def is_bad(checks: Sequence[Check]) -> bool:
+    """Whether one of them is bad; those are named on stderr, for `--strict`."""
+    bad = [check for check in checks if check.light is Light.BAD]
+    for check in bad:
+        print(f"strict: {check.title}: {check.found}", file=sys.stderr)
+    return bool(bad)
 
 
 class Page(NamedTuple):
     """What came of the page of a folder: where it is, or why there is none."""
 
     path: Path
-    lines: tuple[str, ...] = ()  # what is worth a look
+    checks: tuple[Check, ...] = ()  # of these runs
     seconds: float = 0.0
     trouble: str = ""
+    written: bool = False
+
+    @property
+    def there(self) -> bool:
+        return self.written or (not self.trouble and self.path.is_file())
 
 
-def report_of_runs(results: Sequence[ToolResult], quiet: bool, jobs: int = 1) -> dict[Path, Path]:
-    """A page of every folder that was written into; one that cannot be made is missing in what it gives, by folder."""
+def report_of_runs(
+    results: Sequence[ToolResult], quiet: bool, jobs: int = 1, write: bool = True, judge: bool = False
+) -> dict[Path, Page]:
+    """A page of every folder that was written into, by folder; one that cannot be made is told of on stderr.
+
+    With `judge`, folders are judged whose page is up to date or, without `write`, not wanted.
+    """
     folders = {
         folder: [r for r in results if r.folder == folder] for folder in dict.fromkeys(r.folder for r in results)
     }
-    pages = {folder: folder / PAGE for folder, runs in folders.items() if _is_up_to_date(folder, runs)}
-    wanted = [(folder, runs) for folder, runs in folders.items() if folder not in pages]
+    fresh = {folder: write and not _is_up_to_date(folder, runs) for folder, runs in folders.items()}
+    pages = {folder: Page(folder / PAGE) for folder in folders if write and not fresh[folder]}
+    wanted = [folder for folder in folders if fresh[folder] or judge]
     with ExitStack() as stack:
         several = min(jobs, len(wanted)) > 1
         pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if several else None
-        made = (pool.map if pool else map)(_page, [folder for folder, _ in wanted], [runs for _, runs in wanted])
-        for (folder, _), page in zip(wanted, made, strict=True):
+        runs, writes = [folders[folder] for folder in wanted], [fresh[folder] for folder in wanted]
+        for folder, page in zip(wanted, (pool.map if pool else map)(_page, wanted, runs, writes), strict=True):
+            pages[folder] = page
             if page.trouble:
                 print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)
-                continue
-            pages[folder] = page.path
-            if not quiet:
-                print(*page.lines, f"report: {page.path} (made in {page.seconds:.1f} s)", sep="\n")
+            elif not quiet and (fresh[folder] or not write):
+                lines = [_line(check) for check in page.checks if check.light in (Light.LOOK, Light.BAD)]
+                made = [f"report: {page.path} (made in {page.seconds:.1f} s)"] if page.written else []
+                if lines or made:
+                    print(*lines, *made, sep="\n")
     return pages
 
 
@@ -89,17 +118,17 @@ def _is_up_to_date(folder: Path, runs: Sequence[ToolResult]) -> bool:
     return all(run.status is Status.UNCHANGED for run in runs) and (folder / PAGE).is_file()
 
 
-def _page(folder: Path, runs: Sequence[ToolResult]) -> Page:
-    """Write the page of some runs."""
+def _page(folder: Path, runs: Sequence[ToolResult], write: bool) -> Page:
+    """Judge some runs, and write their page."""
     start, path = time.perf_counter(), folder / PAGE
     try:
-        report = report_of_folder(folder, runs=[record_path(folder, run.setup) for run in runs])
-        write_report(path, report)
+        report = report_of_folder(folder, scene=write, runs=[record_path(folder, run.setup) for run in runs])
+        if write:
+            write_report(path, report)
     except Exception as error:  # the results are written, and no page is a reason to lose them
         known = isinstance(error, MusculoError | OSError)
         return Page(path, trouble=str(error) if known else f"{type(error).__name__}: {error}")
-    lines = tuple(_line(c) for c in report.checks if c.light in (Light.LOOK, Light.BAD) and _is_of(c, runs))
-    return Page(path, lines, time.perf_counter() - start)
+    return Page(path, tuple(c for c in report.checks if _is_of(c, runs)), time.perf_counter() - start, written=write)
 
 
 def _is_of(check: Check, runs: Sequence[ToolResult]) -> bool:

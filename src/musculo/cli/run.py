@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
-from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, WrongUsage
-from musculo.cli.report import report_of_runs
+from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
+from musculo.cli.report import Page, check_to_json, is_bad, report_of_runs
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.tools.order import Waits, refuse_clashes, waits_of
@@ -41,7 +41,13 @@ Outcome = ToolResult | str  # a result, or what is wrong with the input
 
 
 def run_setups(
-    setups: Sequence[Path | Setup], options: Options, jobs: int, quiet: bool, as_json: bool, report: bool = True
+    setups: Sequence[Path | Setup],
+    options: Options,
+    jobs: int,
+    quiet: bool,
+    as_json: bool,
+    report: bool = True,
+    strict: bool = False,
 ) -> int:
     """Run every set-up, print what came of it, make a page of each folder, and return the exit code."""
     if jobs < 1:
@@ -59,21 +65,26 @@ def run_setups(
         elif not as_json:
             _print(outcome, quiet)
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolResult)]
-    pages = report_of_runs(results, quiet or as_json, jobs) if report else {}
+    judge = strict or (as_json and report)
+    pages = report_of_runs(results, quiet or as_json, jobs, report, judge) if report or judge else {}
     if as_json:
         told = [_told(_name(setup), outcome, pages) for setup, outcome in zip(setups, outcomes, strict=True)]
         print(json.dumps(told, indent=2, ensure_ascii=False))
     if any(isinstance(outcome, str) for outcome in outcomes):
         return BAD_INPUT
-    lacks_page = report and any(result.folder not in pages for result in results)
-    return GOOD if all(result.complete for result in results) and not lacks_page else INCOMPLETE
+    bad = strict and is_bad([check for page in pages.values() for check in page.checks])
+    if not all(result.complete for result in results) or any(page.trouble for page in pages.values()):
+        return INCOMPLETE
+    return NOT_GOOD if bad else GOOD
 
 
-def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Path]) -> dict[str, object]:
+def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Page]) -> dict[str, object]:
     if isinstance(outcome, str):
         return {"setup": setup, "error": outcome}
     page = pages.get(outcome.folder)
-    return {**outcome.to_json(), "report": None if page is None else str(page)}
+    there = page is not None and page.there
+    checks = [check_to_json(check) for check in page.checks] if page is not None else []
+    return {**outcome.to_json(), "report": str(page.path) if page is not None and there else None, "checks": checks}
 
 
 def _outcomes(
