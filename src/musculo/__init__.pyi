@@ -6,6 +6,7 @@ from musculo.analyses.body_kinematics import body_kinematics as body_kinematics
 from musculo.analyses.body_kinematics import point_kinematics as point_kinematics
 from musculo.analyses.equations_of_motion import EquationsOfMotion as EquationsOfMotion
 from musculo.analyses.equations_of_motion import equations_of_motion as equations_of_motion
+from musculo.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from musculo.analyses.inverse_kinematics import InverseKinematics as InverseKinematics
 from musculo.analyses.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from musculo.analyses.joint_loads import JointLoads as JointLoads
@@ -43,7 +44,6 @@ from musculo.dynamics.external import ExternalLoad as ExternalLoad
 from musculo.dynamics.forward import forward_dynamics as forward_dynamics
 from musculo.dynamics.inverse import bias_forces as bias_forces
 from musculo.dynamics.inverse import gravity_forces as gravity_forces
-from musculo.dynamics.inverse import inverse_dynamics as inverse_dynamics
 from musculo.dynamics.inverse import mass_matrix as mass_matrix
 from musculo.dynamics.joint_reactions import joint_reactions as joint_reactions
 from musculo.dynamics.poses import Kinematics as Kinematics

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, same_frames
 from musculo.compile.nodes import placed
+from musculo.diagnostics.finding import texts
 from musculo.dynamics.constraints import ConstraintReaction
-from musculo.dynamics.external import ExternalLoad, listed, part
+from musculo.dynamics.external import Loads, part
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
@@ -61,6 +63,7 @@ class JointLoads:
     left_out: tuple[str, ...]  # forces of the model that are not computed
     constraints: Mapping[str, ConstraintReaction] = field(repr=False)  # what those that close loops exert, by name
     options: Mapping[str, Any] = field(repr=False)  # that made it
+    notes: tuple[str, ...] = ()  # what is doubtful about the loads
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,7 +110,7 @@ def joint_loads(
     muscle_forces: Forces | None = None,
     actuator_forces: Forces | None = None,
     tau: ArrayLike | None = None,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     model_forces: bool = True,
     joints: str | Sequence[str] | None = None,
     on: Choice = "child",
@@ -115,7 +118,7 @@ def joint_loads(
     geometry: PathWrenches | None = None,
     wrapping: Wrapping = "geodesic",
     method: Method = "exact",
-    time: ArrayLike = 0.0,
+    time: ArrayLike | None = None,
     threads: int | None = None,
 ) -> JointLoads:
     """The whole load that each joint transmits, with muscles pulling on the bodies at their points and surfaces.
@@ -147,7 +150,8 @@ def joint_loads(
             mapping by names, in which `<speed>_reserve` is a generalised force on that speed. They matter where udot
             is None, or where an actuator acts on bodies or along a path. Columns of a table that are none are ignored.
         tau: further generalised forces (frames, n_u); matter where udot is None.
-        loads: from outside, for instance ground reactions.
+        loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
+            a file, which need times. Doubts about them are `notes` and warnings.
         model_forces: whether the forces of `musculo.model_forces` act, as they do in OpenSim.
         joints: which, by name, a joint may come twice; all by default.
         on: the body that the load acts on: "child" or "parent", one for all, one for each, or by joint.
@@ -156,7 +160,8 @@ def joint_loads(
         geometry: `path_wrenches(model, q, u)` of these frames, so that paths are not computed again.
         wrapping: "geodesic" or "opensim", where they are.
         method: "exact", or "opensim" for OpenSim's faults in contacts (`musculo.model_forces`).
-        time: (frames,) or a number, for prescribed forces, and prescribed motion where udot is None [s].
+        time: (frames,) or a number, for prescribed forces, loads over time, and prescribed motion where udot is None
+            [s]; by default what a table or an xarray `q` states, else 0.
         threads: at most so many; all cores by default.
 
     Raises:
@@ -177,8 +182,10 @@ def joint_loads(
     elif wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     given = given_forces(model, Q, muscle_forces, actuator_forces, tau)
-    everything = [*listed(loads, frames), *given.on_bodies]
-    times = times_of(time, frames)
+    when = frame_times(time, q, frames)
+    times = when if when is not None else times_of(0.0 if time is None else time, frames)
+    measured, findings = acting_loads(model, Q, loads, when)
+    everything = [*measured, *given.on_bodies]
 
     force, moment, point = (np.empty((frames, len(wanted), 3)) for _ in range(3))
     D = np.empty_like(U)
@@ -224,6 +231,7 @@ def joint_loads(
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
+        texts(findings),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.actuators import (
     Actuator,
     Reserves,
@@ -20,7 +21,8 @@ from musculo.analyses.least_effort import Status, check_power, least_effort
 from musculo.analyses.static_optimum import StaticOptimum
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
-from musculo.dynamics.external import ExternalLoad
+from musculo.diagnostics.finding import Finding, texts
+from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
@@ -31,6 +33,7 @@ from musculo.model.model import Model
 from musculo.muscle.equilibrium import Method
 from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import spring_forces
+from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 
 # Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
@@ -47,7 +50,7 @@ def static_optimisation(
     udot: ArrayLike | Table | None = None,
     *,
     tau: ArrayLike | None = None,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     power: float = 2.0,
     force_length_velocity: bool = True,
     passive: bool = False,
@@ -55,7 +58,7 @@ def static_optimisation(
     reserves: Reserves | None = None,
     weights: Mapping[str, float] | None = None,
     model_forces: bool = True,
-    time: ArrayLike = 0.0,
+    time: ArrayLike | None = None,
     method: Method = "exact",
     wrapping: Wrapping = "geodesic",
     threads: int | None = None,
@@ -86,7 +89,8 @@ def static_optimisation(
         q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
         udot: accelerations, likewise; or give
         tau: (frames, n_u) generalised forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
-        loads: from outside, for instance ground reactions.
+        loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
+            a file, which need times. Doubts about them are `notes` and warnings.
         power: of the activations, 1 to 100.
         force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
             its maximum isometric force, and there is no passive force.
@@ -98,7 +102,8 @@ def static_optimisation(
         reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
         weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
         model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
-        time: (frames,) or a number, for prescribed forces [s].
+        time: (frames,) or a number, for prescribed forces and loads over time [s]; by default what a table or an xarray
+            `q` states, else 0.
         method: "exact", or "opensim" for OpenSim's own definitions.
         wrapping: "geodesic" or "opensim".
         threads: at most so many; all cores by default.
@@ -110,8 +115,9 @@ def static_optimisation(
     Q, single = coordinates_of(model, q)
     U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
-    at = times_of(time, len(Q))
-    T = _generalized_forces(model, Q, U, udot, tau, loads, threads)
+    when = frame_times(time, q, len(Q))
+    at = when if when is not None else times_of(0.0 if time is None else time, len(Q))
+    T, findings = _generalized_forces(model, Q, U, udot, tau, loads, when, threads)
     J = e.jacobian(Q)
     motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
     paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
@@ -170,6 +176,7 @@ def static_optimisation(
         price=cut(g.price[:, [g.index(name) for name in muscles.names]]),
         left_out=left_out(model) if model_forces else (),
         options=options,
+        notes=texts(findings),
     )
 
 
@@ -195,19 +202,21 @@ def _generalized_forces(
     U: FloatArray,
     udot: ArrayLike | Table | None,
     tau: ArrayLike | None,
-    loads: ExternalLoad | Sequence[ExternalLoad],
+    loads: Loads,
+    time: FloatArray | None,
     threads: int | None,
-) -> FloatArray:
+) -> tuple[FloatArray, list[Finding]]:
     if (udot is None) == (tau is None):
         raise InvalidInput("give either udot, the accelerations, or tau, the generalised forces of the tree")
     if tau is not None:
-        if isinstance(loads, ExternalLoad) or len(loads):
+        if isinstance(loads, ExternalLoad | ExternalLoads) or len(loads):
             raise InvalidInput("loads are part of tau already; give udot and loads, or tau alone")
         T, _ = frames_of("tau", tau, model.speed_names)
         same_frames(q=Q, tau=T)
-        return T
+        return T, []
     D, _ = speeds_of(model, udot, "udot")  # type: ignore[arg-type]
-    return inverse_dynamics(model, Q, U, D, loads, threads=threads)
+    acting, findings = acting_loads(model, Q, loads, time)
+    return inverse_dynamics(model, Q, U, D, acting, threads=threads), findings
 
 
 def _columns(

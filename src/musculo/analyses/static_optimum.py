@@ -53,6 +53,7 @@ class StaticOptimum:
     price: FloatArray = field(repr=False)  # (frames, muscles) of a rule in the length; moment arms hold its slope [m]
     left_out: tuple[str, ...]  # forces of the model that are not computed
     options: Mapping[str, Any] = field(repr=False)  # that made it
+    notes: tuple[str, ...] = ()  # what is doubtful about the loads
 
     @property
     def solved(self) -> bool:

@@ -78,6 +78,18 @@ def foot_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) ->
     return found
 
 
+def span_findings(loads: ExternalLoads, time: FloatArray) -> list[Finding]:
+    """Some frames (frames,) [s] at which loads are not known."""
+    outside, known = int(unknown_loads(loads, time).sum()), loads.table.time
+    if not outside:
+        return []
+    text = (
+        f"{outside} of {len(time)} frames lie outside the external loads of {loads.table.source or loads.source}, "
+        f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean nothing"
+    )
+    return [Finding(text, Severity.TROUBLE)]
+
+
 def unknown_loads(loads: ExternalLoads, time: FloatArray) -> NDArray[np.bool_]:
     """(frames,) at which of these times loads are not known: their splines go on as lines, which may be far off.
 
@@ -118,7 +130,7 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
         q: (frames, n) [rad, m].
         loads: at these frames.
     """
-    if not len(q):
+    if not len(q) or not loads:
         return []
     motion = kinematics(model, q)
     centre = {

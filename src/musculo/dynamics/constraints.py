@@ -10,7 +10,6 @@ Index 1: the equations hold in their second derivative. Without stabilisation (a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -30,7 +29,7 @@ from musculo.dynamics.constraint_rank import (
     scales_of,
     tolerances_of,
 )
-from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.body_equations import BodyEquation
@@ -152,7 +151,7 @@ def constrained_acceleration(
     q: ArrayLike,
     u: ArrayLike,
     tau: ArrayLike,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     time: ArrayLike = 0.0,
     stabilisation: float = 0.0,
     threads: int | None = None,
@@ -190,7 +189,8 @@ def constrained_acceleration(
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
     compiled(model).check_coordinates(Q)
-    times, loads = times_of(time, frames), listed(loads, frames)
+    times = times_of(time, frames)
+    loads = listed(loads, frames, times if np.ndim(time) else None)
     if not (np.isfinite(stabilisation) and stabilisation >= 0.0):
         raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s]")
     c, system = compiled(model), constraint_equations(model)

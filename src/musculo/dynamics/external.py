@@ -13,6 +13,7 @@ from musculo.compile.compiled import CompiledModel
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import GROUND
+from musculo.results.external_loads import ExternalLoads, LoadSeries
 
 FloatArray = NDArray[np.float64]
 
@@ -52,9 +53,21 @@ def _vectors(name: str, value: ArrayLike, frames: int) -> FloatArray:
     return np.broadcast_to(array, (frames, 3))
 
 
-def listed(loads: ExternalLoad | Sequence[ExternalLoad], frames: int) -> list[ExternalLoad]:
-    """External loads as a list, checked; a single one is taken as it is."""
-    found = [loads] if isinstance(loads, ExternalLoad) else list(loads)
+Loads = ExternalLoad | LoadSeries | ExternalLoads | Sequence[ExternalLoad | LoadSeries]
+"""What functions take as `loads`: one or several at their frames, or those of a file, over time."""
+
+
+def listed(loads: Loads, frames: int, time: FloatArray | None = None) -> list[ExternalLoad]:
+    """External loads as a list, checked; loads over time are taken at `time` (frames,) [s]."""
+    if isinstance(loads, ExternalLoads):
+        if time is None:
+            raise InvalidInput(
+                f"loads are external loads over time; give the times of the {frames} frames (time=motion.time where "
+                "the function takes time, or a table as q), or the loads at them: loads.at(motion.time)"
+            )
+        loads = loads.at(time)
+    given = [loads] if isinstance(loads, ExternalLoad | LoadSeries) else list(loads)
+    found = [ExternalLoad(*load) if isinstance(load, LoadSeries) else load for load in given]
     for load in found:
         if not isinstance(load, ExternalLoad):
             raise InvalidInput(f"an external load is {load!r:.60}; give ExternalLoad(body, force=..., point=...)")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,7 +9,7 @@ from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
-from musculo.dynamics.external import ExternalLoad, listed, node_wrenches, part
+from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches, part
 from musculo.dynamics.inverse import Device, inverse_dynamics, mass_matrix, on_gpu
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.collect import refuse_carried
@@ -32,7 +30,7 @@ def forward_dynamics(
     q: ArrayLike | Table,
     u: ArrayLike | Table,
     tau: ArrayLike,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
     device: Device = "cpu",
@@ -63,7 +61,8 @@ def forward_dynamics(
     U, _ = speeds_of(model, u)
     T, _ = frames_of("tau", tau, model.speed_names)
     frames = same_frames(q=Q, u=U, tau=T)
-    loads, times = listed(loads, frames), times_of(time, frames)
+    times = times_of(time, frames)
+    acting = listed(loads, frames, times if np.ndim(time) else None)
     c.check_coordinates(Q)
     if not e.loops:
         e.check(Q, times)
@@ -71,7 +70,7 @@ def forward_dynamics(
     step = _CHUNK if e.rules else max(frames, 1)
     for start in range(0, frames, step):
         at = slice(start, min(start + step, frames))
-        some = [part(load, at.start, at.stop) for load in loads]
+        some = [part(load, at.start, at.stop) for load in acting]
         udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, device, start)
     finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot

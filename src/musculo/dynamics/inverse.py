@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
-from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
@@ -35,27 +34,14 @@ def inverse_dynamics(
     q: ArrayLike | Table,
     u: ArrayLike | Table,
     udot: ArrayLike | Table,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     threads: int | None = None,
     device: Device = "cpu",
     acting: ArrayLike | None = None,
 ) -> FloatArray:
-    """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, on the tree before any embedding.
+    """tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, (frames, n_u) or (n_u,), without a look at the loads.
 
-    This is what OpenSim's inverse dynamics prints: one force per speed, coupled and locked ones included. Pull them
-    back to the independent coordinates with `embedding_of(model)`. Forces of the model are left out; OpenSim's tool
-    takes off those that are not excluded, as `acting=model_forces(model, q, u).tau` does.
-
-    Args:
-        model: the model.
-        q, u, udot: (frames, n) or (n,) coordinates, speeds and their derivatives, all of the file in its order.
-        loads: from outside, for instance ground reactions.
-        threads: at most so many; all cores by default.
-        device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
-        acting: (frames, n_u) or (n_u,) generalised forces that act already, and are no part of what is asked for.
-
-    Returns:
-        (frames, n_u) or (n_u,) [N m for rotations, N for translations].
+    `musculo.inverse_dynamics` is this one with loads over time, and checks of whether they can be meant.
     """
     c = compiled(model)
     Q, U, A, single = _motion(model, q, u, udot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, same_frames
-from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.inverse import transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.dynamics.poses import kinematics
@@ -47,7 +46,7 @@ def joint_reactions(
     q: ArrayLike | Table,
     u: ArrayLike | Table,
     udot: ArrayLike | Table,
-    loads: ExternalLoad | Sequence[ExternalLoad] = (),
+    loads: Loads = (),
     threads: int | None = None,
 ) -> JointReactions:
     """The whole load that each joint transmits during a motion, welds included.
@@ -67,13 +66,13 @@ def joint_reactions(
     A, _ = speeds_of(model, udot, "udot")
     same_frames(q=Q, u=U, udot=A)
     compiled(model).check_coordinates(Q)
-    loads = listed(loads, len(Q))
+    acting = listed(loads, len(Q))
     if closes_loops(model):
-        reactions = loop_loads(model, Q, U, A, np.zeros_like(U), loads, threads=threads)
-        loads = [*loads, *(load for one in reactions.values() for load in one.loads())]
+        reactions = loop_loads(model, Q, U, A, np.zeros_like(U), acting, threads=threads)
+        acting = [*acting, *(load for one in reactions.values() for load in one.loads())]
     wrenches = (
-        node_wrenches(compiled(model, merged=False), loads, len(Q), lambda: kinematics(model, Q, threads=threads))
-        if loads
+        node_wrenches(compiled(model, merged=False), acting, len(Q), lambda: kinematics(model, Q, threads=threads))
+        if acting
         else None
     )
     carried = transmitted_loads(model, Q, U, A, wrenches, threads)

@@ -14,7 +14,7 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
-from musculo.diagnostics.loads import unknown_loads
+from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError
 from musculo.forces.compiled_forces import Method
@@ -323,11 +323,8 @@ def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArra
             f"last from {known[0]:g} to {known[-1]:g} s"
         )
     elif outside:
-        work.trouble(
-            f"{outside} of {len(time)} frames lie outside the external loads of {whose}, "
-            f"which last from {known[0]:g} to {known[-1]:g} s: there the loads are straight continuations and mean "
-            f"nothing; {work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))}"
-        )
+        span = work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))
+        work.tell(one._replace(text=f"{one.text}; {span}") for one in span_findings(loads, time))
 
 
 def suggest_cutoff(table: Table, model: Model, cutoff: float, work: Work) -> None:
