@@ -29,6 +29,7 @@ from musculo.analyses.inverse_kinematics_targets import (
     coordinate_tasks,
     followed_markers,
     followed_sensors,
+    recorded_for,
     refuse_nothing,
     targets_of,
 )
@@ -93,7 +94,8 @@ def inverse_kinematics(
                 only by which minimum is found, not by where in it.
 
     Args:
-        model: the model; markers are matched by name.
+        model: the model; markers are matched by name. The name of a subject before them (`Subj1:RASI`) is dropped,
+            with a warning, where the model has no such names.
         markers: the recording; NaN where a marker was not seen, and then it has no weight in that frame.
         weights: of markers by name; those left out have none. All markers have weight 1 by default.
         orientations: of sensors, alone or for the same frames as the markers; NaN where there was no measurement.
@@ -122,6 +124,7 @@ def inverse_kinematics(
         raise InvalidInput(f"accuracy is {accuracy!r}; give a positive number of radians and metres")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
+    markers = recorded_for(model, markers)
     points = followed_markers(model, markers, weights)
     sensors = followed_sensors(model, orientations, orientation_weights, sensor_frames)
     time = _time_of(markers, orientations)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import CompiledModel
 from musculo.compile.frames import FloatArray
 from musculo.compile.nodes import placed
+from musculo.diagnostics.finding import Finding, Severity, warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
@@ -22,8 +24,21 @@ from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.spatial.pose import Pose
 
-# A subject is not so many times as large as its model, or as small; units are.
-_TOO_LARGE = 50.0
+M = TypeVar("M", Markers, Markers | None)
+# A subject is not so many times as large as its model, or as small; units are. Markers of one body leave less room;
+# those of several bodies may also be apart by how these stand, so that less than certain is told only.
+_TOO_LARGE, _LARGE, _TOO_FAR_APART = 50.0, 5.0, 4.0
+# So many pairs of markers of one body tell their scale, if they are not closer than this [m].
+_PAIRS, _CLOSE = 3, 0.01
+# What positions are in that are so many powers of ten too large for metres.
+_SEEM = {
+    3: "millimetres, not metres",
+    2: "centimetres, not metres",
+    1: "another unit than the file says, for instance millimetres under the name cm",
+    -1: "another unit than the file says, for instance centimetres under the name mm",
+    -2: "another unit than the file says, or divided by 100 too much",
+    -3: "metres under the name mm, or kilometres",
+}
 # Names that are shown in a message.
 _SHOWN = 6
 
@@ -44,6 +59,16 @@ class Tasks(NamedTuple):
     goals: FloatArray
 
 
+def recorded_for(model: Model, markers: M) -> M:
+    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning."""
+    if not isinstance(markers, Markers):
+        return markers
+    found = markers.named_like(model.marker_names)
+    if found is not markers:
+        warn_of([Finding(f"{markers.source or 'the recording'}: {found.notes[-1]}", Severity.DOUBTFUL)])
+    return cast(M, found)
+
+
 def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str, float] | None) -> Followed:
     """The markers that model and recording share, in the model's order.
 
@@ -62,7 +87,7 @@ def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str
     if not names and markers.names:
         how = "markers.rename (in Python), or new labels in the file,"
         raise InvalidInput(_nothing_in_common("marker", model, model.marker_names, markers.names, how))
-    _check_units(model, markers, names)
+    warn_of(unit_findings(model, markers))
     frames = {marker.name: marker.frame for marker in model.markers}
     return Followed(names, found, tuple(frames[name] for name in names))
 
@@ -131,31 +156,59 @@ def _nothing_in_common(kind: str, model: Model, known: Sequence[str], recorded: 
     )
 
 
-def _check_units(model: Model, markers: Markers, names: tuple[str, ...]) -> None:
-    """Refuse markers that spread much more, or much less, than those of the model do at its default pose."""
+def unit_findings(model: Model, markers: Markers) -> list[Finding]:
+    """Markers that are much further apart, or much nearer, than those of the model.
+
+    Markers of one body tell it, whatever the pose; where they are few, the spread of all of them at the default pose.
+
+    Raises:
+        InvalidInput: nothing but another unit explains it.
+    """
+    names = tuple(name for name in model.marker_names if name in markers.names)
     if not len(markers) or len(names) < 2:
-        return
+        return []
     columns = [markers.names.index(name) for name in names]
     missing = markers.missing[:, columns]
     frame = int(np.argmin(missing.sum(axis=1)))
     there = np.flatnonzero(~missing[frame])
     if len(there) < 2:
-        return
+        return []
     at = model.derived("markers at the default pose", lambda: _default_markers(model))
     recorded = markers.position[frame, columns][there]
     model_at = np.array([at[names[k]] for k in there])
-    spread, expected = (float(np.linalg.norm(x - x.mean(axis=0), axis=1).max()) for x in (recorded, model_at))
-    if expected == 0.0 or spread == 0.0:
-        return
-    ratio = spread / expected
-    if 1.0 / _TOO_LARGE < ratio < _TOO_LARGE:
-        return
-    unit, factor = ("millimetres", "1e-3") if ratio > 1.0 else ("kilometres", "1e3")
-    raise InvalidInput(
-        f"the markers of {markers.source or 'the recording'} spread {ratio:.3g} times as far as those of "
-        f"{model.name!r}: they seem to be in {unit}, not metres; state the unit in the file, or multiply "
-        f"positions by {factor}"
-    )
+    frames = {marker.name: marker.frame for marker in model.markers}
+    ratio = _apart(recorded, model_at, [model.placement(frames[names[k]]).body for k in there])
+    if ratio is not None:
+        how = f"are {ratio:.3g} times as far apart as those of {model.name!r}"
+        certain = unlikely = not 1.0 / _TOO_FAR_APART < ratio < _TOO_FAR_APART
+    else:
+        spread, expected = (float(np.linalg.norm(x - x.mean(axis=0), axis=1).max()) for x in (recorded, model_at))
+        if expected == 0.0 or spread == 0.0:
+            return []
+        ratio = spread / expected
+        how = f"spread {ratio:.3g} times as far as those of {model.name!r}"
+        unlikely = not 1.0 / _LARGE < ratio < _LARGE
+        certain = not 1.0 / _TOO_LARGE < ratio < _TOO_LARGE
+    if not unlikely:
+        return []
+    power = round(np.log10(ratio))
+    seem = _SEEM.get(power, "another unit" if power else "the frame of another model")
+    advice = f"state the unit in the file, or multiply positions by 1e{-power}" if power else "look at their names"
+    said = f"the markers of {markers.source or 'the recording'} {how}: they seem to be in {seem}; {advice}"
+    if certain:
+        raise InvalidInput(said)
+    return [Finding(said, Severity.DOUBTFUL)]
+
+
+def _apart(recorded: FloatArray, model_at: FloatArray, bodies: Sequence[str]) -> float | None:
+    """How many times as far apart as in the model markers of one body are (the median); None where pairs are few."""
+    ratios = []
+    for i, j in combinations(range(len(bodies)), 2):
+        distance = float(np.linalg.norm(model_at[i] - model_at[j]))
+        if bodies[i] == bodies[j] and distance > _CLOSE:
+            ratios.append(float(np.linalg.norm(recorded[i] - recorded[j])) / distance)
+    ratio = float(np.median(ratios)) if len(ratios) >= _PAIRS else 0.0
+    return ratio if ratio > 0.0 else None
 
 
 def _default_markers(model: Model) -> dict[str, FloatArray]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
 from musculo.analyses.inverse_kinematics_starts import Ranges
+from musculo.analyses.inverse_kinematics_targets import recorded_for
 from musculo.analyses.scale_factors import TimeRange, time_window
 from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
 from musculo.compile.compiled import check_model
@@ -100,6 +101,7 @@ def place_markers(
         InvalidInput: no frame lies in the time range, or the tasks follow nothing.
     """
     check_model(model)
+    static_trial = recorded_for(model, static_trial)
     still = _mean_frame(static_trial, time_range)
     if tasks is None:
         asked = SetupTasks(dict(weights) if weights is not None else {}, dict(targets or {}), ())

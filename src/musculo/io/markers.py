@@ -10,6 +10,7 @@ import numpy as np
 from musculo.errors import InvalidFile
 from musculo.io.axes import to_ground
 from musculo.io.c3d import read_c3d
+from musculo.io.lengths import METRES, unit_note
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path, read_bytes
 from musculo.io.trc import read_trc
@@ -52,8 +53,6 @@ def read_markers(path: PathLike, up: str | None = None) -> Markers:
 
 
 def _from_table(path: PathLike, where: str) -> Markers:
-    from musculo.io.trc import METRES
-
     table = read_storage(path)
     stated = {key.lower(): value for key, value in table.header.items()}.get("units", "")
     names = []
@@ -66,7 +65,10 @@ def _from_table(path: PathLike, where: str) -> Markers:
             )
         stem = stems.pop()
         names.append(stem.rstrip("_./") or stem or f"marker_{k // 3 + 1}")
+    if stated and stated.lower() not in METRES:
+        raise InvalidFile(f"{where}: Units is {stated!r:.40}; known: {', '.join(METRES)}")
     scale = METRES.get(stated.lower(), 1.0)
     position = np.asarray(table.values).reshape(len(table), len(names), 3) * scale
     rate = (len(table) - 1) / float(table.time[-1] - table.time[0]) if len(table) > 1 else 0.0
-    return Markers(table.time, tuple(names), position, rate, table.notes, table.provenance, where)
+    markers = Markers(table.time, tuple(names), position, rate, table.notes, table.provenance, where)
+    return replace(markers, notes=(*markers.notes, *unit_note(markers, stated)))

@@ -6,6 +6,7 @@ What is taken how:
 - Cells are separated by tabs, commas, semicolons or blanks, whichever makes labels and rows fit. Empty cells between
   separators, `nan` and its relatives are gaps (NaN).
 - `nRows` and `nColumns` are not needed; where they are wrong, the rows and labels of the file count; a note says so.
+- Values beyond 1e100 are kept; a note names them, and what computes with them refuses them as it does gaps.
 - Degrees: `inDegrees=yes` or `no`; without it a .mot without version is in degrees, all else in radians, as in OpenSim.
 - A row at the same time as the row before replaces it (as in OpenSim); a time that goes back is an error.
 - The second column of a name becomes `1_name`, the third `2_name`, as OpenSim's external loads count them.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +26,7 @@ import numpy as np
 from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.text import PathLike, exact, explain, number, read_lines, write_text
 from musculo.results.provenance import Provenance
-from musculo.results.table import Table
+from musculo.results.table import LARGEST, Table
 
 _KIND = "a table of OpenSim (.mot or .sto)"
 _SEPARATORS = ("\t", ",", ";", None)  # None: any blanks
@@ -88,6 +90,10 @@ def read_storage(path: PathLike) -> Table:
     _counts(header, len(cells.lines), len(cells.labels), notes)
     names = [label + part for label in cells.labels[1:] for part in cells.parts]
     names = _once(names, notes)
+    wild = np.isfinite(data[:, 1:]) & (np.abs(data[:, 1:]) > LARGEST)
+    if wild.any():
+        which = ", ".join(name for name, some in zip(names, wild.any(axis=0), strict=True) if some)
+        notes.append(f"{int(wild.sum())} values are beyond {LARGEST:g} ({which:.80}), which nothing measured is")
     missing = ~np.isfinite(data[:, 1:])
     if missing.any():
         notes.append(f"{int(missing.sum())} values in {int(missing.any(axis=0).sum())} columns are missing")
@@ -191,8 +197,11 @@ def _cells(lines: list[str], header: _Header, where: str) -> _Cells:
         raise InvalidFile(f"{where}:{label_line}: no rows follow the labels; a table needs at least one")
     # Commas inside a cell part the components of vectors.
     separators = tuple(s for s in _SEPARATORS if len(parts) == 1 or s != ",")
-    for label_separator in separators:
+    # Labels without a name are the last thing to think of: double tabs part cells as well as single ones.
+    for nameless, label_separator in product((False, True), separators):
         labels = _split(label_text, label_separator)
+        if nameless != ("" in labels):
+            continue
         if labels and labels[0].startswith('"'):  # spreadsheets quote all of them
             labels = [label.strip('"') for label in labels]
         if not labels or labels[0].lower() != "time":

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from musculo.errors import InvalidFile, InvalidInput
+from musculo.io.lengths import METRES, unit_note
 from musculo.io.text import PathLike, exact, explain, number, read_lines, write_text
 from musculo.results.markers import Markers
 
@@ -30,21 +31,11 @@ _KEYS = (
     "OrigDataStartFrame",
     "OrigNumFrames",
 )
-# To metres, by the products that OpenSim forms.
-METRES = {
-    "mm": 0.001,
-    "millimeter": 0.001,
-    "millimeters": 0.001,
-    "millimetres": 0.001,
-    "cm": 0.01,
-    "centimeter": 0.01,
-    "centimeters": 0.01,
-    "centimetres": 0.01,
-    "m": 1.0,
-    "meter": 1.0,
-    "meters": 1.0,
-    "metres": 1.0,
-}
+
+
+# By this part a rate may differ from what times say that are rounded.
+_SAME_RATE = 0.02
+_PAUSE = 2.5  # usual steps
 
 
 class _Head(NamedTuple):
@@ -75,14 +66,20 @@ def read_trc(path: PathLike) -> Markers:
     frames = _number_of(head, "NumFrames")
     if frames is not None and len(time) < frames:
         notes.append(f"NumFrames is {frames:g}, but there are only {len(time)} rows; is the file cut off?")
+    elif frames is not None and len(time) > frames:
+        notes.append(
+            f"NumFrames is {frames:g}, but there are {len(time)} rows; all were read (OpenSim's scaling reads "
+            f"{frames:g} of them)"
+        )
     _check_time(time, lines_of_rows, where)
     names = _once(head.names, notes)
     position = values.reshape(len(time), len(names), 3) * scale
     partly = np.isfinite(position).any(axis=2) & ~np.isfinite(position).all(axis=2)
     if partly.any():
         notes.append(f"{int(partly.sum())} points with one or two coordinates were taken as gaps")
-    markers = Markers(time, names, position, _rate(head, time), source=where)
-    return replace(markers, notes=(*notes, *markers.report()))
+    markers = Markers(time, names, position, _rate(head, time, notes), source=where)
+    odd = unit_note(markers, head.stated.get("Units", ""))
+    return replace(markers, notes=(*notes, *markers.notes, *markers.report(), *odd))
 
 
 def _cells(line: str) -> list[str]:
@@ -96,9 +93,8 @@ def _head(lines: list[str], where: str) -> _Head:
         raise InvalidFile(f"{where}:1: no line that begins with 'Frame#' and names the markers; it should be {_KIND}")
     stated: dict[str, str] = {}
     for k, line in enumerate(lines[:names_at]):
-        words = line.split()
-        if "DataRate" in words and k + 1 < names_at:
-            stated = dict(zip(words, lines[k + 1].split(), strict=False))
+        if "DataRate" in line.split() and k + 1 < names_at:
+            stated = dict(zip(line.split(), lines[k + 1].split(), strict=False))
     if not stated and names_at > 0:
         # The lenient reader ignores the keys and takes the values in their order.
         stated = dict(zip(_KEYS, lines[names_at - 1].split(), strict=False))
@@ -127,9 +123,10 @@ def _is_axes(line: str) -> bool:
 def _scale(head: _Head, where: str) -> float:
     unit = head.stated.get("Units", "")
     if unit.lower() not in METRES:
-        raise InvalidFile(
-            f"{where}: Units is {unit!r:.40}; known: {', '.join(METRES)}. They stand in the third line, below 'Units'"
-        )
+        # where the word is missing, the number after it stands in its place
+        missing = not unit or _number_of(head, "Units") is not None
+        said = "Units are missing" if missing else f"Units is {unit!r:.40}"
+        raise InvalidFile(f"{where}: {said}; known: {', '.join(METRES)}. They stand in the third line, below 'Units'")
     return METRES[unit.lower()]
 
 
@@ -141,11 +138,21 @@ def _number_of(head: _Head, key: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _rate(head: _Head, time: np.ndarray) -> float:
+def _rate(head: _Head, time: np.ndarray, notes: list[str]) -> float:
+    """Frames a second as stated, unless the times, which count, tell otherwise."""
     stated = _number_of(head, "DataRate")
-    if stated is not None and stated > 0.0:
-        return stated
-    return float((len(time) - 1) / (time[-1] - time[0])) if len(time) > 1 else 0.0
+    if len(time) < 2:
+        return stated if stated is not None and stated > 0.0 else 0.0
+    steps = np.diff(time)
+    # times are rounded, often to milliseconds, so that only the mean of steps tells; pauses are none
+    counted = 1.0 / float(steps[steps < _PAUSE * np.median(steps)].mean())
+    if stated is None or stated <= 0.0:
+        return counted
+    if abs(counted / stated - 1.0) > _SAME_RATE:
+        said = f"DataRate is {stated:g}, but by its times the file has {counted:.4g} frames a second; the times count"
+        notes.append(said)
+        return counted
+    return stated
 
 
 def _rows(lines: list[str], head: _Head, where: str, notes: list[str]) -> tuple[np.ndarray, np.ndarray, list[int]]:

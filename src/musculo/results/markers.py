@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ from musculo.signals.natural import even_times, resample
 if TYPE_CHECKING:
     import xarray
 
+FARTHEST = 1e6
+"""No point is so far from the origin of a laboratory [m]; a number beyond it is a mistake of a file."""
+# What stands between the name of a subject and that of a marker: of a colon there is no doubt.
+_COLON, _SEPARATORS = ":", ":_-. |"
+# So many names at least speak for a prefix with another separator.
+_SURE = 3
 # How a note on points at the origin ends.
 _ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, takes them as gaps"
 
@@ -52,10 +59,16 @@ class Markers:
         where = self.source or "markers"
         time, names = frozen_time(self.time, where), check_names("marker", self.names, where)
         position = np.array(frozen("positions", self.position, (len(time), len(names), 3), where))
+        with np.errstate(invalid="ignore"):
+            far = np.asarray((np.isfinite(position) & (np.abs(position) > FARTHEST)).any(axis=2))
         # A point with two coordinates is no point.
-        position[~np.isfinite(position).all(axis=2)] = np.nan
+        position[~np.isfinite(position).all(axis=2) | far] = np.nan
         position.setflags(write=False)
-        for key, value in (("time", time), ("names", names), ("position", position)):
+        notes = tuple(self.notes)
+        if far.any():
+            which = ", ".join(name for name, some in zip(names, far.T, strict=True) if some.any())
+            notes += (f"{int(far.sum())} points beyond {FARTHEST:g} m ({which:.80}) are no positions: taken as gaps",)
+        for key, value in (("time", time), ("names", names), ("position", position), ("notes", notes)):
             object.__setattr__(self, key, value)
 
     def __len__(self) -> int:
@@ -104,6 +117,37 @@ class Markers:
     def rename(self, names: Mapping[str, str] | Callable[[str], str]) -> Markers:
         """Markers under other names: a mapping from old to new, or a function of the old name."""
         return replace(self, names=mapped_names("marker", self.names, names, self._where))
+
+    def named_like(self, known: Iterable[str]) -> Markers:
+        """Markers without the name of a subject (`Subj1:RASI`), where that gives them names that are known.
+
+        A note says so. Names stay where they fit as they are, or where nothing is gained.
+
+        Raises:
+            InvalidInput: the markers of two subjects.
+        """
+        wanted = dict.fromkeys(known)
+        strangers = [name for name in self.names if name not in wanted]
+        exact = len(self.names) - len(strangers)
+        found: Counter[str] = Counter()
+        for name in strangers:
+            endings = (name[: -len(one)] for one in wanted if name.endswith(one) and len(one) < len(name))
+            found.update(prefix for prefix in endings if prefix[-1] in _SEPARATORS)
+        sure = {p: n for p, n in found.items() if n > exact and (p.endswith(_COLON) or (not exact and n >= _SURE))}
+        if not sure:
+            return self
+        prefix, most = max(sure.items(), key=lambda one: (one[1], -len(one[0])))
+        apart = [p for p in sure if not p.startswith(prefix) and not prefix.startswith(p)]
+        others = [p for p in apart if 2 * sure[p] > most]
+        if others:
+            raise InvalidInput(
+                f"{self._where} holds markers of more than one subject ({', '.join(map(repr, (prefix, *others)))} "
+                "before the same names); keep those of one: markers.pick in Python, or export one subject"
+            )
+        new = {name: name[len(prefix) :] for name in strangers if name.startswith(prefix) and len(name) > len(prefix)}
+        new = {name: short for name, short in new.items() if short not in self.names}
+        note = f"{len(new)} markers were renamed: {prefix!r} before their names was dropped"
+        return replace(self.rename(new), notes=(*self.notes, note))
 
     def between(self, start: float | None = None, end: float | None = None) -> Markers:
         """The frames from start to end [s], both included."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from musculo.model.model import Model
 
+LARGEST = 1e100
+"""No quantity is so large in any unit; what is computed from it would overflow."""
 RADIANS = np.pi / 180.0
 
 
@@ -203,7 +205,7 @@ class Table:
     def check_finite(self, columns: Iterable[int]) -> None:
         """Refuse the first of some columns that has missing values, by its name."""
         for k in columns:
-            bad = ~np.isfinite(self.values[:, k])
+            bad = ~(np.abs(self.values[:, k]) <= LARGEST)  # nor a number
             if bad.any():
                 raise InvalidInput(
                     f"{self._where}: column {self.names[k]!r} has {int(bad.sum())} rows without a finite number, the "

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.inverse_kinematics import InverseKinematics, Status, inverse_kinematics
+from musculo.analyses.inverse_kinematics_targets import unit_findings
 from musculo.analyses.setup_tasks import tasks_of_setup
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.angles import angle_findings
@@ -30,12 +31,13 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
 
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
-    model, markers = work.model(setup.model_file), work.markers(setup.marker_file, prepare=preparation_of(setup))
+    model = work.model(setup.model_file)
+    markers = work.markers(setup.marker_file, prepare=preparation_of(setup), model=model)
     recording = markers.source or str(setup.marker_file)
     span = work.asked_span(setup, markers.time, recording)
     work.check_span(span, markers.time, recording)
     markers = _between(markers, span)
-    work.tell(marker_hole_findings(markers))
+    work.tell([*marker_hole_findings(markers), *unit_findings(model, markers)])
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes

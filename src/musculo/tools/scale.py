@@ -62,7 +62,7 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     measures = any(one.apply for one in scaler.measurements)
     trial = None
     if "measurements" in scaler.scaling_order and (measures or scaler.marker_file is not None):
-        trial = work.markers(scaler.marker_file, prepare=preparation_of(setup))
+        trial = work.markers(scaler.marker_file, prepare=preparation_of(setup), model=model)
         if measures:
             _check_span(scaler, trial, work)
     found = factors_of_setup(setup, model, trial)
@@ -155,7 +155,7 @@ def _check_span(part: ModelScaler | MarkerPlacer, trial: Markers, work: Work) ->
 def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> None:
     placer = setup.placer
     work.report("marker placement", 0.6)
-    trial = work.markers(placer.marker_file, prepare=preparation_of(setup))
+    trial = work.markers(placer.marker_file, prepare=preparation_of(setup), model=model)
     file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
     _check_span(placer, trial, work)
     start, end = placer.time_range

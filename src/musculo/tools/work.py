@@ -107,8 +107,13 @@ class Work:
         self.notes += [f"{path}: {note}" for note in table.notes]
         return table
 
-    def markers(self, path: Path | None, what: str = "marker_file", prepare: Preparation = NOTHING) -> Markers:
+    def markers(
+        self, path: Path | None, what: str = "marker_file", prepare: Preparation = NOTHING, model: Model | None = None
+    ) -> Markers:
+        """Markers as they are used; by the names of the model, where it is given."""
         markers = prepare.markers(self._input(path, what, partial(read_markers, up=prepare.up)))
+        if model is not None:
+            markers = markers.named_like(model.marker_names)
         self.notes += [f"{path}: {note}" for note in markers.notes]
         return markers
 

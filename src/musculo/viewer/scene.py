@@ -127,7 +127,8 @@ def view(
     if wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = frames_in(model, q, time)
-    maker = _Maker(model, frames, activation, markers, loads, reactions, geometry, wrapping)
+    measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers
+    maker = _Maker(model, frames, activation, measured, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
     for _ in range(5):
         size, shown = len(scene.json()), int(scene.data["frames"]["shown"])

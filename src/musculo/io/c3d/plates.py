@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.io.c3d.file import C3DFile
-from musculo.io.trc import METRES
+from musculo.io.lengths import METRES
 from musculo.results.force_plates import VERTICAL, ForcePlate
 
 FloatArray = NDArray[np.float64]

@@ -11,8 +11,8 @@ from musculo.io.axes import check_axis, to_ground
 from musculo.io.c3d.file import C3DFile, read_file
 from musculo.io.c3d.plates import read_plates, say_pull
 from musculo.io.c3d.upright import doubt, upward_axis
+from musculo.io.lengths import METRES, unit_note
 from musculo.io.text import PathLike
-from musculo.io.trc import METRES
 from musculo.results.markers import Markers
 from musculo.results.recording import Event, Recording
 from musculo.results.table import Table
@@ -56,7 +56,7 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     say_pull(plates, notes)
     # Products with a signed permutation are exact.
     markers = Markers(time, names, position @ R.T, file.point_rate, (), None, file.where)
-    notes += markers.report()
+    notes += (*markers.notes, *markers.report(), *unit_note(markers, "".join(file.texts("POINT", "UNITS")[:1]) or "mm"))
     markers = replace(markers, notes=tuple(notes))
     analog = None
     if file.analog.shape[1]:
