@@ -14,11 +14,11 @@ Numbers = dict[str, np.ndarray]
 
 ACTIVATION = 0.5
 # Relative to the largest entry of each named quantity. Both sides compute the same formulas in float64; paths and fibre
-# equilibria are iterated, by OpenSim to about these digits.
-EXACT, PATH, FIBRE = 1e-9, 1e-7, 1e-4
+# equilibria are iterated, by OpenSim to about these digits: fibres of the deprecated muscles to 0.01 N.
+EXACT, PATH, FIBRE = 1e-9, 1e-7, 5e-4
 
 
-# --- OpenSim's side: runs in a child of `opensim_server` ----------------------------------------------------------------
+# --- OpenSim's side: runs in a child of `opensim_server` --------------------------------------------------------------
 def _facts(o: Any, path: str, seed: int) -> dict:
     from support import opensim_numbers as numbers
 
@@ -60,7 +60,10 @@ def _facts(o: Any, path: str, seed: int) -> dict:
             [*numbers.vec3(X.p()), *(X.R().get(i, j) for i in range(3) for j in range(3))]
         )
         found[f"motion of {body.getName()}"] = np.array(
-            [*numbers.vec3(body.getLinearVelocityInGround(state)), *numbers.vec3(body.getAngularVelocityInGround(state))]
+            [
+                *numbers.vec3(body.getLinearVelocityInGround(state)),
+                *numbers.vec3(body.getAngularVelocityInGround(state)),
+            ]
         )
     for marker in model.getMarkerSet():
         found[f"marker {marker.getName()}"] = np.array(numbers.vec3(marker.getLocationInGround(state)))
@@ -90,16 +93,17 @@ def _forces_of(o: Any, live: Any, u: np.ndarray, names: list[str], found: Number
             found[f"control {name}"] = np.array(limits)
         elif kind != "ExternalForce" and force.get_appliesForce():
             passive.append(force)
-        path = None
-        if exact is not None and (hasattr(exact, "get_path") or hasattr(exact, "getGeometryPath")):
-            path = getattr(exact.safeDownCast(force), "get_path", None) or exact.safeDownCast(force).getGeometryPath
-            path = path()
-        if path is not None:
+        muscle = o.Muscle.safeDownCast(component)
+        own = muscle if muscle is not None else None if exact is None else exact.safeDownCast(force)
+        get = getattr(own, "get_path", None) or getattr(own, "getGeometryPath", None)
+        if get is not None:
+            path = get()
             found[f"path {name}"] = np.array([path.getLength(state), path.getLengtheningSpeed(state)])
     muscles = [o.Muscle.safeDownCast(c) for c in model.getMuscleList()]
     for muscle in muscles:
         muscle.setAppliesForce(state, True)  # the deprecated ones carry nothing otherwise
-        muscle.setActivation(state, ACTIVATION)
+        if not muscle.get_ignore_activation_dynamics():  # its control is its activation
+            muscle.setActivation(state, ACTIVATION)
     if model.getNumControls():
         model.realizeVelocity(state)
         model.setControls(state, o.Vector(model.getNumControls(), ACTIVATION))
@@ -126,7 +130,7 @@ def _forces_of(o: Any, live: Any, u: np.ndarray, names: list[str], found: Number
     found["passive forces"] = (applied() - without)[np.argsort(names)]
 
 
-# --- our side -----------------------------------------------------------------------------------------------------------
+# --- our side ---------------------------------------------------------------------------------------------------------
 def ours(model: Any, names: list[str], q: np.ndarray, u: np.ndarray) -> Numbers:
     """The same numbers by musculo, at OpenSim's pose."""
     import musculo
@@ -140,7 +144,15 @@ def ours(model: Any, names: list[str], q: np.ndarray, u: np.ndarray) -> Numbers:
     found: Numbers = {}
     for (_, c), name in zip(joints, own, strict=True):
         found[f"coordinate {name}"] = np.array(
-            [c.default_value, c.default_speed, *c.range, c.clamped, c.locked, c.prescribed], dtype=float
+            [
+                c.default_value,
+                c.default_speed,
+                *c.range,
+                c.clamped,
+                c.locked,
+                bool(c.prescribed and c.prescribed_function),
+            ],
+            dtype=float,
         )
     if set(by_name) != set(columns):
         return found
@@ -183,7 +195,7 @@ def _our_forces(musculo: Any, model: Any, Q: np.ndarray, U: np.ndarray, order: n
     found["passive forces"] = np.asarray(acting.tau)[order]
 
 
-# --- the verdict --------------------------------------------------------------------------------------------------------
+# --- the verdict ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Verdict:
     """How the two compare: `kind` is one of the keys of a count, `detail` says what differs or what was said."""
@@ -236,6 +248,8 @@ def judge(path: Path, known: set[str], answer: dict, expected: set[str] = frozen
     import musculo
 
     refused = answer.get("error")
+    if refused and "isA(node)" in refused:  # no refusal: OpenSim meets an old file that is not as it expects
+        answer["crashed"] = True
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:

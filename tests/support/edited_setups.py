@@ -76,7 +76,7 @@ SETUPS = {
         '</GenericModelMaker><ModelScaler name=""><apply>true</apply>'
         '<scaling_order>measurements manualScale</scaling_order><MeasurementSet name="set"><objects>'
         f'<Measurement name="upper"><apply>true</apply>{_pairs("acromion elbow_lateral", "acromion elbow_medial")}'
-        f'{_body_scale("humerus", "X Y Z")}</Measurement>'
+        f"{_body_scale('humerus', 'X Y Z')}</Measurement>"
         f'<Measurement name="lower"><apply>true</apply>{_pairs("elbow_lateral wrist_radial")}'
         f'{_body_scale("forearm", "X Z")}</Measurement></objects></MeasurementSet><ScaleSet name="manual"><objects>'
         '<Scale name=""><scales>1.1 0.9 1.05</scales><segment>forearm</segment><apply>true</apply></Scale>'
@@ -120,8 +120,7 @@ SETUPS = {
         _analysis("Kinematics", "<coordinates>all</coordinates>"),
         _analysis(
             "BodyKinematics",
-            "<bodies>all</bodies>"
-            "<express_results_in_body_local_frame>false</express_results_in_body_local_frame>",
+            "<bodies>all</bodies><express_results_in_body_local_frame>false</express_results_in_body_local_frame>",
         ),
         _analysis(
             "PointKinematics",
@@ -184,7 +183,7 @@ def folder_of_setups(folder: Path) -> Path:
     return folder
 
 
-# --- OpenSim's side: runs in a child of `opensim_server` ----------------------------------------------------------------
+# --- OpenSim's side: runs in a child of `opensim_server` --------------------------------------------------------------
 def _run(o: Any, setup: str) -> dict:
     from xml.etree import ElementTree
 
@@ -197,7 +196,7 @@ def _run(o: Any, setup: str) -> dict:
     return {} if getattr(o, tool)(path.name).run() else {"error": "the tool failed"}
 
 
-# --- the comparison -----------------------------------------------------------------------------------------------------
+# --- the comparison ---------------------------------------------------------------------------------------------------
 def written(folder: Path, before: set[str]) -> dict[str, dict[str, np.ndarray]]:
     """Every table and model that was written into a folder, as columns by name."""
     from musculo import read_osim, read_storage
@@ -214,7 +213,9 @@ def written(folder: Path, before: set[str]) -> dict[str, dict[str, np.ndarray]]:
             model = read_osim(file)
             columns = {f"body {b.name}": np.array([b.mass, *b.mass_center, *b.inertia]) for b in model.bodies}
             columns |= {f"marker {m.name}": np.array(m.location) for m in model.markers}
-            columns |= {f"joint {j.name}": np.array([*j.parent.translation, *j.child.translation]) for j in model.joints}
+            columns |= {
+                f"joint {j.name}": np.array([*j.parent.translation, *j.child.translation]) for j in model.joints
+            }
             found[name] = columns
     return found
 

@@ -22,7 +22,7 @@ _TESTS = str(Path(__file__).resolve().parents[1])
 
 
 class OpenSimServer:
-    """`ask(job, ...)` does `_job(opensim, ...)` of a module of `support`: its answer, or {"error": what OpenSim says}."""
+    """`ask(job, ...)` does `_job(opensim, ...)` of a module of `support`: its answer, or {"error": OpenSim's words}."""
 
     def __init__(self, module: str, patience: int = 60) -> None:
         self.folder = tempfile.TemporaryDirectory()

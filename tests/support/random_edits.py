@@ -82,7 +82,7 @@ def _rename(element: etree._Element, root: etree._Element, rng: random.Random) -
         element.tag = new
         return what
     old = element.get("name") if kind == "name" else element.text
-    if not old or len(element) and kind == "text" or kind == "text" and _numbers(old):
+    if not old or (len(element) and kind == "text") or (kind == "text" and _numbers(old)):
         return ""
     same = [other.get("name") if kind == "name" else other.text for other in root.iter(element.tag)]
     new = rng.choice((old + "x", rng.choice([s for s in same if s] or [old])))

@@ -25,6 +25,10 @@ _OLD_SOCKETS = {
 }
 
 
+# Of what is read here and does not stop OpenSim's users from meeting an error.
+REFUSED = "OpenSim 4.6 does not open such a file"
+
+
 class Context:
     """The `<Model>` element in 40600 layout, with its frames by absolute path."""
 
@@ -67,9 +71,6 @@ class Context:
         for candidate in candidates:
             if self._is_frame(candidate):
                 return candidate
-        alike = [path for path in self.offset_frames if path.endswith(f"/{last}")]
-        if len(alike) == 1:
-            return alike[0]
         known = [GROUND, *self.body_names, *self.offset_frames]
         raise UnknownFrame(connectee, known, owner, socket)
 

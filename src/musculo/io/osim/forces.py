@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
 from musculo.functions import Function
-from musculo.io.osim.context import HOLDERS_OF_COMPONENTS, Context, account, carried_components
+from musculo.io.osim.context import HOLDERS_OF_COMPONENTS, REFUSED, Context, account, carried_components
 from musculo.io.osim.functions import is_function, read_function
 from musculo.io.osim.paths import is_path, read_path
 from musculo.io.osim.properties import PROPERTIES
@@ -31,6 +32,8 @@ _COMMON_NUMBERS = {
 }
 _COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 _CONTROLS = ("min_control", "max_control")
+# Of OpenSim's muscles that divide by their activation.
+_LEAST_ACTIVATION = 0.01
 _FORCE_FIELDS = {field.name for field in fields(Force)}
 _MUSCLE_TAGS = {*_COMMON_NUMBERS, *_COMMON_FLAGS, *_CONTROLS}
 
@@ -206,7 +209,7 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
         else:
             kept[tag] = word
     flags: dict[str, Any] = {tag: flag(element, tag, False) for tag in _COMMON_FLAGS}
-    return Muscle(
+    muscle = Muscle(
         **common,
         **numbers,
         **flags,
@@ -216,6 +219,24 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
         parameters=tuple(parameters.items()),
         curves=tuple(parts.curves),
     )
+    for what in _beyond_opensim(muscle):
+        context.note(element, f"{what}; {REFUSED}")
+    return muscle
+
+
+def _beyond_opensim(muscle: Muscle) -> Iterator[str]:
+    """What can be computed here and is refused by OpenSim's muscle of this kind."""
+    least = muscle.parameter("minimum_activation", 0.0)
+    if muscle.kind in ("Thelen2003Muscle", "Millard2012EquilibriumMuscle"):
+        if least < _LEAST_ACTIVATION:
+            yield f"its minimum_activation {least:g} is below {_LEAST_ACTIVATION:g}"
+        if muscle.min_control < least:
+            yield f"its min_control {muscle.min_control:g} is below its minimum_activation {least:g}"
+    if muscle.kind == "Thelen2003Muscle" and muscle.ignore_tendon_compliance:
+        yield "muscles of this kind have no rigid tendon there"
+    default = muscle.parameter("default_activation", 0.05)
+    if muscle.kind == "DeGrooteFregly2016Muscle" and not default > 0.0:
+        yield f"its default_activation is {default:g}"
 
 
 def _scalar(element: Element, tag: str, word: str) -> Scalar:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from musculo.functions import Constant, Function, Linear
-from musculo.io.osim.context import Context, account, carried
+from musculo.io.osim.context import REFUSED, Context, account, carried
 from musculo.io.osim.functions import is_function, read_function, read_named_function
 from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, vector
 from musculo.model.body import GROUND, Placement
@@ -47,6 +47,8 @@ _AXIS_NAMES = ("rotation1", "rotation2", "rotation3", "translation1", "translati
 _DEFAULT_AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # OpenSim calls two axes parallel when the norm of their cross product is below this.
 _PARALLEL = 1e-5
+# OpenSim lets the default value of a clamped coordinate leave its range by this [rad, m].
+_OUTSIDE = math.sqrt(np.finfo(float).eps)
 
 
 def read_joints(context: Context) -> tuple[Joint, ...]:
@@ -118,12 +120,15 @@ def _read_coordinate(element: Element, context: Context) -> Coordinate:
     low, high = vector(element, "range", 2, (-10.0, 10.0))
     if low > high:
         raise invalid(element, f"its range starts at {low:g} and ends at {high:g}; swap the two numbers")
+    default, clamped = number(element, "default_value", 0.0), flag(element, "clamped", False)
+    if clamped and not low - _OUTSIDE < default < high + _OUTSIDE:
+        context.note(element, f"its default value {default:g} is outside its range; {REFUSED}")
     return Coordinate(
         name=element.get("name") or "coordinate",
-        default_value=number(element, "default_value", 0.0),
+        default_value=default,
         default_speed=number(element, "default_speed_value", 0.0),
         range=(low, high),
-        clamped=flag(element, "clamped", False),
+        clamped=clamped,
         locked=flag(element, "locked", False),
         prescribed=flag(element, "prescribed", False),
         prescribed_function=read_named_function(element, "prescribed_function", context),
@@ -139,7 +144,7 @@ def _read_custom(
     transform = element.find("SpatialTransform")
     if transform is not None:
         account(transform, context)
-    found = {} if transform is None else {axis.get("name"): axis for axis in transform.iterfind("TransformAxis")}
+    found = {} if transform is None else {axis.get("name"): axis for axis in transform}
     axes = tuple(
         _read_axis(found.get(name), element, context, default)
         for name, default in zip(_AXIS_NAMES, _DEFAULT_AXES * 2, strict=True)
@@ -168,8 +173,11 @@ def _read_custom(
 def _read_axis(element: Element | None, joint: Element, context: Context, default: tuple[float, ...]) -> Axis:
     if element is None:
         return Axis(default)  # type: ignore[arg-type]
+    if element.tag != "TransformAxis":
+        raise invalid(element, f"<{element.tag}> is no TransformAxis (joint {joint.get('name')!r}); correct the tag")
     account(element, context)
-    direction = vector(element, "axis", 3, default)
+    # The default of the class: those of the six axes are for joints that leave an axis out altogether.
+    direction = vector(element, "axis", 3, _DEFAULT_AXES[0])
     if not any(direction):
         raise invalid(element, f"the axis is zero (joint {joint.get('name')!r}); give it a direction")
     coordinates = names(element, "coordinates")

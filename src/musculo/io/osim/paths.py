@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from musculo.functions import Constant
-from musculo.io.osim.context import Context, carried
+from musculo.io.osim.context import REFUSED, Context, carried
 from musculo.io.osim.functions import read_named_function
 from musculo.io.osim.xml import Element, invalid, names, objects, text, to_text, vector
 from musculo.model.path import (
@@ -62,7 +62,7 @@ def _read_point(element: Element, context: Context) -> PathPoint:
         return PathPoint(**common, carried=carried(element, context))
     if element.tag == "ConditionalPathPoint":
         if not context.coordinate(element, "coordinate"):
-            context.note(element, "names no coordinate and never counts; OpenSim 4.6 does not open such a file")
+            context.note(element, f"names no coordinate and never counts; {REFUSED}")
         return ConditionalPathPoint(
             **common,
             coordinate=context.coordinate(element, "coordinate"),
@@ -78,6 +78,11 @@ def _read_point(element: Element, context: Context) -> PathPoint:
             a: read_named_function(element, f"{a}_location", context) or Constant(0.0) for a in "xyz"
         }
         coordinates: dict[str, Any] = {f"{a}_coordinate": context.coordinate(element, f"{a}_coordinate") for a in "xyz"}
+        if len(set(coordinates.values())) > 1:
+            context.note(element, f"its x, y and z do not depend on one and the same coordinate; {REFUSED}")
+        for axis in "xyz":
+            if element.find(f"{axis}_location") is None:
+                context.note(element, f"states no <{axis}_location>, which is taken as zero; {REFUSED}")
         return MovingPathPoint(
             **common,
             **functions,

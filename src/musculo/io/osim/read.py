@@ -133,6 +133,10 @@ def _unique(notes: Iterable[Note]) -> tuple[Note, ...]:
     )
 
 
+# What a set may hold, where that is one class.
+_ONLY_KIND = {"bodies": ("Body",), "markers": ("Marker",)}
+
+
 def _refuse_duplicate_names(model: Element) -> None:
     """Two bodies of one name cannot be told apart by any socket."""
     coordinates = [c for j in objects(model, "JointSet") for c in j.iterfind("coordinates/Coordinate")]
@@ -145,6 +149,8 @@ def _refuse_duplicate_names(model: Element) -> None:
     for kind, elements in groups:
         seen: dict[str, Element] = {}
         for element in elements:
+            if element.tag not in _ONLY_KIND.get(kind, (element.tag,)):
+                raise invalid(element, f"<{element.tag}> is no kind of {kind}; it should be <{_ONLY_KIND[kind][0]}>")
             name = element.get("name", "")
             if not name:
                 raise invalid(element, f"one of the {kind} has no name; give it one")
