@@ -216,7 +216,7 @@ def _frames_in_use(context: Context) -> set[str]:
 def _read_carried(context: Context) -> tuple[Carried, ...]:
     kept: list[Carried] = []
     for child in context.model:
-        if child.tag in ("Ground", "gravity"):
+        if child.tag in ("Ground", "gravity", "defaults"):  # defaults stand in the objects by now
             continue
         if child.tag in _READ_SETS or child.tag in _CARRIED_SETS:
             kept += _set_extras(child, context)
