@@ -27,6 +27,11 @@ def active_force_length(curve: MuscleCurve, minimum_value: float | None = None) 
             f"ActiveForceLengthCurve: lengths {x0:g}, {x1:g}, 1, {x3:g} (minimum, transition, optimum, maximum) "
             "must increase from 0 on"
         )
+    if not 0.0 <= s < 1.0 / (1.0 - x1):
+        raise InvalidInput(
+            f"ActiveForceLengthCurve: the shallow ascending slope is {s:g}; give zero or more, less than "
+            f"{1.0 / (1.0 - x1):g}, so that the force is positive at the transition"
+        )
     # how far from the optimum the limbs begin, and how steep they are between
     delta = 0.05
     shoulder = 1.0 - delta
@@ -61,11 +66,19 @@ def force_velocity(curve: MuscleCurve, slopes_at_vmax: tuple[float, float] | Non
         curve.parameter("eccentric_slope_at_vmax", 0.0),
     )
     top = curve.parameter("max_eccentric_velocity_force_multiplier", 1.4)
+    isometric = curve.parameter("isometric_slope", 5.0)
+    if not (0.0 <= at_c < near_c <= 1.0 < isometric and 0.0 <= at_e <= near_e < top - 1.0):
+        raise InvalidInput(
+            f"ForceVelocityCurve: slopes {at_c:g}, {near_c:g}, {isometric:g}, {near_e:g}, {at_e:g} (from largest "
+            f"shortening to largest lengthening speed) and the multiplier {top:g} make no increasing curve; the first "
+            "must be less than the second, that at most 1, the third above 1, the last at most the one before it, and "
+            "that less than the multiplier less 1"
+        )
     shortening, lengthening = curve.parameter("concentric_curviness", 0.6), curve.parameter("eccentric_curviness", 0.9)
     knots = [
         Knot(-1.0, 0.0, at_c),
         Knot(-0.9, 0.05 * (near_c + at_c), near_c),
-        Knot(0.0, 1.0, curve.parameter("isometric_slope", 5.0)),
+        Knot(0.0, 1.0, isometric),
         Knot(0.9, top - 0.05 * (near_e + at_e), near_e),
         Knot(1.0, top, at_e),
     ]

@@ -226,15 +226,15 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
 
 def _beyond_opensim(muscle: Muscle) -> Iterator[str]:
     """What can be computed here and is refused by OpenSim's muscle of this kind."""
-    least = muscle.parameter("minimum_activation", 0.0)
+    least = float(muscle.parameter("minimum_activation", 0.0))
     if muscle.kind in ("Thelen2003Muscle", "Millard2012EquilibriumMuscle"):
         if least < _LEAST_ACTIVATION:
             yield f"its minimum_activation {least:g} is below {_LEAST_ACTIVATION:g}"
         if muscle.min_control < least:
             yield f"its min_control {muscle.min_control:g} is below its minimum_activation {least:g}"
-    if muscle.kind == "Thelen2003Muscle" and muscle.ignore_tendon_compliance:
-        yield "muscles of this kind have no rigid tendon there"
-    default = muscle.parameter("default_activation", 0.05)
+    if muscle.kind == "Thelen2003Muscle" and (muscle.ignore_tendon_compliance or muscle.ignore_activation_dynamics):
+        yield "muscles of this kind have no rigid tendon and no immediate activation there"
+    default = float(muscle.parameter("default_activation", 0.05))
     if muscle.kind == "DeGrooteFregly2016Muscle" and not default > 0.0:
         yield f"its default_activation is {default:g}"
 

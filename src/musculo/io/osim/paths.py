@@ -99,6 +99,8 @@ def _read_wraps(path: Element, n_points: int, context: Context) -> list[PathWrap
     wraps: list[PathWrap] = []
     taken: set[str] = set()
     for element in objects(path, "PathWrapSet"):
+        if element.tag != "PathWrap":
+            raise invalid(element, f"<{element.tag}> is no PathWrap; correct the tag")
         base = element.get("name") or "pathwrap"
         name, count = base, 0
         while name in taken:
