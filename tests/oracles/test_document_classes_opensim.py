@@ -248,3 +248,15 @@ def test_names_with_such_bytes_are_found_by_what_refers_to_them(tmp_path):
     strange = next(path for path in theirs["bodies"] if path != "/bodyset/a")
     assert model.body_names == ("a", "b\u2013c")
     assert largest_difference(model, theirs, {strange: "b\u2013c"}) < ROUNDING
+
+
+# --- inertias that no body can have -----------------------------------------------------------------------------------
+def test_negative_moments_of_inertia(tmp_path):
+    plain = two_pins(40600, SPELLINGS["socket_{}_frame"], "", True)
+    documents = {
+        inertia: plain.replace("1 1.2 1.3 0 0 0", inertia)
+        for inertia in ("-1 1.2 1.3 0 0 0", "1 1.2 -0.01 0 0 0", "1 1.2 1.3 5 0 0", "-1 -1 -1 0 0 0")
+    }
+    for _, (model, theirs) in agree(documents, tmp_path).items():
+        assert "error" not in theirs
+        assert sum("negative moment" in note.why for note in model.notes) == 2

@@ -17,6 +17,7 @@ from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, tim
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
+from musculo.model.validate import negative_inertias
 from musculo.results.table import Table
 
 # A hinge inertia below this part of the articulated inertia it is taken from is rounding, not mass.
@@ -70,6 +71,7 @@ def forward_dynamics(
     step = _CHUNK if e.rules else max(frames, 1)
     for start in range(0, frames, step):
         at = slice(start, min(start + step, frames))
+        refuse_indefinite(model, Q[at], start)
         some = [part(load, at.start, at.stop) for load in acting]
         udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, device, start)
     finite("the acceleration", udot, model.speed_names)
@@ -191,7 +193,38 @@ def _articulated(
     return udot
 
 
+def refuse_indefinite(model: Model, Q: FloatArray, first: int = 0) -> None:
+    """Raise `SingularSystem` where a negative moment of inertia leaves a mass matrix that is not positive definite.
+
+    Only such models are looked at: those of other bodies can be singular, and no worse. `first` counts the frames.
+    """
+    negative = ", ".join(map(repr, negative_inertias(model.bodies)))
+    if not negative or not Q.size:
+        return
+    e, mass = embedding_of(model), mass_matrix(model, Q)
+    if e.rules:
+        J = e.jacobian(Q)
+        mass = np.swapaxes(J, 1, 2) @ mass @ J
+    values, vectors = np.linalg.eigh(mass)
+    bad = values[:, 0] <= SINGULAR_HINGE * np.abs(values).max(axis=1)
+    if values.shape[1] and bad.any():
+        frame = int(np.argmax(bad))
+        speed = e.speed_names[int(np.argmax(np.abs(vectors[frame, :, 0])))]
+        raise _indefinite(speed, frame + first, negative)
+
+
+def _indefinite(speed: str, frame: int, negative: str) -> SingularSystem:
+    return SingularSystem(
+        f"no positive inertia resists the speed {speed!r} at frame {frame}: the mass matrix is singular or indefinite "
+        f"there, for the inertia of {negative} has a negative moment, which no body can have; correct it (model.notes "
+        "says more), or lock the coordinate"
+    )
+
+
 def _singular(model: Model, speed: str, frame: int) -> SingularSystem:
+    negative = ", ".join(map(repr, negative_inertias(model.bodies)))
+    if negative:
+        return _indefinite(speed, frame, negative)
     joint = next(joint.name for joint in model.joints if speed in joint.speed_names)
     return SingularSystem(
         f"no inertia resists the speed {speed!r} of joint {joint!r} at frame {frame}: a massless body outboard of it, "

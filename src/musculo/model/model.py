@@ -16,7 +16,15 @@ from musculo.model.fingerprint import fingerprint_of
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.base import Joint
 from musculo.model.notebook import facts_html
-from musculo.model.validate import check_body, check_force, check_joint, check_muscle, check_numbers
+from musculo.model.validate import (
+    NEGATIVE_MOMENT,
+    check_body,
+    check_force,
+    check_joint,
+    check_muscle,
+    check_numbers,
+    negative_inertias,
+)
 from musculo.model.wrap import WrapObject
 
 T = TypeVar("T")
@@ -72,6 +80,7 @@ class Model:
         check_numbers("gravity", self.gravity, 3)
         for body in self.bodies:
             check_body(body)
+        self._note_inertias()
         for joint in self.joints:
             check_joint(joint)
         for force in self.forces:
@@ -161,6 +170,14 @@ class Model:
     @property
     def _where(self) -> str:
         return self.source or f"model {self.name!r}"
+
+    def _note_inertias(self) -> None:
+        """Inertias that no body can have are noted, whoever made the model, as long as they are there."""
+        kept = tuple(note for note in self.notes if not note.why.startswith(NEGATIVE_MOMENT))
+        told = negative_inertias(self.bodies)
+        notes = tuple(Note(f"Body {name!r}", f"/bodyset/{name}", why) for name, why in told.items())
+        if kept + notes != self.notes:
+            object.__setattr__(self, "notes", kept + notes)
 
     # --- look-up ----------------------------------------------------------------------------------------------------
     def body(self, name: str) -> Body:

@@ -20,8 +20,9 @@ from musculo.model.path import Path
 from musculo.spatial.inertia import tensor
 
 # Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published
-# shoulder model): up to this share they are accepted, beyond it they are a mistake.
+# shoulder model): up to this share nothing is said, beyond it a note is made.
 NEGATIVE_MOMENT_TOLERANCE = 0.05
+NEGATIVE_MOMENT = "its inertia has a negative moment"  # how the notes begin
 
 
 def check_numbers(what: str, values: Any, count: int) -> None:
@@ -44,19 +45,26 @@ def negative_moment(inertia: Sequence[float]) -> float | None:
 
 
 def check_body(body: Body) -> None:
-    """Mass of zero or more, and an inertia that some body can have."""
+    """Mass of zero or more, and finite numbers; an inertia that no body has is noted (`negative_inertias`)."""
     where = f"body {body.name!r}"
     check_numbers(f"{where}: its mass", body.mass, 1)
     if body.mass < 0.0:
         raise InvalidModel(f"{where}: its mass is {body.mass:g} kg; give zero or more")
     check_numbers(f"{where}: its mass centre", body.mass_center, 3)
     check_numbers(f"{where}: its inertia (xx, yy, zz, xy, xz, yz)", body.inertia, 6)
-    moment = negative_moment(body.inertia)
-    if moment is not None:
-        raise InvalidModel(
-            f"{where}: its inertia has a negative moment ({moment:.6g} kg m^2), which no body can have; "
-            "check the signs and the order xx, yy, zz, xy, xz, yz"
-        )
+
+
+def negative_inertias(bodies: Sequence[Body]) -> dict[str, str]:
+    """Bodies with a moment of inertia that no body can have, and what that means; OpenSim takes them without a word."""
+    found = {body.name: negative_moment(body.inertia) for body in bodies}
+    return {
+        name: f"{NEGATIVE_MOMENT} ({moment:.6g} kg m^2), which no body can have; it is used as it stands, as in "
+        "OpenSim. Poses and lengths do not depend on it, inverse dynamics and energies do, and where it leaves a mass "
+        "matrix that is singular or indefinite, forward dynamics and simulations stop; check the signs and the order "
+        "xx yy zz xy xz yz"
+        for name, moment in found.items()
+        if moment is not None
+    }
 
 
 def check_joint(joint: Joint) -> None:

