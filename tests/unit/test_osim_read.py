@@ -268,7 +268,8 @@ def test_path_inside_a_path_element(read):
 
 
 def test_repeated_knots_of_a_muscle_curve_are_read(read):
-    curve = '<SimmSpline name="passive_force_length_curve"><x>0 1 1 2</x><y>0 0 0 1</y></SimmSpline>'
+    spline = "<SimmSpline><x>0 1 1 2</x><y>0 0 0 1</y></SimmSpline>"
+    curve = f"<passive_force_length_curve>{spline}</passive_force_length_curve>"
     forces = f'<ForceSet><objects><Delp1990Muscle name="d">{PATH}{curve}</Delp1990Muscle></objects></ForceSet>'
     ((_, function),) = read(document(rest=forces)).muscle("d").functions
     assert function == SimmSpline((0.0, 1.0, 1.0, 2.0), (0.0, 0.0, 0.0, 1.0))
@@ -276,8 +277,8 @@ def test_repeated_knots_of_a_muscle_curve_are_read(read):
 
 def test_repeated_knots_of_other_functions_are_carried(read):
     curve = (
-        '<PiecewiseLinearFunction name="passive_force_length_curve"><x>0 1 1 2</x><y>0 0 0 1</y>'
-        "</PiecewiseLinearFunction>"
+        "<passive_force_length_curve><PiecewiseLinearFunction><x>0 1 1 2</x><y>0 0 0 1</y>"
+        "</PiecewiseLinearFunction></passive_force_length_curve>"
     )
     forces = f'<ForceSet><objects><Delp1990Muscle name="d">{PATH}{curve}</Delp1990Muscle></objects></ForceSet>'
     model = read(document(rest=forces))

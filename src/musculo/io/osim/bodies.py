@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from musculo.io.osim.context import Context, carried, component_path
+from musculo.io.osim.context import Context, account, carried, component_path, members
+from musculo.io.osim.properties import PROPERTIES
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, text, vector
 from musculo.model.body import Body, Marker
 from musculo.model.contact import ContactGeometry
@@ -28,7 +29,7 @@ TRIANGLE_TOLERANCE = 1e-5
 
 
 def read_bodies(context: Context) -> tuple[Body, ...]:
-    return tuple(_read_body(element, context) for element in objects(context.model, "BodySet"))
+    return tuple(_read_body(element, context) for element in members(context.model, "BodySet", "Body", context))
 
 
 def _read_body(element: Element, context: Context) -> Body:
@@ -78,7 +79,7 @@ def read_markers(context: Context) -> tuple[Marker, ...]:
             fixed=flag(element, "fixed", False),
             carried=carried(element, context),
         )
-        for element in objects(context.model, "MarkerSet")
+        for element in members(context.model, "MarkerSet", "Marker", context)
     )
 
 
@@ -90,8 +91,12 @@ def read_wrap_objects(context: Context) -> tuple[WrapObject, ...]:
     owners = [] if ground is None else [ground]
     owners += [*objects(context.model, "BodySet"), *context.offset_frames.values()]
     for owner in owners:
+        held = owner.find("WrapObjectSet")
+        if held is None:
+            continue
+        account(held, context)
         frame = context.key(component_path(owner))
-        for element in owner.iterfind("WrapObjectSet/objects/*"):
+        for element in held.iterfind("objects/*"):
             found.append(_read_wrap(element, frame, context))
     return tuple(found)
 
@@ -150,6 +155,8 @@ def contact_dimension_tags(kind: str) -> tuple[str, ...]:
 def read_contact_geometries(context: Context) -> tuple[ContactGeometry, ...]:
     shapes = []
     for element in objects(context.model, "ContactGeometrySet"):
+        if element.tag not in PROPERTIES:
+            context.note(element, "contact shapes of this kind are carried; no contact force knows them")
         tags = contact_dimension_tags(element.tag)
         dimensions: tuple[float, ...] = ()
         for tag in tags:

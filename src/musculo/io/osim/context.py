@@ -6,8 +6,27 @@ import posixpath
 from typing import Any
 
 from musculo.errors import InvalidModel, UnknownName
-from musculo.io.osim.properties import APPLIED, BASES, OBJECTS, PROPERTIES, Properties, no_property
-from musculo.io.osim.xml import Element, describe, invalid, objects, place, restore_colons, text, to_text, vector
+from musculo.io.osim.properties import (
+    APPLIED,
+    BASES,
+    PROPERTIES,
+    WITH_ELEMENTS,
+    Properties,
+    no_property,
+    stands_by_class,
+)
+from musculo.io.osim.xml import (
+    Element,
+    describe,
+    invalid,
+    objects,
+    place,
+    refuse_elements,
+    restore_colons,
+    text,
+    to_text,
+    vector,
+)
 from musculo.model.body import GROUND, Frame, Placement
 from musculo.model.model import Note
 from musculo.spatial.pose import Pose
@@ -172,7 +191,11 @@ def carried(element: Element, context: Context, base: str = "") -> tuple[str, ..
             kept += carried_components(child, context)
             continue
         use = _use(child, BASES[base] if known is None else known)
-        if use == APPLIED or not (len(child) or child.text or child.attrib):
+        if use == APPLIED:
+            if tag not in WITH_ELEMENTS:
+                refuse_elements(child)
+            continue
+        if not (len(child) or child.text or child.attrib):
             continue
         if use is None and known is not None:
             context.note(element, no_property(kind, restore_colons(tag)))
@@ -180,21 +203,42 @@ def carried(element: Element, context: Context, base: str = "") -> tuple[str, ..
     return tuple(kept)
 
 
+def members(parent: Element, set_tag: str, kind: str, context: Context) -> list[Element]:
+    """The members of a set that can hold one class only; OpenSim opens no file where another stands in it."""
+    holder = parent.find(set_tag)
+    if holder is None:
+        return []
+    account(holder, context)
+    found = list(objects(parent, set_tag))
+    for member in found:
+        if member.tag != kind:
+            raise invalid(member, f"stands in a <{set_tag}>, which holds <{kind}> only; correct the element or move it")
+    return found
+
+
 def account(element: Element, context: Context) -> None:
     """Note what is no property of an object of a known class; for objects of which nothing is carried."""
     kind = restore_colons(element.tag)
     known = PROPERTIES[kind]
     for child in element:
-        if child.tag not in known and _use(child, known) is None and (len(child) or child.text or child.attrib):
-            context.note(element, no_property(kind, restore_colons(child.tag)))
+        tag = child.tag
+        if tag in HOLDERS_OF_COMPONENTS:
+            carried_components(child, context)
+        elif tag in known:
+            if tag not in WITH_ELEMENTS:
+                refuse_elements(child)
+        elif _use(child, known) is None and (len(child) or child.text or child.attrib):
+            context.note(element, no_property(kind, restore_colons(tag)))
 
 
 def _use(child: Element, known: Properties) -> str | None:
-    """What is done with a child: an object may stand under its own class, with the property's name as its name."""
+    """What is done with a child: an object may stand under its own class, with the property's name or with none."""
     use = known.get(child.tag)
     if use is None:
-        name = child.get("name")
-        use = known.get(name if name in OBJECTS else restore_colons(child.tag))
+        name = child.get("name", "")
+        if not name and child.tag in PROPERTIES:  # only functions stand so
+            name = "function"
+        use = known.get(name if stands_by_class(child.getparent().tag, name) else restore_colons(child.tag))
     return use
 
 

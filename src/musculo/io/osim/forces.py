@@ -10,8 +10,8 @@ from musculo.functions import Function
 from musculo.io.osim.context import HOLDERS_OF_COMPONENTS, REFUSED, Context, account, carried_components
 from musculo.io.osim.functions import is_function, read_function
 from musculo.io.osim.paths import is_path, read_path
-from musculo.io.osim.properties import PROPERTIES
-from musculo.io.osim.xml import Element, flag, invalid, number, objects, to_text
+from musculo.io.osim.properties import PROPERTIES, stands_by_class
+from musculo.io.osim.xml import Element, flag, invalid, number, objects, restore_colons, to_text
 from musculo.model.force import Force, Muscle, MuscleCurve
 from musculo.model.muscle_parameters import (
     CURVES,
@@ -19,7 +19,6 @@ from musculo.model.muscle_parameters import (
     Scalar,
     is_muscle,
     min_control,
-    parameter_names,
 )
 from musculo.model.path_force import PATH_FORCES
 
@@ -61,6 +60,12 @@ _KNOWN_FORCES = {
 }
 
 
+# Of these less is computed than OpenSim computes.
+_LESS = {
+    "BodyActuator": "actuators of this kind exert no force: no analysis here controls them",
+    "ActivationCoordinateActuator": "its control acts at once: the activation dynamics of such actuators are not "
+    "computed, nor their activation where no control is given",
+}
 _PATH_FORCES = {kind.__name__: kind for kind in PATH_FORCES}
 # Without these OpenSim does not open the file.
 _REQUIRED = {
@@ -108,9 +113,10 @@ class _Parts:
             inner = next(iter(child), None)
             if is_path(child):
                 self.path = read_path(child, context)
-            elif is_function(child) and child.get("name"):
+            elif is_function(child) and stands_by_class(element.tag, child.get("name", "")):
                 self.functions.append((child.get("name", ""), read_function(child, context)))
             elif child.tag == "FunctionSet" and element.tag == "PrescribedForce":
+                account(child, context)
                 members = list(child.iterfind("objects/*"))
                 name = child.get("name", "")
                 self.functions += [(f"{name}/{k}", read_function(f, context)) for k, f in enumerate(members)]
@@ -122,6 +128,11 @@ class _Parts:
                 self.curves.append(_read_curve(child, context))
             else:
                 self.carried.append(to_text(child))
+                if restore_colons(child.tag) in PROPERTIES:  # sets of contact parameters
+                    account(child, context)
+                    for member in child.iterfind("objects/*"):
+                        if restore_colons(member.tag) in PROPERTIES:
+                            account(member, context)
 
 
 def _read_curve(element: Element, context: Context) -> MuscleCurve:
@@ -158,6 +169,8 @@ def _read_force(element: Element, context: Context) -> Force:
         return _read_path_force(element, leaves, common)
     if element.tag not in _KNOWN_FORCES:
         context.note(element, "forces of this kind are carried and exert no force")
+    elif element.tag in _LESS:
+        context.note(element, _LESS[element.tag])
     return Force(**common, properties=tuple(leaves.items()))
 
 
@@ -185,6 +198,8 @@ def _read_path_force(element: Element, leaves: dict[str, str], common: dict[str,
 def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], context: Context) -> Muscle:
     if not common["applies_force"]:
         context.note(element, "it is switched off (<appliesForce> is false), and does nothing on the coordinates")
+    if element.tag not in PROPERTIES:
+        context.note(element, "muscles of this kind are carried: their paths are computed, their forces are not")
     if common["path"] is None:
         raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
     numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}
@@ -199,7 +214,7 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
     if numbers["tendon_slack_length"] < 0.0:
         raise invalid(element, f"its tendon_slack_length is {numbers['tendon_slack_length']:g} m; give zero or more")
     parameters: dict[str, Scalar] = dict(PARAMETERS.get(element.tag, {}))
-    known = parameter_names(element.tag)
+    known = PARAMETERS.get(element.tag)
     kept: dict[str, str] = {}
     for tag, word in parts.leaves.items():
         if tag in _MUSCLE_TAGS or not word:

@@ -71,6 +71,9 @@ def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
     if common["parent"].body == common["child"].body:
         raise invalid(element, f"joins body {common['parent'].body!r} to itself; correct its parent or child frame")
     stated = tuple(_read_coordinate(c, context) for c in element.iterfind("coordinates/Coordinate"))
+    for other in element.iterfind("coordinates/*"):
+        if other.tag != "Coordinate":
+            context.note(other, "is no coordinate and is left out, as in OpenSim", f"<{other.tag}>")
     reader = _TYPED.get(element.tag)
     if reader is not None:
         return reader(element, context, common, stated)

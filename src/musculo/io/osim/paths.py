@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from musculo.functions import Constant
-from musculo.io.osim.context import REFUSED, Context, carried
+from musculo.io.osim.context import REFUSED, Context, account, carried, members
 from musculo.io.osim.functions import read_named_function
 from musculo.io.osim.xml import Element, invalid, names, objects, text, to_text, vector
 from musculo.model.path import (
@@ -30,6 +30,9 @@ def read_path(element: Element, context: Context) -> Path:
     if element.tag != "GeometryPath":
         context.note(element, "paths of this kind are carried but cannot be computed", f"<{element.tag}>")
         return UnsupportedPath(name=element.get("name", "path"), element=element.tag, carried=(to_text(element),))
+    held = element.find("PathPointSet")
+    if held is not None:
+        account(held, context)
     points = _unique(tuple(_read_point(e, context) for e in objects(element, "PathPointSet")))
     return Path(
         points,
@@ -98,9 +101,7 @@ def _read_point(element: Element, context: Context) -> PathPoint:
 def _read_wraps(path: Element, n_points: int, context: Context) -> list[PathWrap]:
     wraps: list[PathWrap] = []
     taken: set[str] = set()
-    for element in objects(path, "PathWrapSet"):
-        if element.tag != "PathWrap":
-            raise invalid(element, f"<{element.tag}> is no PathWrap; correct the tag")
+    for element in members(path, "PathWrapSet", "PathWrap", context):
         base = element.get("name") or "pathwrap"
         name, count = base, 0
         while name in taken:

@@ -1,7 +1,7 @@
 """What the reader does with each property of each class of OpenSim 4.6.
 
-A property is APPLIED, or it is CARRIED: kept for the writer, and unable to change a number, for one of a few reasons.
-An element that is neither is noted by name in `Model.notes`. The readers take what they know from this table alone
+A property is APPLIED, or it is carried: kept for the writer, and without effect, for one of a few REASONS. An element
+that is neither is noted by name in `Model.notes`. The readers take what they know from this table alone
 (`context.carried`), and a test walks it against the properties that OpenSim itself lists for each class.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from musculo.model.muscle_parameters import CURVES, PARAMETERS, parameter_names
+from musculo.model.muscle_parameters import CURVES, PARAMETERS
 
 APPLIED = ""
-# Why a property cannot change a number.
+# Why a property is carried: it cannot change a number, or the object itself is noted.
 REASONS = {
     "drawn": "it says how the object is drawn",
     "words": "it is a text for people, or a unit that OpenSim prints and never converts by",
@@ -21,6 +21,7 @@ REASONS = {
     "accuracy": "it is how closely OpenSim solves its constraints; they are solved to rounding here",
     "same": "it chooses between two forms of the same equations",
     "old": "it belongs to earlier versions; OpenSim 4.6 does not read it either",
+    "noted": "every object of its class leaves a note that says what is not done with it",
     "other kind": "it belongs to another kind of muscle; files that changed the kind of their muscles keep it",
 }
 
@@ -35,21 +36,27 @@ def _applied(names: str) -> Properties:
     return _all(APPLIED, names)
 
 
-# Properties that hold an object. It may stand under its own class, with the property's name: `<Sine name="function">`;
-# not where OpenSim calls the property optional (prescribed_function, x_location, coupled_coordinates_function).
-OBJECTS = frozenset(
+# Properties that hold one object. It may stand under its own class, with the property's name: `<Sine name="function">`.
+ONE_OBJECT = frozenset(
     _applied(
-        "ground path function force_length_curve frame_geometry "
-        "rotation1 rotation2 rotation3 translation1 translation2 translation3 "
+        "ground path function rotation1 rotation2 rotation3 translation1 translation2 translation3 force_length_curve "
         "tendon_force_length_curve active_force_length_curve passive_force_length_curve force_velocity_curve "
-        "m_x_theta_x_function m_y_theta_y_function m_z_theta_z_function "
-        "f_x_delta_x_function f_y_delta_y_function f_z_delta_z_function "
-        "forceFunctions pointFunctions torqueFunctions contact_parameters"
+        "forceFunctions pointFunctions torqueFunctions contact_parameters frame_geometry"
     )
 )
+# Where such a property is optional, OpenSim reads no other form than an element of the property's name.
+_OPTIONAL = {"MultiplierFunction", "Delp1990Muscle_Deprecated"}
+# Properties that hold objects in an element of the property's name, and in no other form.
+_HOLDING = _applied(
+    "components objects groups frames coordinates defaults attached_geometry prescribed_function "
+    "coupled_coordinates_function x_location y_location z_location "
+    "m_x_theta_x_function m_y_theta_y_function m_z_theta_z_function "
+    "f_x_delta_x_function f_y_delta_y_function f_z_delta_z_function"
+)
+
 
 _COMPONENT = _applied("components")
-_SET = {**_COMPONENT, **_applied("objects"), **_all("groups", "groups")}
+_SET = {**_applied("objects"), **_all("groups", "groups")}
 _LOOK = _all("drawn", "Appearance VisibleObject")
 _FRAME = {
     **_COMPONENT,
@@ -89,20 +96,23 @@ _MUSCLE_CARRIED = {"tendon_compliance_dynamics_mode": "same"}
 
 
 def _muscle(kind: str) -> Properties:
-    own = {name: _MUSCLE_CARRIED.get(name, APPLIED) for name in parameter_names(kind) or ()}
+    own = {name: _MUSCLE_CARRIED.get(name, APPLIED) for name in PARAMETERS[kind]}
     others = {name: "other kind" for kind in PARAMETERS for name in PARAMETERS[kind]}
     return {**others, **_MUSCLE, **own, **_applied(_MUSCLE_FUNCTIONS.get(kind, ""))}
 
 
-_SETS = (
+_SETS_OF_COMPONENTS = (
     *("BodySet", "JointSet", "ConstraintSet", "ForceSet", "MarkerSet", "ContactGeometrySet", "WrapObjectSet"),
-    *("ControllerSet", "ProbeSet", "ComponentSet", "PathPointSet", "PathWrapSet", "FunctionSet"),
+    *("ControllerSet", "ProbeSet", "ComponentSet"),
+)
+_PLAIN_SETS = (
+    *("PathPointSet", "PathWrapSet", "FunctionSet"),
     *("HuntCrossleyForce::ContactParametersSet", "ElasticFoundationForce::ContactParametersSet"),
 )
 PROPERTIES: dict[str, Properties] = {
     "Model": {
         **_COMPONENT,
-        **_applied("gravity ground Ground BodySet JointSet ConstraintSet ForceSet MarkerSet ContactGeometrySet"),
+        **_applied("gravity ground BodySet JointSet ConstraintSet ForceSet MarkerSet ContactGeometrySet"),
         **_applied("ControllerSet ProbeSet ComponentSet"),  # their members leave notes of their own
         **_applied("defaults"),  # written into the objects by `defaults.resolve_defaults`
         **_all("accuracy", "assembly_accuracy"),
@@ -169,7 +179,7 @@ PROPERTIES: dict[str, Properties] = {
     "ContactTorus": {**_CONTACT, **_applied("tube_radius torus_radius")},
     "ContactMesh": {**_CONTACT, **_applied("filename")},
     # --- forces
-    "BodyActuator": {**_FORCE, **_applied("socket_body point point_is_global spatial_force_is_global")},
+    "BodyActuator": {**_FORCE, **_all("noted", "socket_body point point_is_global spatial_force_is_global")},
     "BushingForce": {
         **_TWO_FRAMES,
         **_ARROWS,  # of the expression-based kind, which some files give to this one
@@ -191,7 +201,8 @@ PROPERTIES: dict[str, Properties] = {
     "CoordinateActuator": {**_ACTUATOR, **_applied("coordinate")},
     "ActivationCoordinateActuator": {
         **_ACTUATOR,
-        **_applied("coordinate activation_time_constant default_activation"),
+        **_applied("coordinate"),
+        **_all("noted", "activation_time_constant default_activation"),
     },
     "PointActuator": {**_ACTUATOR, **_applied("body point point_is_global direction force_is_global")},
     "PointToPointActuator": {**_ACTUATOR, **_applied("bodyA bodyB points_are_global pointA pointB")},
@@ -251,8 +262,11 @@ PROPERTIES: dict[str, Properties] = {
     "GCVSpline": {**_applied("half_order error_variance x y"), **_all("unused", "weights coefficients")},
     **{kind: _applied(" ".join(parameters)) for kind, parameters in CURVES.items()},
     # --- sets
-    **dict.fromkeys(_SETS, _SET),
+    **{kind: {**_COMPONENT, **_SET} for kind in _SETS_OF_COMPONENTS},
+    **{kind: {**_SET} for kind in _PLAIN_SETS},
 }
+# Where elements may stand; in every other property OpenSim reads a value, and does not open a file that has elements.
+WITH_ELEMENTS = frozenset((*ONE_OBJECT, *_HOLDING, *PROPERTIES))
 # What is read of an object whose class is not known; the rest of it is carried, and the object leaves a note.
 BASES: dict[str, Properties] = {
     "Joint": _JOINT,
@@ -261,6 +275,42 @@ BASES: dict[str, Properties] = {
     "ContactGeometry": {**_CONTACT, **_applied("filename")},
     "Force": _ALONG_PATH,
 }
+
+
+# Classes of OpenSim 4.6 that are carried: an object of one is noted, or refused where a model cannot do without it.
+NOT_COMPUTED = frozenset(
+    _applied(
+        # joints, constraints, paths
+        "ConstantCurvatureJoint RollingOnSurfaceConstraint FunctionBasedPath Scholz2015GeometryPath "
+        "Scholz2015GeometryPathObstacle Scholz2015GeometryPathPoint "
+        # forces
+        "ExponentialContactForce ExternalForce ExternalLoads McKibbenActuator MeyerFregly2016Force "
+        "MeyerFregly2016Muscle Millard2012AccelerationMuscle DiscreteForces HopperDevice "
+        # parts of muscles, and functions
+        "MuscleFirstOrderActivationDynamicModel MuscleFixedWidthPennationModel ExpressionBasedFunction "
+        "FiberCompressiveForceCosPennationCurve FiberCompressiveForceLengthCurve ForceVelocityInverseCurve "
+        # frames, points and sensors
+        "StationDefinedFrame Station IMU "
+        # motion that is prescribed by a component
+        "PositionMotion AccelerationMotion "
+        # controllers
+        "CMC ControlSetController CorrectionController PrescribedController SynergyController "
+        "ToyPropMyoController ToyReflexController ControlDistributor SignalGenerator "
+        # probes and reporters
+        "ActuatorForceProbe ActuatorPowerProbe Bhargava2004MuscleMetabolicsProbe JointInternalPowerProbe "
+        "SystemEnergyProbe Umberger2010MuscleMetabolicsProbe Bhargava2004SmoothedMuscleMetabolics "
+        "Bhargava2004SmoothedMuscleMetabolics_MuscleParameters ConsoleReporter__Vec3_ ConsoleReporter__double_ "
+        "StatesTrajectoryReporter TableReporter__Vec3_ TableReporter__Vector_ TableReporter__double_ "
+        "TableSource__Vec3_ TableSource__double_ MocoScaleFactor"
+    )
+)
+# Classes that say how something is drawn: they are carried where frames hold them, without a note.
+DRAWN = frozenset(_applied("Arrow Brick Cone Cylinder Ellipsoid FrameGeometry LineGeometry Mesh Sphere Torus"))
+
+
+def stands_by_class(kind: str, name: str) -> bool:
+    """Whether the object of a property may stand under its own class, with the property's name or with none."""
+    return name == "path" or (name in ONE_OBJECT and kind not in _OPTIONAL)
 
 
 def no_property(kind: str, tag: str) -> str:

@@ -15,9 +15,10 @@ from musculo.io.osim.bodies import (
     read_wrap_objects,
 )
 from musculo.io.osim.constraints import read_constraints
-from musculo.io.osim.context import Context, component_path
+from musculo.io.osim.context import Context, account, component_path
 from musculo.io.osim.forces import acts_by_itself, read_forces
 from musculo.io.osim.joints import free_joint, read_joints
+from musculo.io.osim.properties import PROPERTIES, no_property
 from musculo.io.osim.upgrade import upgrade
 from musculo.io.osim.xml import (
     NEWEST_VERSION,
@@ -27,6 +28,7 @@ from musculo.io.osim.xml import (
     objects,
     parse_document,
     place,
+    restore_colons,
     to_text,
     vector,
 )
@@ -215,6 +217,7 @@ def _frames_in_use(context: Context) -> set[str]:
 # --- what is carried ------------------------------------------------------------------------------------------------
 def _read_carried(context: Context) -> tuple[Carried, ...]:
     kept: list[Carried] = []
+    known = PROPERTIES["Model"]
     for child in context.model:
         if child.tag in ("Ground", "gravity", "defaults"):  # defaults stand in the objects by now
             continue
@@ -229,6 +232,8 @@ def _read_carried(context: Context) -> tuple[Carried, ...]:
             kept.append(Carried("", to_text(child)))
             if child.tag.endswith("Set") and len(child.findall("objects/*")):
                 context.note(child, "sets of this kind are carried and take no part in the mechanics")
+            elif child.tag not in known:
+                context.note(context.model, no_property("Model", restore_colons(child.tag)))
     # By owner, so that a model does not depend on the order in which its file happens to list the sets.
     return tuple(sorted(kept, key=lambda part: part.owner))
 
@@ -236,6 +241,7 @@ def _read_carried(context: Context) -> tuple[Carried, ...]:
 def _set_extras(child: Element, context: Context) -> list[Carried]:
     """The members of a set that is only carried, and of every set its groups and other extras."""
     kept: list[Carried] = []
+    account(child, context)
     if child.tag in _CARRIED_SETS:
         for member in objects(context.model, child.tag):
             if member.tag != "PhysicalOffsetFrame":

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from musculo.io.osim.context import component_path
 from musculo.io.osim.defaults import resolve_defaults
+from musculo.io.osim.properties import PROPERTIES
+from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
 from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, text
@@ -49,8 +51,9 @@ _POINT_COORDINATES = ("coordinate", "x_coordinate", "y_coordinate", "z_coordinat
 
 def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> list[Note]:
     """Change the `<Model>` element in place to the 40600 layout; the notes tell what was dropped on the way."""
-    notes = _drop_repeated(model)
+    notes = stray_notes(model)
     _rename(model)
+    notes += _drop_repeated(model)
     resolve_defaults(model)
     _connectors_to_sockets(model, version)
     if version < 30501:
@@ -78,21 +81,29 @@ def body_path(model: Element, name: str) -> str:
 def _drop_repeated(model: Element) -> list[Note]:
     """A property stated twice in one object: the first counts, as in OpenSim."""
     notes = []
-    for owner in list(model.iter()):
-        seen: set[str] = set()
+    repeated = []
+    for owner in model.iter():
+        if len(owner) > 1 and owner.tag[:1].isupper():  # an object: its children are properties, not members of a list
+            tags = [child.tag for child in owner]
+            if len(set(tags)) < len(tags):
+                repeated.append(owner)
+    for owner in repeated:
+        known = PROPERTIES.get(owner.tag, {})
+        seen = set()
         for child in list(owner):
-            if len(child) or child.attrib or not child.tag[:1].islower():
-                continue
-            if child.tag in seen:
+            # objects of one class are told apart by the property's name: <TransformAxis name="rotation1">
+            by_tag = child.tag in known or not (len(child) or child.attrib)
+            key = child.tag, "" if by_tag else child.get("name", "")
+            if key in seen:
                 notes.append(Note(describe(child), component_path(owner), "stated twice; the first statement counts"))
                 drop(child)
-            seen.add(child.tag)
+            seen.add(key)
     return notes
 
 
 def _rename(model: Element) -> None:
-    for element in model.iter():
-        element.tag = _RENAMED.get(element.tag, element.tag)
+    for element in model.iter(*_RENAMED):
+        element.tag = _RENAMED[element.tag]
     for holder in (model.find("ForceSet/objects"), model.find("defaults")):
         for force in () if holder is None else holder:
             force.tag = _RENAMED_FORCES.get(force.tag, force.tag)

@@ -100,9 +100,11 @@ def _read_bytes(where: str) -> bytes:
 def _strip_whitespace(root: Element) -> None:
     """Layout only: text stands in leaves, so blanks around elements say nothing and would spoil comparisons."""
     for element in root.iter():
-        element.tail = None
-        if element.text is not None:
-            element.text = element.text.strip() or None
+        text, tail = element.text, element.tail
+        if text is not None and (stripped := text.strip()) != text:
+            element.text = stripped or None
+        if tail is not None:
+            element.tail = tail.strip() or None
 
 
 # --- where something stands -----------------------------------------------------------------------------------------
@@ -133,7 +135,16 @@ def invalid(element: Element, what: str) -> InvalidModel:
 # --- reading values -------------------------------------------------------------------------------------------------
 def text(element: Element, tag: str, default: str = "") -> str:
     found = element.find(tag)
-    return default if found is None else (found.text or "")
+    if found is None:
+        return default
+    refuse_elements(found)
+    return found.text or ""
+
+
+def refuse_elements(leaf: Element) -> None:
+    """OpenSim does not open a file that has elements where a value should stand."""
+    if len(leaf):
+        raise invalid(leaf, f"holds <{restore_colons(leaf[0].tag)}> where a value should stand; write the value itself")
 
 
 def names(element: Element, tag: str) -> tuple[str, ...]:
@@ -237,7 +248,7 @@ def drop(element: Element | None) -> None:
 # --- carrying what has no mechanics ---------------------------------------------------------------------------------
 def to_text(element: Element) -> str:
     """An element as one line of XML, as it is kept in a model."""
-    return restore_colons(etree.tostring(element, encoding="unicode"))
+    return restore_colons(etree.tostring(element, encoding="unicode", with_tail=False))
 
 
 def from_text(content: str) -> Element:
