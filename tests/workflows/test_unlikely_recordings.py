@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +89,39 @@ def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
     assert "tx 1300 m, ty 970 m from the origin" in told
     assert "the force on b acts 400 m from the origin" in told
     assert told.count("in millimetres?") == 2
+
+
+@pytest.mark.parametrize(
+    ("force", "point", "moment", "words"),
+    [
+        (1e-3, 1.0, 0.0, "the largest force is 0.686 N, and the model weighs 686 N: are forces in kN, or in parts"),
+        (1.0 / 70.0, 1.0, 0.0, "the largest force is 9.8 N, and the model weighs 686 N: are forces in N/kg?"),
+        (1.0, 1.0, 8.0e3, "the moment on b is 8000 N m where its force is 686 N: are moments in N mm?"),
+        (1.0, 1e2, 0.0, "m from it: are points in cm, or in other axes than the motion?"),
+        (1.0, 1e3, 0.0, "are they in millimetres?"),
+        (1.0, 1.0, 8.0, ""),
+    ],
+    ids=["kN", "N per kg", "N mm", "cm", "mm", "right"],
+)
+def test_units_of_loads_that_cannot_be_are_told(shell, walker, force, point, moment, words):
+    names = [f"f_{what}{axis}" for what in "vpm" for axis in "xyz"]
+    row = [0.0, 686.0 * force, 0.0, 0.4 * point, 0.0, 0.1 * point, 0.0, moment, 0.0]
+    plate = ExternalForce("plate", "b", "f_v", "f_p", "f_m")
+    loads = ExternalLoads("plates", (plate,), Table(TIME, names, [row] * 101))
+    write_external_loads(loads, walker / "l.xml")
+    told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
+    asked = told.count("are forces in") + told.count("are moments in") + told.count("are points in")
+    asked += told.count("are they in millimetres?")
+    assert asked == (1 if words else 0)
+    assert words in told
+    model, motion = (
+        read_osim(walker / "walker.osim"),
+        motion_of(read_osim(walker / "walker.osim"), read_storage(walker / "walk.mot")),
+    )
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        musculo.inverse_dynamics(model, motion.q, motion.u, motion.udot, loads=loads, time=motion.time)
+    assert any(words in str(one.message) for one in warned) == bool(words)
 
 
 def test_points_of_forces_that_do_not_act_are_no_matter(shell, walker):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.load_units import load_unit_findings
 from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
@@ -64,8 +65,9 @@ def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
 
 
 def foot_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
-    """Loads that seem to act on the wrong foot, and a walker that stands on nothing."""
+    """Loads that seem to act on the wrong foot, or to be in other units, and a walker that stands on nothing."""
     found = [Finding(misplaced_in_words(one), Severity.DOUBTFUL) for one in misplaced_loads(model, q, loads)]
+    found += load_unit_findings(model, q, loads)
     base = free_base(model)
     turning = rotational_coordinates(model)
     if not loads and any(name not in turning for name in base) and np.any(model.gravity):

@@ -1,0 +1,82 @@
+"""External loads that only another unit explains: forces in kN, moments in N mm, points in cm.
+
+Nothing is changed by it: a sentence names what was found, and what to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.recordings import FAR
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.poses import kinematics
+from musculo.model.body import GROUND
+from musculo.model.model import Model
+from musculo.results.angles import sliding_coordinates
+
+# What carries a body that moves freely is not below this part of its weight.
+_LIGHT = 0.03
+# Between these parts it is what kN, or parts of the weight, make of usual forces; above, what N/kg make.
+_KILO = 0.008
+# No free moment has a longer arm [m], not even one about the origin of a laboratory.
+_ARM = 5.0
+# No force acts further from its body [m].
+_AWAY = 3.0
+# Less force is an empty plate [N], in any unit but kN; and so is this part of its largest force.
+_EMPTY, _ACTING = 20.0, 0.1
+_FRAMES = 50  # that are looked at
+
+
+def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
+    """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted."""
+    rows = np.arange(0, len(q), max(len(q) // _FRAMES, 1))
+    if not len(rows):
+        return []
+    found = []
+    parts = [[_each_frame(x, len(q)) for x in (one.force, one.point, one.moment)] for one in loads]
+    source = next((one.source for one in loads if one.source), "the external loads").split(": external force")[0]
+    weight = sum(body.mass for body in model.bodies) * float(np.linalg.norm(model.gravity))
+    total = np.linalg.norm(sum((force for force, _, _ in parts), start=np.zeros((len(q), 3))), axis=1)
+    peak = float(total.max(initial=0.0))
+    light = _carried(model) and 0.0 < peak < _LIGHT * weight
+    if light:
+        unit = "kN, or in parts of the weight" if peak < _KILO * weight else "N/kg"
+        found.append(
+            f"{source}: the largest force is {peak:.3g} N, and the model weighs {weight:.3g} N: are forces in {unit}? "
+            "They must be in N"
+        )
+    poses = kinematics(model, q[rows]) if loads else None
+    for load, (force, point, moment) in zip(loads, parts, strict=True):
+        size = np.linalg.norm(force, axis=1)
+        largest = float(size.max(initial=0.0))
+        twist = float(np.linalg.norm(moment, axis=1).max(initial=0.0))
+        if largest > _EMPTY and twist > _ARM * largest:
+            found.append(
+                f"{source}: the moment on {load.body} is {twist:.4g} N m where its force is {largest:.4g} N: are "
+                "moments in N mm? They must be in N m"
+            )
+        acting = rows[size[rows] > max(_ACTING * largest, 0.0 if light else _EMPTY)]
+        if poses is None or load.point_in != GROUND or load.body not in model.body_names or not acting.size:
+            continue
+        centre = poses.position(load.body, model.body(load.body).mass_center).reshape(-1, 3)[np.isin(rows, acting)]
+        away = float(np.median(np.linalg.norm(point[acting] - centre, axis=1)))
+        if away > _AWAY and np.abs(point[acting]).max() < FAR and np.abs(centre).max() < FAR:
+            found.append(
+                f"{source}: the force on {load.body} acts {away:.3g} m from it: are points in cm, or in other axes "
+                "than the motion? They must be in m, in ground"
+            )
+    return [Finding(text, Severity.DOUBTFUL) for text in found]
+
+
+def _each_frame(values: ArrayLike, frames: int) -> FloatArray:
+    return np.broadcast_to(np.asarray(values, dtype=float), (frames, 3))
+
+
+def _carried(model: Model) -> bool:
+    """Whether nothing but loads can carry the model: its base slides freely, and it weighs something."""
+    return any(len(sliding_coordinates(j)) >= 2 for j in model.joints if GROUND in (j.parent.body, j.child.body))
