@@ -153,6 +153,22 @@ def test_type_2_in_newton_metres(tmp_path):
     check(read_c3d(path, up="z").plates[0])
 
 
+def test_type_2_in_kilonewtons(tmp_path):
+    r = np.array([0.0, 0.0, -0.04])
+    channels = [*(FORCE / 1000.0), *(at_transducer(r) / 1000.0)]
+    path = with_plate(tmp_path, 2, channels, r * 1000.0, analog_units=["kN"] * 3 + ["kN.m"] * 3)
+    check(read_c3d(path, up="z").plates[0])
+
+
+def test_force_channels_of_another_unit_are_told(tmp_path):
+    channels = [*FORCE, *(at_transducer(np.array([0.0, 0.0, -0.04])) * 1000.0)]
+    for units, told in ((["V"] * 6, True), (["N"] * 3 + ["Nmm"] * 3, False), ([], False)):
+        notes = read_c3d(with_plate(tmp_path, 2, channels, analog_units=units), up="z").notes
+        assert any("the force channels of force plate 1 are in 'v'" in note for note in notes) == told
+    calibrated = with_plate(tmp_path, 4, channels, calibration=[np.eye(6)], analog_units=["V"] * 6)
+    assert not any("channels" in note for note in read_c3d(calibrated, up="z").notes)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_type_3(tmp_path, sign):
     a, b, c = 0.24, 0.16, -0.05

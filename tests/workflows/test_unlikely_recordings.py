@@ -92,6 +92,26 @@ def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
 
 
 @pytest.mark.parametrize(
+    ("direction", "words"),
+    [
+        ((0.1, -1.0, 0.0), "external loads pull the model down (-y): do they hold forces on the plates"),
+        ((0.1, 0.0, 1.0), "external loads push the model along +z, and gravity wants them up"),
+        ((0.1, 1.0, 0.0), ""),
+        ((1.0, 1.0, 0.0), ""),
+    ],
+    ids=["down", "aside", "up", "oblique"],
+)
+def test_loads_that_do_not_carry_are_told(shell, walker, direction, words):
+    names = [f"f_{what}{axis}" for what in "vp" for axis in "xyz"]
+    row = [*(686.0 * np.array(direction)), 0.4, 0.0, 0.1]
+    loads = ExternalLoads("plates", (ExternalForce("plate", "b", "f_v", "f_p"),), Table(TIME, names, [row] * 101))
+    write_external_loads(loads, walker / "l.xml")
+    told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
+    assert words in told
+    assert ("external loads pu" in told) == bool(words)
+
+
+@pytest.mark.parametrize(
     ("force", "point", "moment", "words"),
     [
         (1e-3, 1.0, 0.0, "the largest force is 0.686 N, and the model weighs 686 N: are forces in kN, or in parts"),

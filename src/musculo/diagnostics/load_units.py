@@ -1,4 +1,4 @@
-"""External loads that only another unit explains: forces in kN, moments in N mm, points in cm.
+"""External loads that only other units or axes explain: kN, N mm, cm, and forces that pull a subject down or aside.
 
 Nothing is changed by it: a sentence names what was found, and what to look at.
 """
@@ -30,6 +30,8 @@ _AWAY = 3.0
 # Less force is an empty plate [N], in any unit but kN; and so is this part of its largest force.
 _EMPTY, _ACTING = 20.0, 0.1
 _FRAMES = 50  # that are looked at
+# Loads of this part of the weight carry it; so many frames tell where to; the least cosine along an axis.
+_BEARS, _ENOUGH, _ALONG = 0.3, 3, 0.8
 
 
 def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
@@ -50,6 +52,8 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
             f"{source}: the largest force is {peak:.3g} N, and the model weighs {weight:.3g} N: are forces in {unit}? "
             "They must be in N"
         )
+    elif _carried(model):
+        found += _push(model, sum((force for force, _, _ in parts), start=np.zeros((len(q), 3))), weight, source)
     poses = kinematics(model, q[rows]) if loads else None
     for load, (force, point, moment) in zip(loads, parts, strict=True):
         size = np.linalg.norm(force, axis=1)
@@ -71,6 +75,29 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
                 "than the motion? They must be in m, in ground"
             )
     return [Finding(text, Severity.DOUBTFUL) for text in found]
+
+
+def _push(model: Model, total: FloatArray, weight: float, source: str) -> list[str]:
+    """Whether what carries the model (frames, 3) pushes it up, against gravity, on the whole."""
+    up = -np.asarray(model.gravity, dtype=float) / (np.linalg.norm(model.gravity) or 1.0)
+    size = np.linalg.norm(total, axis=1)
+    bears = total[size > _BEARS * weight]
+    if weight <= 0.0 or len(bears) < _ENOUGH:
+        return []
+    mean = bears.mean(axis=0) / np.linalg.norm(bears, axis=1).mean()
+    lift, k = float(mean @ up), int(np.abs(mean).argmax())
+    along = f"{'-' if mean[k] < 0.0 else '+'}{'xyz'[k]}"
+    if lift < -_ALONG:
+        return [
+            f"{source}: external loads pull the model down ({along}): do they hold forces on the plates instead of "
+            "those on the subject? Then change their sign"
+        ]
+    if lift < 1.0 - _ALONG and abs(mean[k]) > _ALONG:
+        return [
+            f"{source}: external loads push the model along {along}, and gravity wants them up: are they in the axes "
+            "of another laboratory? Turn them as the markers were turned"
+        ]
+    return []
 
 
 def _each_frame(values: ArrayLike, frames: int) -> FloatArray:

@@ -18,6 +18,7 @@ from musculo.results.force_plates import VERTICAL, ForcePlate
 FloatArray = NDArray[np.float64]
 
 CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6}
+_NEWTONS = {"": 1.0, "n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1000.0}
 # Below it the centre of pressure is noise divided by noise.
 NOISE = 5.0  # [N]
 LOAD = 50.0  # [N] a foot stood on the plate
@@ -77,6 +78,9 @@ def _plate(file: C3DFile, k: int, time: FloatArray, length: float, notes: list[s
     if axes is None:
         notes.append(f"the corners of force plate {name} span no surface; it is left out")
         return None
+    forces = slice(0, 8 if kind == 3 else 3)
+    channels = np.array(channels)
+    channels[:, forces] *= _force_unit(file, k, kind, columns, notes)
     F, M, cop, T = wrench(kind, channels, origin * length, _moment_unit(file, columns, length), length)
     center = corners.mean(axis=0) * length
     return ForcePlate(name, time, F @ axes.T, M @ axes.T, center + cop @ axes.T, T @ axes.T, corners * length, kind)
@@ -174,9 +178,24 @@ def _axes(corners: FloatArray) -> FloatArray | None:
     return np.stack((x, np.cross(z, x), z), axis=1)
 
 
+def _force_unit(file: C3DFile, k: int, kind: int, columns: list[int], notes: list[str]) -> float:
+    """The unit of the force channels [N]; those of type 4 become newtons by their calibration."""
+    word = _unit(file, columns[0])
+    if kind != 4 and word not in _NEWTONS:
+        notes.append(
+            f"the force channels of force plate {k + 1} are in {word!r:.20}; newtons were taken: are they calibrated?"
+        )
+    return _NEWTONS.get(word, 1.0) if kind != 4 else 1.0
+
+
 def _moment_unit(file: C3DFile, columns: list[int], length: float) -> float:
     """The unit of the moment channels [N m]: as their own units say, else newton times the unit of points."""
+    word = _unit(file, columns[-1])
+    kilo = word.startswith("kn")
+    metres = METRES.get(word.removeprefix("k")[1:], length) if word.startswith(("n", "kn")) else length
+    return 1000.0 * metres if kilo else metres
+
+
+def _unit(file: C3DFile, column: int) -> str:
     units = file.texts("ANALOG", "UNITS")
-    last = columns[-1]
-    word = units[last].lower().replace(".", "").replace("*", "").replace(" ", "") if last < len(units) else ""
-    return METRES.get(word[1:], length) if word.startswith("n") else length
+    return units[column].lower().replace(".", "").replace("*", "").replace(" ", "") if column < len(units) else ""
