@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,16 +11,20 @@ import pytest
 from musculo import (
     Body,
     Coordinate,
+    Markers,
     Model,
     Muscle,
     Path,
     PathPoint,
     PinJoint,
     Table,
+    inverse_kinematics,
+    kinematics,
     read_osim,
     write_osim,
     write_storage,
 )
+from musculo.demo import arm
 from musculo.report import Curve, Light, Panel, Section, report_of_folder
 from musculo.report.contents import drawable
 from musculo.report.judge import checks_of
@@ -150,3 +155,16 @@ def test_curves_beyond_the_common_scale_have_their_own(folder):
     ranges = {s.title: s.panels[0].range for s in report_of_folder(folder, scene=False).sections}
     assert ranges["Muscle activations"] is None
     assert ranges["Fibre lengths"] is None
+
+
+def test_an_infinite_error_of_a_marker_shows():
+    """It was left out of the mean like one that was not seen: 0.6 mm, the largest inf."""
+    model = arm()
+    at = kinematics(model, np.array([[0.1, 0.2]])).markers(model.marker_names)
+    found = inverse_kinematics(model, Markers([0.0], model.marker_names, at))
+    errors = found.marker_errors.copy()
+    errors[0, :2] = np.inf, np.nan
+    broken = replace(found, marker_errors=errors)
+    assert broken.rms[0] == np.inf
+    assert broken.error_summary_table().values[0].tolist() == [np.inf, np.inf, np.inf]
+    assert "RMS error inf mm" in repr(broken)

@@ -120,7 +120,7 @@ class InverseKinematics:
 
     def error_summary_table(self) -> Table:
         """Sum of squares [m^2], root mean square and largest of the distances of markers seen [m], as in OpenSim."""
-        squares = np.nan_to_num(self.marker_errors) ** 2
+        squares = np.where(np.isnan(self.marker_errors), 0.0, self.marker_errors) ** 2
         values = np.column_stack([squares.sum(axis=1), self.rms, np.sqrt(squares.max(axis=1, initial=0.0))])
         names = ("total_squared_error", "marker_error_RMS", "marker_error_max")
         units = ("m^2", "m", "m")
@@ -162,11 +162,11 @@ class InverseKinematics:
 
 
 def _rms_of_frames(errors: FloatArray) -> FloatArray:
-    seen = np.isfinite(errors)
+    seen = ~np.isnan(errors)  # a distance beyond all numbers counts, and shows
     squares = np.where(seen, errors, 0.0) ** 2
     with np.errstate(invalid="ignore"):
         return np.sqrt(squares.sum(axis=1) / seen.sum(axis=1))
 
 
 def _rms(errors: FloatArray) -> float:
-    return float(np.sqrt(np.nanmean(errors**2))) if np.isfinite(errors).any() else 0.0
+    return float(np.sqrt(np.nanmean(errors**2))) if not np.isnan(errors).all() else 0.0

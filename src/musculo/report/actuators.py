@@ -128,7 +128,8 @@ def judged_frames(table: Table, found: Results) -> tuple[NDArray[np.bool_], tupl
     known = moving.copy()
     known[moving] = support.known
     still = int((~moving).sum())
-    beyond = (f"{still} frames lie outside the motion that is known",) if still else ()
+    which = "1 frame lies" if still == 1 else f"{still} frames lie"
+    beyond = (f"{which} outside the motion that is known",) if still else ()
     return known, (*support.reasons, *beyond)
 
 

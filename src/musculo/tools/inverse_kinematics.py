@@ -134,7 +134,7 @@ def _say_fit(found: InverseKinematics, weights: Mapping[str, float], work: Work)
     """How far the markers that were followed are from where they were recorded."""
     columns = [k for k, name in enumerate(found.marker_names) if name in weights]
     distance = found.marker_errors[:, columns]
-    seen = np.isfinite(distance)
+    seen = ~np.isnan(distance)  # infinite ones count, and show
     if not seen.any():
         return
     frame, k = np.unravel_index(int(np.nanargmax(distance)), distance.shape)
@@ -151,7 +151,7 @@ def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics,
     """
     columns = [k for k, name in enumerate(found.marker_names) if name in weights]
     distance = found.marker_errors[:, columns]
-    seen = np.isfinite(distance)
+    seen = ~np.isnan(distance)  # infinite ones count, and show
     squares = np.where(seen, distance, 0.0) ** 2
     total = squares.sum(axis=1)
     count = np.maximum(seen.sum(axis=1), 1) if work.exact else max(len(columns), 1)
