@@ -24,7 +24,7 @@ def test_no_frame_fits_worse_than_opensims(data_folder, folder):
     setup = read_setup(data_folder / folder, motion.time)
     assert len(setup.markers) == len(motion) > 100
     theirs = motion.coordinates(setup.model)
-    ours = inverse_kinematics(setup.model, setup.markers, weights=setup.weights, tasks=setup.tasks)
+    ours = inverse_kinematics(setup.model, setup.markers, weights=setup.all_weights, tasks=setup.tasks)
     assert ours.converged
     objective = setup.objective(ours.q)
     np.testing.assert_allclose(ours.objective, objective, rtol=1e-12)
@@ -44,5 +44,5 @@ def test_poses_are_opensims_when_it_converges(data_folder, folder):
     times = setup.markers.time[:TIGHT_FRAMES]
     theirs = OpenSimSolver(setup, TIGHT_ACCURACY).track(times)
     markers = setup.markers.between(times[0], times[-1])
-    ours = inverse_kinematics(setup.model, markers, weights=setup.weights, tasks=setup.tasks)
+    ours = inverse_kinematics(setup.model, markers, weights=setup.all_weights, tasks=setup.tasks)
     assert np.degrees(np.abs(ours.q - theirs).max()) < TIGHT_DEG

@@ -81,8 +81,8 @@ def placement(request, data_folder, tmp_path_factory):
 
 
 def objective(model, q, mean: Markers, asked) -> float:
-    names = list(asked.weights)
-    w = np.array(list(asked.weights.values()))
+    names = list(asked.followed)
+    w = np.array([asked.weights[name] for name in names])
     squares = ((kinematics(model, q).markers(names) - mean.pick(names).position[0]) ** 2).sum(axis=1)
     fit = (w * squares).sum() / w.sum()
     for name, (weight, target) in asked.tasks.items():
@@ -109,7 +109,8 @@ def test_pose_is_the_one_opensim_converges_to(placement, tmp_path):
     twice = Markers([0.0, 0.01], mean.names, np.repeat(mean.position, 2, axis=0))
     write_trc(twice, tmp_path / "still.trc")
     goals = {name: (weight, float(np.ravel(target)[0])) for name, (weight, target) in asked.tasks.items()}
-    job = ["solve", str(model_file), "", {}, str(tmp_path / "still.trc"), asked.weights, TIGHT_ACCURACY, False]
+    weights = {name: asked.weights[name] for name in asked.followed}
+    job = ["solve", str(model_file), "", {}, str(tmp_path / "still.trc"), weights, TIGHT_ACCURACY, False]
     (theirs,) = ask([[*job, list(model.coordinate_names), goals]], tmp_path)
     assert np.degrees(np.abs(ours.q - theirs[1]).max()) < TIGHT_DEG
 

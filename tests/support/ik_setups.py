@@ -25,8 +25,13 @@ class Setup(NamedTuple):
     marker_file: Path
     model: Model
     markers: Markers
-    weights: dict[str, float]
+    weights: dict[str, float]  # of markers that have a task
     tasks: dict[str, tuple[float, float]]
+
+    @property
+    def all_weights(self) -> dict[str, float]:
+        """For `inverse_kinematics`: zero for markers without a task."""
+        return dict.fromkeys(self.markers.names, 0.0) | self.weights
 
     def objective(self, q: np.ndarray) -> np.ndarray:
         """(frames,) OpenSim's objective at any coordinates, from positions of markers alone."""

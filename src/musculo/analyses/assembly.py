@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.analyses.inverse_kinematics import Status, inverse_kinematics
+from musculo.analyses.inverse_kinematics import Status, fit_poses
 from musculo.compile.frames import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.model.model import Model
@@ -48,7 +48,7 @@ def assembled(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray
     driven |= {c.name for c in model.coordinates if c.free_to_satisfy_constraints}
     goals = {name: (1.0, q[:, model.coordinate_index(name)]) for name in model.speed_names if name not in driven}
     nothing = Markers(time, (), np.zeros((len(q), 0, 3)))
-    found = inverse_kinematics(model, nothing, tasks=goals, start=q[0])
+    found = fit_poses(model, nothing, tasks=goals, start=q[0])
     moved = {name: float(np.abs(found.q[:, (k := model.coordinate_index(name))] - q[:, k]).max()) for name in goals}
     worst = max(moved, key=lambda name: moved[name])
     notes = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -36,9 +37,13 @@ from musculo.analyses.inverse_kinematics_targets import (
 from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.compiled import compiled
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.angles import angle_findings
+from musculo.diagnostics.axes import axis_findings
+from musculo.diagnostics.finding import Finding, warn_of
+from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.tables import EmbeddingTables, embedding_tables
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, unwarned
 from musculo.kernels.pose_fit import Misfit, Recorded
 from musculo.kernels.tree import ELLIPSOID
 from musculo.model.model import Model
@@ -47,7 +52,7 @@ from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.provenance import Provenance
 
-__all__ = ["InverseKinematics", "Progress", "Ranges", "Status", "inverse_kinematics"]
+__all__ = ["InverseKinematics", "Progress", "Ranges", "Status", "fit_poses", "inverse_kinematics"]
 
 Progress = Callable[[int, int], None]
 """Called with the number of frames done and of all frames."""
@@ -56,6 +61,8 @@ Progress = Callable[[int, int], None]
 _SEGMENT = 256
 # The first frames of segments are reached from the first frame of all in strides of this many frames.
 _STRIDE = 8
+# Fewer markers do not tell which axis is up.
+_FEWEST = 3
 # Two recordings are of the same frames if their times differ by no more than this part of a step.
 _SAME_TIME = 1e-3
 
@@ -93,13 +100,16 @@ def inverse_kinematics(
     Guarantees: the same answer to the last bit for any number of threads; a frame's pose depends on the frames before
                 only by which minimum is found, not by where in it.
 
+    Angles that leap from one frame to the next or are far outside their ranges, and a recording in which another axis
+    than y seems to point up, give a `MusculoWarning`; `notes` of the result have these and lesser findings.
+
     Args:
         model: the model; markers are matched by name. The name of a subject before them (`Subj1:RASI`) is dropped,
             with a warning, where the model has no such names.
         markers: the recording; NaN where a marker was not seen, and then it has no weight in that frame.
-        weights: of markers by name; those left out have none. All markers have weight 1 by default.
+        weights: of markers by name; those not named have weight 1, as in the shell. Zero leaves a marker out.
         orientations: of sensors, alone or for the same frames as the markers; NaN where there was no measurement.
-        orientation_weights: of sensors by name; likewise.
+        orientation_weights: of sensors by name, likewise.
         sensor_frames: the frame of the model that each sensor measures, by the sensor's name: a body, or the path of an
             offset frame. By default the frame of the same name; `place_sensors` makes such frames.
         tasks: coordinates to be kept near targets: name -> (weight, target), the target a number or one for each frame
@@ -118,6 +128,72 @@ def inverse_kinematics(
         InvalidInput: nothing of the model was recorded, all weights are zero, markers are not in metres, markers and
             orientations are of different frames, or an argument does not fit.
     """
+
+    def turned(other: Markers) -> InverseKinematics:
+        return fit_poses(model, other, weights=weights, respect_ranges=respect_ranges, threads=threads)
+
+    with unwarned():  # of angles on the way
+        found = fit_poses(
+            model,
+            markers,
+            weights=weights,
+            orientations=orientations,
+            orientation_weights=orientation_weights,
+            sensor_frames=sensor_frames,
+            tasks=tasks,
+            start=start,
+            respect_ranges=respect_ranges,
+            accuracy=accuracy,
+            threads=threads,
+            progress=progress,
+        )
+        findings = _findings(found, markers, weights, turned, alone=orientations is None, threads=threads)
+    warn_of(findings)
+    return replace(found, findings=tuple(findings))
+
+
+def _findings(
+    found: InverseKinematics,
+    markers: Markers | None,
+    weights: Mapping[str, float] | None,
+    refit: Callable[[Markers], InverseKinematics],
+    alone: bool,
+    threads: int | None,
+) -> list[Finding]:
+    """What speaks against the recording, and against the poses: holes, partners, leaps, ranges, and axes."""
+    angles = angle_findings(found.model, found.time, found.q)
+    if markers is None or not len(markers):
+        return angles
+    followed = [name for name in found.marker_names if (weights or {}).get(name, 1.0) > 0.0]
+    columns = [found.marker_names.index(name) for name in followed]
+    everyone = weights is None
+    recording = [
+        *marker_hole_findings(markers),
+        *partner_findings(found.model, markers, followed, lost=everyone, strangers=everyone),
+    ]
+    if not alone or len(columns) < _FEWEST:
+        return [*recording, *angles]
+    distance = found.marker_errors[:, columns]
+    axes = axis_findings(found.model, markers, found.q, distance, lambda m: refit(m).marker_errors[:, columns], threads)
+    return [*recording, *angles, *axes]
+
+
+def fit_poses(
+    model: Model,
+    markers: Markers | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    orientations: Orientations | None = None,
+    orientation_weights: Mapping[str, float] | None = None,
+    sensor_frames: Mapping[str, str] | None = None,
+    tasks: Mapping[str, tuple[float, ArrayLike]] | None = None,
+    start: ArrayLike | None = None,
+    respect_ranges: Ranges = "clamped",
+    accuracy: float = 1e-9,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> InverseKinematics:
+    """`inverse_kinematics` without a look at whether its answer can be meant."""
     opened = open_loops(model)
     c, e = compiled(opened), embedding_tables(opened)
     if not (np.isfinite(accuracy) and accuracy > 0.0):

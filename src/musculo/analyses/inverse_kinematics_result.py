@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import Finding, texts
 from musculo.kernels import inverse_kinematics as kernels
 from musculo.model.model import Model
 from musculo.results.angles import angle_columns
@@ -55,6 +56,7 @@ class InverseKinematics:
     closure_error: FloatArray = field(repr=False)  # (frames,) the most that is left of a loop's equation [rad, m]
     provenance: Provenance = field(repr=False)
     sought: Sought | None = field(default=None, repr=False)  # what was followed, and where it was seen
+    findings: tuple[Finding, ...] = field(default=(), repr=False)  # what checks of recording and poses found
 
     def __len__(self) -> int:
         return len(self.time)
@@ -81,6 +83,11 @@ class InverseKinematics:
     def coordinate_names(self) -> tuple[str, ...]:
         """The columns of `q`."""
         return self.model.coordinate_names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is doubtful, or worth knowing, of the recording and of the poses, one sentence each."""
+        return texts(self.findings)
 
     @property
     def converged(self) -> bool:

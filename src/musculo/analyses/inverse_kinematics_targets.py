@@ -138,7 +138,7 @@ def _weights(kind: str, names: Sequence[str], known: Sequence[str], weights: Map
             raise UnknownName(kind, name, dict.fromkeys(known), "weights")
         if not (np.isfinite(weight) and weight >= 0.0):
             raise InvalidInput(f"the weight of {kind} {name!r} is {weight!r}; give zero or a positive number")
-    return np.array([weights.get(name, 0.0) for name in names], dtype=float)
+    return np.array([weights.get(name, 1.0) for name in names], dtype=float)
 
 
 def _nothing_in_common(kind: str, model: Model, known: Sequence[str], recorded: Sequence[str], how: str) -> str:
@@ -269,8 +269,8 @@ def refuse_nothing(markers: Followed, sensors: Followed, tasks: Tasks) -> None:
     listed = " and ".join(f"{len(names)} {kind}{'s'[: len(names) - 1]}" for names, kind in counts if names)
     if listed:
         raise InvalidInput(
-            f"all weights are zero: nothing of {listed} would be followed; a marker or sensor that weights leave out "
-            "has weight zero, so name those to follow, or leave weights out to follow all alike"
+            f"all weights are zero: nothing of {listed} would be followed; give those to follow weights above zero, or "
+            "leave weights out to follow all alike"
         )
     raise InvalidInput(
         "the recording has no markers and no sensors, and there are no tasks; there is nothing to follow"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,18 +104,24 @@ def place_markers(
     static_trial = recorded_for(model, static_trial)
     still = _mean_frame(static_trial, time_range)
     if tasks is None:
-        asked = SetupTasks(dict(weights) if weights is not None else {}, dict(targets or {}), ())
-        followed = weights
+        asked = SetupTasks(dict(weights or {}), dict(targets or {}), ())
+        followed: Collection[str] = [name for name in still.names if asked.weights.get(name, 1.0) > 0.0]
     else:
         if weights is not None or targets is not None:
             raise InvalidInput("tasks are given, and weights or targets too; give either the one or the others")
         asked = tasks_of_setup(tasks, model, still, coordinates)
-        followed = asked.weights
+        followed = asked.followed
     pose = inverse_kinematics(
-        model, still, weights=followed, tasks=asked.tasks, start=start, respect_ranges=respect_ranges, threads=1
+        model,
+        still,
+        weights=weights if tasks is None else asked.weights,
+        tasks=asked.tasks,
+        start=start,
+        respect_ranges=respect_ranges,
+        threads=1,
     )
     found = move_markers(model, pose.q[0], static_trial, fixed, time_range, keep_unrecorded)
-    counted = tuple(name for name in pose.marker_names if followed is None or name in followed)
+    counted = tuple(name for name in pose.marker_names if name in followed)
     return PlacedMarkers(found.model, found.moved, found.dropped, pose, asked.notes, counted)
 
 

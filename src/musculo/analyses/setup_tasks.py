@@ -21,11 +21,15 @@ Target = tuple[float, float | FloatArray]
 
 
 class SetupTasks(NamedTuple):
-    """`weights` and `tasks` are what `inverse_kinematics` takes; `notes` say what of the set-up is without effect."""
+    """`weights` and `tasks` are what `inverse_kinematics` takes; `notes` say what of the set-up is without effect.
+
+    `followed` are the markers that have a task, or all where none has; others have weight zero.
+    """
 
     weights: dict[str, float]
     tasks: dict[str, tuple[float, float | FloatArray]]
     notes: tuple[str, ...]
+    followed: tuple[str, ...] = ()
 
 
 def tasks_of_setup(
@@ -37,9 +41,9 @@ def tasks_of_setup(
 ) -> SetupTasks:
     """Weights of markers and targets of coordinates that the tasks of a set-up file ask for, as OpenSim takes them.
 
-    Tasks that do not apply are left out, and so are those of markers that model or recording lack. All markers weigh 1
-    where no task names one. The target of a coordinate is its default value, the value of the task (rad, m), or the
-    quintic spline through a column of `coordinates`.
+    Tasks that do not apply are left out, and so are those of markers that model or recording lack. Markers without a
+    task weigh nothing; all weigh 1 where no marker has a task. The target of a coordinate is its default value, the
+    value of the task (rad, m), or the quintic spline through a column of `coordinates`.
 
     Source:  OpenSim 4.6, `IKTaskSet::createMarkerWeightSet`, `InverseKinematicsTool::populateReferences`.
     Departs: OpenSim wants a file in degrees for targets; here it may be in radians, if it says so.
@@ -65,10 +69,9 @@ def tasks_of_setup(
     lost = [name for name in named if name not in shared]
     if lost:
         notes.append(f"tasks of markers that model or recording lack are left out: {', '.join(lost)}")
-    if any(isinstance(task, MarkerTask) for task in listed):
-        weights = {name: named[name] for name in shared if name in named}
-    else:
-        weights = dict.fromkeys(shared, 1.0)
+    tasked = any(isinstance(task, MarkerTask) for task in listed)
+    followed = tuple(name for name in shared if name in named or not tasked)
+    weights = {name: named.get(name, 0.0) if tasked else 1.0 for name in shared}
     targets: dict[str, tuple[float, float | FloatArray]] = {}
     for task in listed:
         if not isinstance(task, CoordinateTask) or not task.apply:
@@ -82,7 +85,7 @@ def tasks_of_setup(
             value = _from_file(task.name, model, coordinates, times)
         own = (task.weight, value)
         targets[task.name] = _both(targets[task.name], own) if task.name in targets else own
-    return SetupTasks(weights, targets, tuple(notes))
+    return SetupTasks(weights, targets, tuple(notes), followed)
 
 
 def _marker_weights(tasks: Sequence[MarkerTask], recorded: Sequence[str]) -> dict[str, float]:

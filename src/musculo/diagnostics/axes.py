@@ -53,6 +53,8 @@ def axis_findings(
     frame = int(np.isfinite(distance).sum(axis=1).argmax())
     one = markers.between(markers.time[frame], markers.time[frame])
     fits = {"y": _mean(distance[frame : frame + 1])}
+    if fits["y"] < _BAD_FIT:
+        return []  # other frames fit badly, for reasons of their own
     for up, turn in _TURNS.items():
         fits[up] = _mean(fit(one.rotated(turn)))
     best = min(fits, key=lambda up: fits[up])

@@ -9,7 +9,6 @@ import numpy as np
 from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
 from musculo.analyses.sensor_placement import PlacedSensors, place_sensors
 from musculo.compile.frames import FloatArray
-from musculo.diagnostics.angles import angle_findings
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.osim import write_osim
 from musculo.io.setup import IMUInverseKinematicsSetup, IMUPlacerSetup
@@ -118,7 +117,7 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     # of translations the words on the fit tell
     turning = rotational_coordinates(model)
     say_undetermined(found, work, "sensor", [name for name in model.speed_names if name not in turning])
-    work.tell(angle_findings(model, found.time, found.q))
+    work.tell(found.findings)
     _say_fit(found, weights, trial, work)
     work.report("writing", 0.9)
     _write_motion(setup, work, model, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,6 @@ from musculo.analyses.inverse_kinematics import InverseKinematics, Status, inver
 from musculo.analyses.inverse_kinematics_targets import unit_findings
 from musculo.analyses.setup_tasks import tasks_of_setup
 from musculo.compile.frames import FloatArray
-from musculo.diagnostics.angles import angle_findings
-from musculo.diagnostics.axes import axis_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics
@@ -39,35 +37,28 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     markers = _between(markers, span)
     work.tell([*marker_hole_findings(markers), *unit_findings(model, markers)])
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
-    weights, targets, notes = tasks_of_setup(setup.tasks, model, markers, file)
+    weights, targets, notes, followed = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes
     # where tasks choose the markers, those that are lost are told with the tasks, and set-up files leave out others
     tasked = any(isinstance(task, MarkerTask) for task in setup.tasks)
-    work.tell(
-        partner_findings(model, markers, weights, lost=not tasked, strangers=not (tasked and work.of_file)),
-    )
+    seeking = [name for name, weight in weights.items() if weight > 0.0]
+    work.tell(partner_findings(model, markers, seeking, lost=not tasked, strangers=not (tasked and work.of_file)))
     work.report("inverse kinematics", 0.1)
     found = inverse_kinematics(model, markers, weights=weights, tasks=targets, threads=work.threads)
     say_status(found, work)
     say_undetermined(found, work, "marker")
-    work.tell(angle_findings(model, found.time, found.q))
-    _say_fit(found, weights, work)
-    followed = [k for k, name in enumerate(found.marker_names) if name in weights]
-
-    def fit(turned: Markers) -> FloatArray:
-        return inverse_kinematics(model, turned, weights=weights, threads=work.threads).marker_errors[:, followed]
-
-    work.tell(axis_findings(model, markers, found.q, found.marker_errors[:, followed], fit, work.threads))
+    work.tell(found.findings)
+    _say_fit(found, followed, work)
     work.report("writing", 0.9)
     if setup.output_motion_file is not None:
         write_motion(work, setup.output_motion_file, model, found.time, found.q)
     if setup.report_errors:
-        _errors(setup, work, found, weights)
+        _errors(setup, work, found, followed)
         if work.exact:
             name, title = f"{setup.name}_ik_marker_distances.sto", "Distances of Markers from IK"
             work.write(name, title, found.time, found.marker_names, found.marker_errors)
     if setup.report_marker_locations:
-        names = [name for name in markers.names if name in weights]
+        names = [name for name in markers.names if name in followed]
         columns = [f"{name}_{axis}" for name in names for axis in ("tx", "ty", "tz")]
         at = kinematics(model, found.q, threads=work.threads).markers(names)
         work.write(
@@ -130,9 +121,9 @@ def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Colle
         )
 
 
-def _say_fit(found: InverseKinematics, weights: Mapping[str, float], work: Work) -> None:
+def _say_fit(found: InverseKinematics, followed: Collection[str], work: Work) -> None:
     """How far the markers that were followed are from where they were recorded."""
-    columns = [k for k, name in enumerate(found.marker_names) if name in weights]
+    columns = [k for k, name in enumerate(found.marker_names) if name in followed]
     distance = found.marker_errors[:, columns]
     seen = ~np.isnan(distance)  # infinite ones count, and show
     if not seen.any():
@@ -144,12 +135,12 @@ def _say_fit(found: InverseKinematics, weights: Mapping[str, float], work: Work)
     )
 
 
-def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics, weights: Mapping[str, float]) -> None:
+def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics, followed: Collection[str]) -> None:
     """Squares, root mean square and largest of the distances, every marker with a task alike; unseen ones count as 0.
 
     OpenSim's RMS therefore is too small where markers are unseen; with `exact` they are not counted.
     """
-    columns = [k for k, name in enumerate(found.marker_names) if name in weights]
+    columns = [k for k, name in enumerate(found.marker_names) if name in followed]
     distance = found.marker_errors[:, columns]
     seen = ~np.isnan(distance)  # infinite ones count, and show
     squares = np.where(seen, distance, 0.0) ** 2

@@ -1,0 +1,105 @@
+"""What the shell says of a recording reaches Python: the same weights, the same sentences, as warnings and notes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import musculo
+from musculo import Body, Coordinate, FreeJoint, Marker, Markers, Model, MusculoWarning
+from musculo.cli.main import app
+from musculo.demo import ARM_FILE, arm, arm_flexion
+
+
+def flexion() -> Markers:
+    """The markers of the arm that ships, a little off, so that weights count."""
+    model, pose = arm(), arm_flexion()
+    place = musculo.kinematics(model, pose.coordinates(model)).markers(list(model.marker_names))
+    noise = np.random.default_rng(7).normal(0.0, 0.003, place.shape[1:])
+    return Markers(pose.time, model.marker_names, place + noise)
+
+
+def test_weights_mean_the_same_in_the_shell(tmp_path):
+    """Those not named weigh 1, zero leaves a marker out."""
+    markers = flexion()
+    musculo.write_trc(markers, tmp_path / "arm.trc")
+    read = musculo.read_markers(tmp_path / "arm.trc")
+    weights = {"elbow_lateral": 7.0, "forearm": 0.0}
+    words = [word for name, weight in weights.items() for word in ("-w", f"{name}={weight}")]
+    call = ["ik", str(ARM_FILE), str(tmp_path / "arm.trc"), *words, "-o", str(tmp_path / "out"), "--no-report"]
+    result = CliRunner().invoke(app, call)
+    assert result.exit_code == 0, result.output
+    theirs = musculo.read_storage(tmp_path / "out" / "arm_ik.mot").coordinates(arm())
+    ours = musculo.inverse_kinematics(arm(), read, weights=weights)
+    # degrees are printed with eight digits
+    np.testing.assert_allclose(ours.q, theirs, atol=1e-7)
+    everyone = {name: weights.get(name, 1.0) for name in arm().marker_names}
+    assert np.array_equal(musculo.inverse_kinematics(arm(), read, weights=everyone).q, ours.q)
+    only = dict.fromkeys(arm().marker_names, 0.0) | {"elbow_lateral": 7.0, "wrist_radial": 1.0}
+    assert np.abs(musculo.inverse_kinematics(arm(), read, weights=only).q - ours.q).max() > 1e-4
+
+
+def test_leaps_are_warned_of_in_the_shells_words(tmp_path):
+    markers = flexion()
+    position = np.array(markers.position)
+    elbow = position[:, markers.names.index("elbow_lateral")]
+    for name in ("forearm", "wrist_radial", "wrist_ulnar"):
+        k = markers.names.index(name)
+        position[20:23, k] = 2.0 * elbow[20:23] - position[20:23, k]
+    bad = replace(markers, position=position)
+    with pytest.warns(MusculoWarning, match="angles leap from one frame to the next: elbow_flexion by") as told:
+        found = musculo.inverse_kinematics(arm(), bad)
+    assert told[0].filename == __file__
+    assert str(told[0].message) in found.notes
+    musculo.write_trc(bad, tmp_path / "arm.trc")
+    words = ["ik", str(ARM_FILE), str(tmp_path / "arm.trc"), "-o", str(tmp_path / "out"), "--no-report"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)  # the shell has it in its log, and once
+        result = CliRunner().invoke(app, words)
+    assert result.exit_code == 3
+    assert " ".join(result.output.split()).count("angles leap from one frame to the next") == 1
+
+
+def test_a_good_recording_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)
+        assert musculo.inverse_kinematics(arm(), flexion()).notes == ()
+
+
+def test_markers_without_a_partner_and_holes_are_notes():
+    markers = flexion().rename({"forearm": "stranger"})
+    keep = np.ones(len(markers), dtype=bool)
+    keep[30:50] = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)
+        notes = musculo.inverse_kinematics(
+            arm(), replace(markers, time=markers.time[keep], position=markers.position[keep])
+        ).notes
+    assert [note.split("; ")[0].split(" (1)")[0] for note in notes][1:] == [
+        "markers of the model that the recording lacks, so not followed",
+        "recorded markers that the model lacks, so not followed",
+    ]
+    assert "s without a frame after" in notes[0]
+
+
+def test_another_axis_up_is_warned_of():
+    """A body that is free in space fits markers that lie on their side, and lies on its side."""
+    places = [(0.1, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 0.2), (-0.1, 0.5, 0.1)]
+    base = FreeJoint("base", "ground", "b", tuple(Coordinate(n) for n in ("rx", "ry", "rz", "tx", "ty", "tz")))
+    on = tuple(Marker(f"m{k}", "b", at) for k, at in enumerate(places))
+    model = Model("walker", (Body("b", 70.0, inertia=(0.1, 0.2, 0.3, 0, 0, 0)),), (base,), markers=on)
+    q = np.zeros((30, 6))
+    q[:, 3], q[:, 2] = np.linspace(0.0, 1.0, 30), 0.1 * np.sin(np.linspace(0.0, 6.0, 30))
+    upright = Markers(
+        0.01 * np.arange(30), model.marker_names, musculo.kinematics(model, q).markers(model.marker_names)
+    )
+    lying = upright.rotated(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
+    with pytest.warns(MusculoWarning, match=r"points along z here; if the subject stands, .*markers.rotated in Python"):
+        assert musculo.inverse_kinematics(model, lying).converged
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)
+        musculo.inverse_kinematics(model, upright)
