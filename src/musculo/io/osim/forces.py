@@ -31,6 +31,8 @@ _COMMON_NUMBERS = {
 }
 _COMMON_FLAGS = ("ignore_tendon_compliance", "ignore_activation_dynamics")
 _CONTROLS = ("min_control", "max_control")
+# Far above the strongest muscle of a model of a human, some 10 kN [N].
+_STRONGEST = 1e5
 # Of OpenSim's muscles that divide by their activation.
 _LEAST_ACTIVATION = 0.01
 _FORCE_FIELDS = {field.name for field in fields(Force)}
@@ -234,6 +236,8 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
         parameters=tuple(parameters.items()),
         curves=tuple(parts.curves),
     )
+    if muscle.max_isometric_force > _STRONGEST:
+        context.note(element, f"its max_isometric_force is {muscle.max_isometric_force:g} N, more than any muscle's")
     for what in _beyond_opensim(muscle):
         context.note(element, f"{what}; {REFUSED}")
     return muscle

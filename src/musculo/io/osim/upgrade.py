@@ -15,7 +15,7 @@ from musculo.io.osim.properties import PROPERTIES
 from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
-from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, text
+from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, restore_colons, text
 from musculo.model.model import Note
 
 _RENAMED = {
@@ -88,11 +88,11 @@ def _drop_repeated(model: Element) -> list[Note]:
             if len(set(tags)) < len(tags):
                 repeated.append(owner)
     for owner in repeated:
-        known = PROPERTIES.get(owner.tag, {})
+        known = PROPERTIES.get(restore_colons(owner.tag), {})
         seen = set()
         for child in list(owner):
             # objects of one class are told apart by the property's name: <TransformAxis name="rotation1">
-            by_tag = child.tag in known or not (len(child) or child.attrib)
+            by_tag = restore_colons(child.tag) in known or not (len(child) or child.attrib)
             key = child.tag, "" if by_tag else child.get("name", "")
             if key in seen:
                 notes.append(Note(describe(child), component_path(owner), "stated twice; the first statement counts"))
@@ -127,7 +127,7 @@ def _connectors_to_sockets(model: Element, version: int) -> None:
 
 def _split_ground(model: Element) -> None:
     """Before 4.0 ground was a member of the set of bodies; only its geometry and wrap objects survive."""
-    old = next((b for b in objects(model, "BodySet") if b.get("name") == "ground"), None)
+    old = next((b for b in objects(model, "BodySet") if b.get("name") == "ground" and b.tag == "Body"), None)
     if old is None:
         return
     drop(old)

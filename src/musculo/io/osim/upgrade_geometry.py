@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from musculo.io.osim.xml import Element, drop, ensure, exact_all, objects, put, text, vector
+from musculo.io.osim.xml import Element, drop, ensure, exact_all, objects, put, text, vector, whole
 
 _ONES = (1.0, 1.0, 1.0)
 
@@ -50,7 +50,7 @@ def _attach_meshes(frame: Element, visible: Element) -> None:
         for tag in ("opacity", "color"):
             if text(shape, tag):
                 put(look, tag, text(shape, tag))
-        if text(shape, "display_preference") == "0":
+        if whole(shape, "display_preference", 4) == 0:
             put(look, "visible", "false")
 
 
@@ -69,7 +69,7 @@ def _upgrade_wrap_look(wrap: Element) -> None:
         return
     if wrap.find("Appearance") is None:
         look = etree.SubElement(wrap, "Appearance")
-        if text(wrap, "display_preference") == "0":
+        if whole(wrap, "display_preference", 4) == 0:
             put(look, "visible", "false")
         put(look, "opacity", "0.5")
         if text(wrap, "color"):

@@ -182,6 +182,8 @@ def whole(element: Element, tag: str, default: int) -> int:
     value = number(element, tag, float(default))
     if not math.isfinite(value) or value != int(value):
         raise invalid(element, f"its {tag} is {value:g}; give a whole number")
+    if "." in text(element, tag):
+        raise invalid(element, f"its {tag} is {text(element, tag)!r}; write it without a point, as OpenSim reads it")
     return int(value)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from musculo.io.osim.xml import Element, text
+from musculo.io.osim.xml import Element, invalid, number, text
 from musculo.io.setup.properties import (
     FILE,
     FLAG,
@@ -64,6 +64,17 @@ TASK_KINDS: Kinds = {
 TASKS = members_of(TASK_KINDS, "IKTaskSet")
 
 
+def _accuracy(element: Element, tag: str, file: SetupFile, default: float) -> float:
+    value = number(element, tag, default)
+    if not value > 0.0:
+        raise invalid(element, f"its {tag} is {value:g}; give a number above zero")
+    return value
+
+
+# How closely OpenSim solves; we solve to rounding, whatever it says.
+ACCURACY = read_by(_accuracy)
+
+
 @dataclass(frozen=True)
 class InverseKinematicsSetup:
     """What `<InverseKinematicsTool>` asks for; paths count from the folder of the set-up file.
@@ -76,7 +87,7 @@ class InverseKinematicsSetup:
     results_directory: Path = field(default=Path(), metadata=FOLDER)
     model_file: Path | None = field(default=None, metadata=FILE)
     constraint_weight: float = field(default=math.inf, metadata=NUMBER)
-    accuracy: float = field(default=1e-5, metadata=NUMBER)
+    accuracy: float = field(default=1e-5, metadata=ACCURACY)
     time_range: tuple[float, float] = field(default=UNSTATED_RANGE, metadata=VECTOR)
     states_time_range: bool = False
     output_motion_file: Path | None = field(default=None, metadata=FILE)

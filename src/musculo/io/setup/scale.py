@@ -19,6 +19,7 @@ from musculo.io.setup.properties import (
     members_of,
     object_of,
     read_by,
+    read_members,
     read_properties,
 )
 from musculo.model.measurement import AXES, Measurement
@@ -37,12 +38,12 @@ class ManualScale:
 
 def _measurement(element: Element, file: SetupFile) -> Measurement:
     pairs, bodies = [], []
-    for pair in _members(element, "MarkerPairSet", file):
+    for pair in _members(element, "MarkerPair", file):
         markers = names(pair, "markers")
         if len(markers) != 2:
             raise invalid(pair, f"a <MarkerPair> names {len(markers)} markers; give the names of two in <markers>")
         pairs.append((markers[0], markers[1]))
-    for scale in _members(element, "BodyScaleSet", file):
+    for scale in _members(element, "BodyScale", file):
         axes = "".join(names(scale, "axes")).upper()
         if not set(axes) <= set(AXES):
             raise invalid(scale, f"its axes are {text(scale, 'axes')!r:.60}; give some of X Y Z")
@@ -53,9 +54,9 @@ def _measurement(element: Element, file: SetupFile) -> Measurement:
     return Measurement(element.get("name", ""), tuple(pairs), tuple(bodies), flag(element, "apply", True))
 
 
-def _members(element: Element, tag: str, file: SetupFile) -> list[Element]:
-    found = element.find(tag)
-    return [] if found is None else list(file.inline(found).iterfind("objects/*"))
+def _members(element: Element, kind: str, file: SetupFile) -> tuple[Element, ...]:
+    found = element.find(f"{kind}Set")
+    return () if found is None else read_members({kind: lambda member, _: member}, file.inline(found), file)
 
 
 def _order(element: Element, tag: str, file: SetupFile, _: Any) -> tuple[str, ...]:
