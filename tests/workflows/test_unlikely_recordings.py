@@ -77,6 +77,32 @@ def changed(path, target, scale=1.0, keep=None):
     return target
 
 
+# --- names and wild numbers -----------------------------------------------------------------------------------------
+def test_the_name_of_a_subject_before_markers_is_told(shell, walker):
+    trial = musculo.read_trc(walker / "walk.trc")
+    write_trc(trial.rename(lambda name: f"Subj1:{name}"), walker / "named.trc")
+    plain = shell("ik", walker / "walker.osim", walker / "walk.trc", "-o", walker / "out")
+    told = shell("ik", walker / "walker.osim", walker / "named.trc", "-o", walker / "out")
+    assert (plain.status, told.status) == (0, 0)
+    assert "named.trc: 4 markers were renamed: 'Subj1:' before their names was dropped" in flat(told)
+    assert "lacks" not in flat(told)
+    ours, theirs = (read_storage(walker / "out" / f"{name}_ik.mot") for name in ("named", "walk"))
+    np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+def test_a_marker_beyond_any_laboratory_is_a_gap(shell, walker):
+    lines = (walker / "walk.trc").read_text().split("\n")
+    cells = lines[20].split("\t")
+    cells[6] = "1e308"
+    lines[20] = "\t".join(cells)
+    (walker / "wild.trc").write_text("\n".join(lines))
+    told = shell("ik", walker / "walker.osim", walker / "wild.trc", "-o", walker / "out")
+    assert told.status == 0
+    assert "wild.trc: 1 points beyond 1e+06 m (m1) are no positions: taken as gaps" in flat(told)
+    assert "inf" not in flat(told).split()
+    assert np.isfinite(read_storage(walker / "out" / "wild_ik_marker_errors.sto").values).all()
+
+
 # --- units ------------------------------------------------------------------------------------------------------------
 def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
     good = plates(walker / "good.xml")

@@ -228,6 +228,7 @@ def _worst_marker(time: float, error: float, found: Results) -> str:
     model, angles, markers = found.model, found.angles, found.markers
     if model is None or angles is None or markers is None or not len(markers.time):
         return ""
+    markers = markers.named_like(model.marker_names)
     names = [name for name in markers.names if name in model.marker_names]
     frame, row = int(np.abs(angles.time - time).argmin()), int(np.abs(markers.time - time).argmin())
     near = 1e-3  # [s]: files round their times
