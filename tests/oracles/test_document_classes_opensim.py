@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from musculo import Model
+from musculo import Model, read_osim, write_osim
 from support.document_agreement import ROUNDING, both, largest_difference
+from support.opensim_process import ask
 
 pytest.importorskip("opensim")
 
@@ -260,3 +261,114 @@ def test_negative_moments_of_inertia(tmp_path):
     for _, (model, theirs) in agree(documents, tmp_path).items():
         assert "error" not in theirs
         assert sum("negative moment" in note.why for note in model.notes) == 2
+
+
+# --- coordinates of one name in several joints ------------------------------------------------------------------------
+def body(name: str, mass: float = 1.0, inside: str = "") -> str:
+    return (
+        f'<Body name="{name}">{inside}<mass>{mass}</mass><mass_center>0.1 0.2 0.3</mass_center><inertia>1 1.1 1.2 0 0 0'
+        "</inertia></Body>"
+    )
+
+
+def pin(name: str, parent: str, child: str, coordinate: str, value: float = 0.3) -> str:
+    """A pin in an offset frame of its parent."""
+    return (
+        f'<PinJoint name="{name}"><socket_parent_frame>at</socket_parent_frame><socket_child_frame>{child}'
+        f'</socket_child_frame><coordinates><Coordinate name="{coordinate}"><default_value>{value}</default_value>'
+        f'</Coordinate></coordinates><frames><PhysicalOffsetFrame name="at"><socket_parent>{parent}</socket_parent>'
+        "<translation>0.1 0.2 0.3</translation></PhysicalOffsetFrame></frames></PinJoint>"
+    )
+
+
+def path_of(
+    name: str, points: str = "", kind: str = "PathActuator", rest: str = "", ends=("/ground", "/bodyset/a")
+) -> str:
+    first, last = (
+        f'<PathPoint name="{label}"><socket_parent_frame>{frame}</socket_parent_frame><location>{place}'
+        "</location></PathPoint>"
+        for label, frame, place in (("first", ends[0], "0.3 0.2 0"), ("last", ends[1], "0.1 0.1 0.1"))
+    )
+    return (
+        f'<{kind} name="{name}"><GeometryPath name="path"><PathPointSet><objects>{first}{points}{last}</objects>'
+        f"</PathPointSet></GeometryPath>{rest}</{kind}>"
+    )
+
+
+def document(components: str = "", **sets: str) -> str:
+    held = "".join(f"<{tag}><objects>{members}</objects></{tag}>" for tag, members in sets.items())
+    return (
+        f'<OpenSimDocument Version="40600"><Model name="m"><components>{components}</components>{held}</Model>'
+        "</OpenSimDocument>"
+    )
+
+
+def three_in_a_row(order=("ja", "jb", "jc"), **sets: str) -> str:
+    """Joints ja and jb have a coordinate q each, jc has r."""
+    joints = {
+        "ja": pin("ja", "/ground", "/bodyset/a", "q"),
+        "jb": pin("jb", "/bodyset/a", "/bodyset/b", "q", 0.5),
+        "jc": pin("jc", "/bodyset/b", "/bodyset/c", "r", 0.1),
+    }
+    return document(BodySet="".join(map(body, "abc")), JointSet="".join(joints[name] for name in order), **sets)
+
+
+def conditional(joint: str) -> str:
+    return (
+        '<ConditionalPathPoint name="c"><socket_parent_frame>/bodyset/a</socket_parent_frame><location>0.2 0.5 0'
+        f"</location><socket_coordinate>/jointset/{joint}/q</socket_coordinate><range>0.4 0.6</range>"
+        "</ConditionalPathPoint>"
+    )
+
+
+def moving(joint: str) -> str:
+    axes = "".join(
+        f"<socket_{axis}_coordinate>/jointset/{joint}/q</socket_{axis}_coordinate><{axis}_location><LinearFunction>"
+        f"<coefficients>1 0.1</coefficients></LinearFunction></{axis}_location>"
+        for axis in "xyz"
+    )
+    return f'<MovingPathPoint name="m"><socket_parent_frame>/bodyset/a</socket_parent_frame>{axes}</MovingPathPoint>'
+
+
+SAME_NAMES = {
+    f"{kind.__name__} {joint}": three_in_a_row(ForceSet=path_of("f", kind(joint)))
+    for kind in (conditional, moving)
+    for joint in ("ja", "jb")
+}
+OWN_NAMES = {"/jointset/ja/q": "ja/q", "/jointset/jb/q": "jb/q"}
+
+
+def test_coordinates_of_one_name_in_several_joints(tmp_path):
+    """Points go by path; before and after musculo writes the file."""
+    for label, (model, theirs) in zip(SAME_NAMES, both(SAME_NAMES.values(), tmp_path), strict=True):
+        assert model.coordinate_names == ("ja/q", "jb/q", "r"), label
+        assert largest_difference(model, theirs, OWN_NAMES) < ROUNDING, label
+        assert sum("other joints have one of this name" in note.why for note in model.notes) == 2
+        copy = tmp_path / "copy.osim"
+        assert write_osim(model, copy) == ()
+        ((again, rewritten),) = both([copy.read_bytes()], tmp_path)
+        assert sorted(rewritten["coordinates"]) == sorted(theirs["coordinates"])
+        assert largest_difference(again, rewritten, OWN_NAMES) < ROUNDING
+        assert largest_difference(model, rewritten, OWN_NAMES) < ROUNDING
+
+
+def coupler(independent: str, dependent: str) -> str:
+    return (
+        '<CoordinateCouplerConstraint name="c"><coupled_coordinates_function><LinearFunction><coefficients>2 0.1'
+        f"</coefficients></LinearFunction></coupled_coordinates_function><independent_coordinate_names>{independent}"
+        f"</independent_coordinate_names><dependent_coordinate_name>{dependent}</dependent_coordinate_name>"
+        "</CoordinateCouplerConstraint>"
+    )
+
+
+@pytest.mark.parametrize(("order", "first"), [(("ja", "jb", "jc"), "ja/q"), (("jb", "jc", "ja"), "jb/q")])
+def test_by_name_alone_the_first_is_meant(order, first, tmp_path):
+    """OpenSim assembles the dependent coordinate from the first of that name in the set of joints."""
+    file = tmp_path / "m.osim"
+    file.write_text(three_in_a_row(order, ConstraintSet=coupler("q", "r")))
+    model = read_osim(file)
+    assert model.constraints[0].independents == (first,)
+    assert any(f"the first, {first!r}, is meant" in note.why for note in model.notes)
+    ((theirs,),) = (ask("opensim_documents", [["assembled", str(file)]], tmp_path),)
+    start = {path: value for path, value in theirs.items() if path.endswith("/q")}
+    assert theirs["/jointset/jc/r"] == pytest.approx(2.0 * start[f"/jointset/{first}"] + 0.1, abs=1e-9)

@@ -1,7 +1,7 @@
 """What OpenSim computes for a document, by the absolute paths of its components: sets, `<components>`, all of them.
 
 The jobs of `support.opensim_process.ask`: ["mechanics", path, poses] gives the default pose (as the file states it, not
-assembled) and random poses near it.
+assembled) and random poses near it; ["assembled", path] the coordinates of the assembled pose.
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ def _mechanics(osim, path: str, poses: int) -> dict:
     out["counted_muscles"] = [model.getMuscles().get(i).getName() for i in range(model.getMuscles().getSize())]
     out["forces"] = {name: force.getConcreteClassName() for name, force in forces.items()}
     return out
+
+
+def _assembled(osim, path: str) -> dict:
+    """Each coordinate, by its path, in the pose that OpenSim assembles from the default one."""
+    model = osim.Model(path)
+    state = model.initSystem()
+    found = (osim.Coordinate.safeDownCast(c) for c in model.getComponentsList())
+    return {c.getAbsolutePathString(): c.getValue(state) for c in found if c is not None}
 
 
 def _slots(osim, state, coordinates) -> dict:

@@ -18,6 +18,7 @@ from musculo.diagnostics.recordings import motion_findings
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
 from musculo.errors import InvalidInput, unwarned
+from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.angles import rotational_coordinates, small_for_degrees
 from musculo.results.notebook import series_html
@@ -178,12 +179,12 @@ def motion_of_states(model: Model, table: Table) -> Motion:
     _check_table("the table of states", table)
     if table.degrees:
         raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
-    _check_columns(table, [f"/jointset/{j.name}/{c.name}/value" for j in model.joints for c in j.coordinates])
+    _check_columns(table, [f"{coordinate_path(j.name, c.name)}/value" for j in model.joints for c in j.coordinates])
     q, u, missing = np.zeros((len(table), len(model.coordinates))), np.zeros((len(table), len(model.speed_names))), []
     rows = {name: k for k, name in enumerate(model.speed_names)}
     for joint in model.joints:
         for coordinate in joint.coordinates:
-            path = f"/jointset/{joint.name}/{coordinate.name}"
+            path = coordinate_path(joint.name, coordinate.name)
             value, speed = table.find(f"{path}/value"), table.find(f"{path}/speed")
             k = model.coordinate_index(coordinate.name)
             q[:, k] = coordinate.default_value if value is None else table.values[:, value]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray, frames_of, labels_of
 from musculo.errors import InvalidInput, UnknownName, warn
+from musculo.model.coordinate import coordinate_path
 from musculo.results.angles import coordinate_units, far_beyond_ranges, rotational_coordinates, small_for_degrees
 from musculo.results.table import RADIANS, Table
 
@@ -108,7 +109,7 @@ def _column(table: Table, name: str, model: Model, speeds: bool) -> int:
     found = table.find(name) if not speeds else None
     if speeds:
         joint = next((j.name for j in model.joints if name in j.speed_names), "")
-        found = table.find(f"/jointset/{joint}/{name}/speed")
+        found = table.find(f"{coordinate_path(joint, name)}/speed")
         if found is None and name in table.names:
             found = table.names.index(name)
     if found is None:

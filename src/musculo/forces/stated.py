@@ -59,7 +59,7 @@ def vector(force: Force, key: str, default: Vec3, unit: bool = False) -> FloatAr
 def coordinate(force: Force, model: Model) -> str:
     """The coordinate that the force acts on, which has a speed of its name."""
     stated = (force.text("coordinate") or force.text("socket_coordinate")).strip()
-    name = stated.rsplit("/", 1)[-1]
+    name = stated if stated in model.coordinate_names else stated.rsplit("/", 1)[-1]
     if name not in model.coordinate_names or name not in model.speed_names:
         known = [n for n in model.coordinate_names if n in model.speed_names]
         raise UnknownName("coordinate", name, known, described(force))

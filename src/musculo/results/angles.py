@@ -86,7 +86,8 @@ def angle_columns(names: Iterable[str], model: Model) -> list[int]:
     found = []
     for k, name in enumerate(names):
         parts = name.split("/")
-        if name in rotational or parts[-1] in rotational or (len(parts) > 1 and parts[-2] in rotational):
+        ends = (name, parts[-1], "/".join(parts[-2:]), *parts[-2:-1], "/".join(parts[-3:-1]))
+        if not rotational.isdisjoint(ends):
             found.append(k)
     return found
 

@@ -28,6 +28,10 @@ LARGEST = 1e100
 RADIANS = np.pi / 180.0
 
 
+# Last words of OpenSim's names of states: `knee_angle_r/value` is no coordinate of a joint `knee_angle_r`.
+_STATES = frozenset(
+    ("value", "speed", "activation", "fiber_length", "fiber_velocity", "normalized_tendon_force", "excitation")
+)
 _STAY = "and stay"  # how notes of gaps end that filling leaves
 
 
@@ -97,10 +101,16 @@ class Table:
 
         `/jointset/knee_r/knee_angle_r/value` is looked for under its whole path, without leading parts, as
         `knee_angle_r` (`.../speed` as `knee_angle_r_u`, `/forceset/m/activation` as `m.activation`); and a coordinate
-        or muscle `knee_angle_r` also under the path that ends in `/knee_angle_r/value` or `/knee_angle_r`.
+        or muscle `knee_angle_r` also under the path that ends in `/knee_angle_r/value` or `/knee_angle_r`. A coordinate
+        `joint/name`, of whose name there are several in the model, is found by its own name and path alone.
+
+        Raises:
+            InvalidInput: there is a column for the mere name of such a coordinate.
         """
         index = {column: k for k, column in enumerate(self.names)}
         parts = name.strip("/").split("/")
+        if len(parts) == 2 and not name.startswith("/") and parts[1] not in _STATES:
+            return self._find_of_several(name, index)
         asked = [name, *("/".join(parts[k:]) for k in range(len(parts)))]
         if len(parts) > 1:
             owner, what = parts[-2:]
@@ -113,6 +123,20 @@ class Table:
                 found = [k for k, column in enumerate(self.names) if column.endswith(ending)]
                 if len(found) == 1:
                     return found[0]
+        return None
+
+    def _find_of_several(self, name: str, index: dict[str, int]) -> int | None:
+        """The column of a coordinate `joint/name`."""
+        for ending in (f"/{name}/value", f"/{name}"):
+            found = [k for column, k in index.items() if column == name or column.endswith(ending)]
+            if found:
+                return found[0]
+        joint, bare = name.split("/")
+        if bare in index:
+            raise InvalidInput(
+                f"{self._where}: column {bare!r} may be of several coordinates of that name, {name!r} one of them; "
+                f"call the columns by their paths (/jointset/{joint}/{bare}/value), or as here ({name})"
+            )
         return None
 
     def column(self, name: str) -> FloatArray:

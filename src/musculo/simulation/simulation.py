@@ -15,6 +15,7 @@ from musculo.dynamics.constraints import constraint_equations
 from musculo.dynamics.energy import kinetic_energy, potential_energy
 from musculo.errors import InvalidInput
 from musculo.forces.model_forces import model_forces
+from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.labelled import labelled
 from musculo.results.provenance import Provenance
@@ -121,8 +122,8 @@ class Simulation:
         """
         joints = {name: joint.name for joint in self.model.joints for name in joint.speed_names}
         joints.update({c.name: joint.name for joint in self.model.joints for c in joint.coordinates})
-        values = [f"/jointset/{joints[name]}/{name}/value" for name in self.model.coordinate_names]
-        speeds = [f"/jointset/{joints[name]}/{name}/speed" for name in self.model.speed_names]
+        values = [f"{coordinate_path(joints[name], name)}/value" for name in self.model.coordinate_names]
+        speeds = [f"{coordinate_path(joints[name], name)}/speed" for name in self.model.speed_names]
         title = f"{self.model.name} simulated"
         return Table(self.time, (*values, *speeds), np.hstack([self.q, self.u]), name=title, provenance=self.provenance)
 

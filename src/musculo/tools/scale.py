@@ -19,6 +19,7 @@ from musculo.io.osim import write_osim
 from musculo.io.setup import CoordinateTask, MarkerTask, ScaleSetup
 from musculo.io.setup.scale import MarkerPlacer, ModelScaler
 from musculo.model.body import GROUND, Vec3
+from musculo.model.coordinate import coordinate_path
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
@@ -221,7 +222,7 @@ def states(model: Model, q: FloatArray) -> tuple[list[str], FloatArray]:
     values: list[float] = []
     for joint in model.joints:
         for coordinate in joint.coordinates:
-            path = f"/jointset/{joint.name}/{coordinate.name}"
+            path = coordinate_path(joint.name, coordinate.name)
             names += [f"{path}/value", f"{path}/speed"]
             values += [float(q[model.coordinate_index(coordinate.name)]), 0.0]
     for muscle in model.muscles:

@@ -28,6 +28,7 @@ from musculo.io.osim.xml import (
     vector,
 )
 from musculo.model.body import GROUND, Frame, Placement
+from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import to_xyz
@@ -59,8 +60,8 @@ class Context:
         for element in model.iter(_OFFSET):
             if not any(ancestor.tag == "defaults" for ancestor in element.iterancestors()):
                 self.offset_frames[component_path(element)] = element
-        self.coordinates = {
-            c.get("name", ""): f"/jointset/{j.get('name')}/{c.get('name')}"
+        self.coordinates = {  # by the names they have here, with their paths in the file
+            c.get("name", ""): coordinate_path(j.get("name", ""), c.get("name", ""))
             for j in objects(model, "JointSet")
             for c in j.iterfind("coordinates/Coordinate")
         }
@@ -151,7 +152,8 @@ class Context:
     def coordinate(self, owner: Element, socket: str) -> str:
         """The name of the coordinate in a socket; empty where the socket is."""
         connectee = text(owner, f"socket_{socket}").strip()
-        name = connectee.rsplit("/", 1)[-1]
+        named = [name for name, path in self.coordinates.items() if path.endswith(f"/{connectee.lstrip('./')}")]
+        name = named[0] if connectee and named else connectee.rsplit("/", 1)[-1]
         if name and name not in self.coordinates:
             raise InvalidModel(f"{place(owner)}: {UnknownName('coordinate', name, self.coordinates, describe(owner))}")
         return name

@@ -12,6 +12,7 @@ from musculo.functions import Function
 from musculo.io.osim.write_functions import Span, function_element
 from musculo.io.osim.xml import NEWEST_VERSION, Element, ensure, exact_all, from_text, put
 from musculo.model.body import GROUND, Placement
+from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model, Note
 
 # Where no range is known, a function that must be resampled is sampled over a turn to both sides.
@@ -43,7 +44,7 @@ class Document:
         self.element = etree.SubElement(self.root, "Model", name=name)
         self.owners: dict[str, Element] = {"": self.element}
         self.coordinate_paths = {
-            c.name: f"/jointset/{joint.name}/{c.name}" for joint in model.joints for c in joint.coordinates
+            c.name: coordinate_path(joint.name, c.name) for joint in model.joints for c in joint.coordinates
         }
 
     def start_sets(self) -> None:
@@ -90,6 +91,14 @@ class Document:
                     ensure(element, part.tag).append(component)
             else:
                 element.append(part)
+
+    def coordinate_name(self, name: str, where: str) -> str:
+        """What OpenSim calls a coordinate that is referred to by its name; it takes the first that has it."""
+        bare = self.coordinate_paths[name].rsplit("/", 1)[-1]
+        first = next(own for own, path in self.coordinate_paths.items() if path.endswith(f"/{bare}"))
+        if first != name:
+            self.note(where, self.coordinate_paths[name], f"OpenSim finds {bare!r} by this name, and takes {first!r}")
+        return bare
 
     # --- functions --------------------------------------------------------------------------------------------------
     def function(self, owner: Element, name: str, function: Function, where: str, span: Span | None = None) -> None:

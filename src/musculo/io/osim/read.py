@@ -19,6 +19,7 @@ from musculo.io.osim.context import Context, account, component_path
 from musculo.io.osim.forces import acts_by_itself, read_forces
 from musculo.io.osim.joints import free_joint, read_joints
 from musculo.io.osim.properties import PROPERTIES, no_property
+from musculo.io.osim.same_names import tell_apart
 from musculo.io.osim.upgrade import upgrade
 from musculo.io.osim.xml import (
     NEWEST_VERSION,
@@ -33,6 +34,7 @@ from musculo.io.osim.xml import (
     vector,
 )
 from musculo.model.body import GROUND
+from musculo.model.coordinate import coordinate_path
 from musculo.model.force import Force
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import Joint
@@ -71,6 +73,7 @@ def read_osim(path: str | os.PathLike[str], opensim_rounding: bool = False) -> M
         raise InvalidFile(f"{place(root)}: the document holds no <Model>; it may be a set-up file of an OpenSim tool")
     notes = upgrade(element, version, opensim_rounding)
     _refuse_duplicate_names(element)
+    notes += tell_apart(element)
     context = Context(element)
     context.notes += [*(Note("the file", os.fspath(path), remark) for remark in remarks), *notes]
     if version > NEWEST_VERSION:
@@ -83,7 +86,7 @@ def _read_model(context: Context, source: str) -> Model:
     joints = _with_free_joints(read_joints(context), context)
     for joint in joints:  # those that the file only implies count, too
         for name in joint.coordinate_names:
-            context.coordinates.setdefault(name, f"/jointset/{joint.name}/{name}")
+            context.coordinates.setdefault(name, coordinate_path(joint.name, name))
     _check_tree(joints, context)
     constraints = read_constraints(context)
     forces = read_forces(context)
@@ -141,11 +144,9 @@ _ONLY_KIND = {"bodies": ("Body",), "markers": ("Marker",)}
 
 def _refuse_duplicate_names(model: Element) -> None:
     """Two bodies of one name cannot be told apart by any socket."""
-    coordinates = [c for j in objects(model, "JointSet") for c in j.iterfind("coordinates/Coordinate")]
     groups = (
         ("bodies", list(objects(model, "BodySet"))),
         ("joints", list(objects(model, "JointSet"))),
-        ("coordinates", [c for c in coordinates if c.get("name")]),
         ("markers", list(objects(model, "MarkerSet"))),
     )
     for kind, elements in groups:

@@ -16,6 +16,7 @@ from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
 from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, restore_colons, text
+from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
 
 _RENAMED = {
@@ -176,7 +177,9 @@ def _equals(content: str, value: float) -> bool:
 
 
 def _upgrade_paths(model: Element, version: int) -> None:
-    coordinates = {c.get("name"): f"/jointset/{j.get('name')}/{c.get('name')}" for j, c in _joint_coordinates(model)}
+    coordinates: dict[str, str] = {}
+    for j, c in _joint_coordinates(model):  # of several the first
+        coordinates.setdefault(c.get("name", ""), coordinate_path(j.get("name", ""), c.get("name", "")))
     # a property may stand as <path><GeometryPath>..</path> as well as <GeometryPath name="path">
     for holder in list(model.iter("path")):
         owner, inner = holder.getparent(), [child for child in holder if isinstance(child.tag, str)]

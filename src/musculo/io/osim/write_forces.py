@@ -33,7 +33,8 @@ def write_force(force: Force, document: Document) -> None:
     if force.path is not None:
         _write_path(element, force.path, document)
     for key, content in force.properties:
-        put(element, key, content)
+        named = key == "coordinate" and content in document.coordinate_paths
+        put(element, key, document.coordinate_name(content, f"{force.kind} {force.name!r}") if named else content)
     if isinstance(force, Muscle):
         _write_muscle(element, force)
     elif isinstance(force, PATH_FORCES):

@@ -23,7 +23,7 @@ from musculo.model.constraint import (
     UnsupportedConstraint,
     WeldConstraint,
 )
-from musculo.model.coordinate import Coordinate
+from musculo.model.coordinate import Coordinate, bare_name
 from musculo.model.joints import (
     Axis,
     BallJoint,
@@ -51,7 +51,7 @@ def write_joint(joint: Joint, document: Document) -> None:
         write_placement(element, socket, placement, f"/jointset/{joint.name}", names, document)
     coordinates = etree.SubElement(element, "coordinates")
     for coordinate in written.coordinates:
-        _write_coordinate(coordinates, coordinate, document)
+        _write_coordinate(coordinates, bare_name(joint.name, coordinate.name), coordinate, document)
     if isinstance(written, CustomJoint):
         _write_transform(element, written, document)
     elif isinstance(written, EllipsoidJoint):
@@ -82,8 +82,8 @@ def write_placement(
     document.offset_frame(ensure(element, "frames"), f"{owner}/{name}", placement)
 
 
-def _write_coordinate(holder: Element, coordinate: Coordinate, document: Document) -> None:
-    element = etree.SubElement(holder, "Coordinate", name=coordinate.name)
+def _write_coordinate(holder: Element, name: str, coordinate: Coordinate, document: Document) -> None:
+    element = etree.SubElement(holder, "Coordinate", name=name)
     put(element, "default_value", exact(coordinate.default_value))
     put(element, "default_speed_value", exact(coordinate.default_speed))
     put(element, "range", exact_all(coordinate.range))
@@ -139,7 +139,7 @@ def _write_transform(element: Element, joint: CustomJoint, document: Document) -
     for kind, axes in (("rotation", joint.rotations), ("translation", joint.translations)):
         for count, axis in enumerate(_three(axes), start=1):
             leaf = etree.SubElement(transform, "TransformAxis", name=f"{kind}{count}")
-            put(leaf, "coordinates", " ".join(axis.coordinates))
+            put(leaf, "coordinates", " ".join(bare_name(joint.name, name) for name in axis.coordinates))
             put(leaf, "axis", exact_all(axis.direction))
             where = f"{kind}{count} of joint {joint.name!r}"
             document.named_function(leaf, "function", axis.function, where, _span(axis, spans))
@@ -202,6 +202,8 @@ def _write_coupler(element: Element, constraint: CoordinateCoupler, document: Do
     function: Function = constraint.function if constraint.function is not None else Constant(0.0)
     span = document.model.coordinate(constraint.independents[0]).range if len(constraint.independents) == 1 else None
     document.function(element, "coupled_coordinates_function", function, f"coupler {constraint.name!r}", span)
-    put(element, "independent_coordinate_names", " ".join(constraint.independents))
-    put(element, "dependent_coordinate_name", constraint.dependent)
+    where = f"coupler {constraint.name!r}"
+    independents = (document.coordinate_name(name, where) for name in constraint.independents)
+    put(element, "independent_coordinate_names", " ".join(independents))
+    put(element, "dependent_coordinate_name", document.coordinate_name(constraint.dependent, where))
     put(element, "scale_factor", exact(constraint.scale))
