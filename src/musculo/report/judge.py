@@ -125,7 +125,14 @@ def _solves(record: Mapping[str, Any]) -> bool:
 
 
 def _tools(records: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(dict.fromkeys(str(record.get("tool", "?")) for record in records))
+    """Tools, and of the analyze tool its analyses."""
+    names = [
+        str(name)
+        for record in records
+        for name in (record.get("analyses") if isinstance(record.get("analyses"), list) else None)
+        or [record.get("tool", "?")]
+    ]
+    return ", ".join(dict.fromkeys(names))
 
 
 def _numbers(found: Results) -> list[Check]:

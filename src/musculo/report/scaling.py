@@ -172,7 +172,8 @@ def _marker_section(one: Scaling) -> Section | None:
     rows = []
     for name, marker in one.markers.items():
         how = "followed" if marker.get("followed") else "not followed"
-        rows.append((name, _mm(_number(marker.get("error"))), _mm(_number(marker.get("moved"))), how))
+        moved = _number(marker.get("moved"))
+        rows.append((name, _mm(_number(marker.get("error"))), "fixed" if moved is None else _mm(moved), how))
     columns = ("marker", "error [mm]", "moved by [mm]", "in the static pose")
     seen = {name: _number(marker.get("error")) for name, marker in one.markers.items()}
     known = {name: 1e3 * error for name, error in seen.items() if error is not None and np.isfinite(error)}
