@@ -263,3 +263,22 @@ def test_poses_of_segments_are_named(tmp_path):
     nothing = write(tmp_path, points=np.zeros((3, 0, 3)), labels=[], extra=group)
     with pytest.raises(InvalidFile, match=r"holds poses of 2 segments \(pelvis_4X4, thigh_4X4.*export positions"):
         read_c3d(nothing)
+
+
+def test_what_a_laboratory_computed_is_no_marker(tmp_path):
+    """Its angles and moments are stored as points; as places they would be nonsense, and spoil axes and units."""
+    standing = np.array([[0, 0, 1700], [100, 0, 1000], [100, 50, 40], [100, -50, 40]], dtype=float)
+    angles, moments = np.array([[60.0, -5.0, 3.0]]), np.array([[9e5, -4e4, -8e4]])
+    points = np.tile(np.vstack((standing, angles, moments)), (3, 1, 1))
+    labels = ["C7", "RASI", "RTOE", "LTOE", "RKneeAngles", "RKneeMoment"]
+    lists = {"ANGLES": labels[4:5], "ANGLE_UNITS": ["deg"], "MOMENTS": labels[5:], "MOMENT_UNITS": ["Nmm"]}
+    path = write(tmp_path, points=points, labels=labels, extra={"POINT": {"Y_SCREEN": ["+Z"], **lists}})
+    recording = read_c3d(path)
+    assert recording.markers.names == tuple(labels[:4])
+    assert_allclose(recording.markers.position[0, 0], [0.0, 1.7, 0.0], atol=1e-6)
+    assert recording.outputs.names == tuple(f"{name}_{axis}" for name in labels[4:] for axis in "xyz")
+    assert recording.outputs.units == ("deg",) * 3 + ("Nmm",) * 3
+    assert_allclose(recording.outputs.values[0], [60.0, -5.0, 3.0, 9e5, -4e4, -8e4], rtol=SINGLE)
+    assert len(recording.notes) == 1
+    assert "2 points are angles, forces, moments or powers" in recording.notes[0]
+    assert read_c3d(write(tmp_path)).outputs is None

@@ -33,6 +33,7 @@ from musculo.analyses.inverse_kinematics_targets import (
     recorded_for,
     refuse_nothing,
     targets_of,
+    unit_findings,
 )
 from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.compiled import compiled
@@ -132,6 +133,7 @@ def inverse_kinematics(
     def turned(other: Markers) -> InverseKinematics:
         return fit_poses(model, other, weights=weights, respect_ranges=respect_ranges, threads=threads)
 
+    markers, renamed = recorded_for(model, markers)
     with unwarned():  # of angles on the way
         found = fit_poses(
             model,
@@ -148,6 +150,7 @@ def inverse_kinematics(
             progress=progress,
         )
         findings = _findings(found, markers, weights, turned, alone=orientations is None, threads=threads)
+    findings = [*renamed, *findings]
     warn_of(findings)
     return replace(found, findings=tuple(findings))
 
@@ -169,6 +172,7 @@ def _findings(
     everyone = weights is None
     recording = [
         *marker_hole_findings(markers),
+        *unit_findings(found.model, markers),
         *partner_findings(found.model, markers, followed, lost=everyone, strangers=everyone),
     ]
     if not alone or len(columns) < _FEWEST:
@@ -200,7 +204,6 @@ def fit_poses(
         raise InvalidInput(f"accuracy is {accuracy!r}; give a positive number of radians and metres")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
-    markers = recorded_for(model, markers)
     points = followed_markers(model, markers, weights)
     sensors = followed_sensors(model, orientations, orientation_weights, sensor_frames)
     time = _time_of(markers, orientations)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import CompiledModel
 from musculo.compile.frames import FloatArray
 from musculo.compile.nodes import placed
-from musculo.diagnostics.finding import Finding, Severity, warn_of
+from musculo.diagnostics.finding import Finding, Severity
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
@@ -59,14 +59,15 @@ class Tasks(NamedTuple):
     goals: FloatArray
 
 
-def recorded_for(model: Model, markers: M) -> M:
-    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning."""
+def recorded_for(model: Model, markers: M) -> tuple[M, list[Finding]]:
+    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, and that is told."""
     if not isinstance(markers, Markers):
-        return markers
+        return markers, []
     found = markers.named_like(model.marker_names)
-    if found is not markers:
-        warn_of([Finding(f"{markers.source or 'the recording'}: {found.notes[-1]}", Severity.DOUBTFUL)])
-    return cast(M, found)
+    if found is markers:
+        return markers, []
+    said = f"{markers.source or 'the recording'}: {found.notes[-1]}"
+    return cast(M, found), [Finding(said, Severity.DOUBTFUL)]
 
 
 def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str, float] | None) -> Followed:
@@ -87,7 +88,7 @@ def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str
     if not names and markers.names:
         how = "markers.rename (in Python), or new labels in the file,"
         raise InvalidInput(_nothing_in_common("marker", model, model.marker_names, markers.names, how))
-    warn_of(unit_findings(model, markers))
+    unit_findings(model, markers)
     frames = {marker.name: marker.frame for marker in model.markers}
     return Followed(names, found, tuple(frames[name] for name in names))
 

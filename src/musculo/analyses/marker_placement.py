@@ -15,6 +15,7 @@ from musculo.analyses.scale_factors import TimeRange, time_window
 from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
 from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray, columns_by_name
+from musculo.diagnostics.finding import warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.kinematics import Task
@@ -101,7 +102,8 @@ def place_markers(
         InvalidInput: no frame lies in the time range, or the tasks follow nothing.
     """
     check_model(model)
-    static_trial = recorded_for(model, static_trial)
+    static_trial, renamed = recorded_for(model, static_trial)
+    warn_of(renamed)
     still = _mean_frame(static_trial, time_range)
     if tasks is None:
         asked = SetupTasks(dict(weights or {}), dict(targets or {}), ())

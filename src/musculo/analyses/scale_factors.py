@@ -10,6 +10,7 @@ import numpy as np
 from musculo.analyses.inverse_kinematics_targets import recorded_for
 from musculo.analyses.scaling import Factors, checked_factors, default_pose
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.finding import warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.scale import ScaleSetup
@@ -80,7 +81,8 @@ def scale_factors(
         UnknownName: a marker or body that is not there.
         InvalidInput: a marker that is not seen all the time, or two markers of the model in one place.
     """
-    markers = recorded_for(model, markers)
+    markers, renamed = recorded_for(model, markers)
+    warn_of(renamed)
     frames = time_window(markers, time_range)
     known = {name: k for k, name in enumerate(model.marker_names)}
     at = kinematics(model, default_pose(model)).markers() if known else np.zeros((0, 3))

@@ -29,3 +29,4 @@ class Recording:
     notes: tuple[str, ...] = ()
     source: str = ""
     up: str = ""  # the laboratory's axis that became y: "z", "-z", ...
+    outputs: Table | None = None  # angles, forces, moments and powers that the laboratory computed, in its units

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.inverse_kinematics import InverseKinematics, Status, inverse_kinematics
-from musculo.analyses.inverse_kinematics_targets import unit_findings
 from musculo.analyses.setup_tasks import tasks_of_setup
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import listed_frames
@@ -35,7 +34,7 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     span = work.asked_span(setup, markers.time, recording)
     work.check_span(span, markers.time, recording)
     markers = _between(markers, span)
-    work.tell([*marker_hole_findings(markers), *unit_findings(model, markers)])
+    work.tell(marker_hole_findings(markers))
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes, followed = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,15 @@ from musculo.results.table import Table
 
 FloatArray = NDArray[np.float64]
 
+# Parameters of POINT that list points by what they are, and those that hold their units.
+_OUTPUTS = {
+    "ANGLES": "ANGLE_UNITS",
+    "FORCES": "FORCE_UNITS",
+    "MOMENTS": "MOMENT_UNITS",
+    "POWERS": "POWER_UNITS",
+    "SCALARS": "SCALAR_UNITS",
+}
+
 
 def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) -> Recording:
     """Read a C3D file; positions and forces are turned so that y is up and x is forward, as in OpenSim's models.
@@ -32,8 +42,9 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
 
     Returns:
         markers [m] with NaN where a point was not seen; analog channels in their own units; force plates of types 1 to
-        4 as forces on the subject [N], moments [N m] and centres of pressure [m]; events. Other plates, and what else
-        was odd, are named in `notes`.
+        4 as forces on the subject [N], moments [N m] and centres of pressure [m]; events; and what the laboratory
+        computed and stored as points (angles, moments, ...), in `outputs`. Other plates, and what else was odd, are
+        named in `notes`.
     """
     for what, axis in (("up", up), ("forward", forward)):
         check_axis(what, axis)
@@ -42,15 +53,19 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     length = _length(file, notes)
     frames, points = file.seen.shape
     names = _names(file.texts("POINT", "LABELS"), points, "marker", notes)
-    position = np.where(file.seen[:, :, None], file.points, np.nan) * length
+    values = np.where(file.seen[:, :, None], file.points, np.nan)
+    computed = _computed(file, names)
     start = (file.first_frame - 1) / file.point_rate
     time = start + np.arange(frames) / file.point_rate
+    outputs = _outputs(time, names, values, computed, file.where, notes)
+    kept = [k for k, name in enumerate(names) if name not in computed]
+    names, position = tuple(names[k] for k in kept), values[:, kept] * length
     analog_time = start + np.arange(len(file.analog)) / file.analog_rate
     plates = read_plates(file, analog_time, length, notes)
     if up is None:
-        up = upward_axis(file, position, plates, notes)
+        up = upward_axis(file, position, names, plates, notes)
     else:
-        doubt(up, position, plates, file.texts("POINT", "LABELS"), notes)
+        doubt(up, position, names, plates, notes)
     R = to_ground(up, forward)
     plates = tuple(plate.rotated(R) for plate in plates)
     say_pull(plates, notes)
@@ -63,7 +78,33 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
         channels = _names(file.texts("ANALOG", "LABELS"), file.analog.shape[1], "channel", notes)
         units = tuple((file.texts("ANALOG", "UNITS") + [""] * len(channels))[: len(channels)])
         analog = Table(analog_time, channels, file.analog, units=units, name="analog", source=file.where)
-    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where, up.lower().lstrip("+"))
+    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where, up.lower().lstrip("+"), outputs)
+
+
+def _computed(file: C3DFile, names: Sequence[str]) -> dict[str, str]:
+    """Points that are no places, and their units: laboratories write angles, forces, moments and powers as points."""
+    found = {}
+    for group, unit in _OUTPUTS.items():
+        units = file.texts("POINT", unit)
+        listed = set(file.texts("POINT", group))
+        found.update({name: units[0] if units else "" for name in names if name in listed})
+    return found
+
+
+def _outputs(
+    time: FloatArray, names: Sequence[str], values: FloatArray, computed: dict[str, str], where: str, notes: list[str]
+) -> Table | None:
+    """What is computed as a table in the units of the file, three columns each; None where there is nothing."""
+    if not computed:
+        return None
+    notes.append(
+        f"{len(computed)} points are angles, forces, moments or powers that the laboratory computed, and no markers; "
+        "they are in recording.outputs"
+    )
+    columns = [names.index(name) for name in computed]
+    labels = tuple(f"{name}_{axis}" for name in computed for axis in "xyz")
+    units = tuple(unit for unit in computed.values() for _ in "xyz")
+    return Table(time, labels, values[:, columns].reshape(len(time), -1), units=units, name="outputs", source=where)
 
 
 def _length(file: C3DFile, notes: list[str]) -> float:

@@ -43,18 +43,21 @@ class Evidence(NamedTuple):
     why: str
 
 
-def upward_axis(file: C3DFile, position: FloatArray, plates: Sequence[ForcePlate], notes: list[str]) -> str:
+def upward_axis(
+    file: C3DFile, position: FloatArray, names: Sequence[str], plates: Sequence[ForcePlate], notes: list[str]
+) -> str:
     """The laboratory's upward axis; what decided, if not the file alone, goes to the notes.
 
     Args:
         file: with POINT:X_SCREEN and POINT:Y_SCREEN.
         position: (frames, points, 3) in the laboratory [m]; NaN where a point was not seen.
+        names: of the points.
         plates: in the laboratory.
         notes: what is odd goes here.
     """
     stated = _stated(file, notes)
     on_plates = plates_say(position, plates, stated)
-    told = on_plates or markers_say(position, file.texts("POINT", "LABELS"), stated)
+    told = on_plates or markers_say(position, names, stated)
     if stated is None:
         if told is None:
             up = _default(file)
@@ -76,7 +79,7 @@ def upward_axis(file: C3DFile, position: FloatArray, plates: Sequence[ForcePlate
     return told.axis
 
 
-def doubt(up: str, position: FloatArray, plates: Sequence[ForcePlate], labels: Sequence[str], notes: list[str]) -> None:
+def doubt(up: str, position: FloatArray, labels: Sequence[str], plates: Sequence[ForcePlate], notes: list[str]) -> None:
     """A note where plates or markers tell another axis than the one that was asked for."""
     asked = up.lower().lstrip("+")
     told = plates_say(position, plates, asked) or markers_say(position, labels, asked)
