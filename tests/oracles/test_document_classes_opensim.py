@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import musculo
 from musculo import Model, read_osim, write_osim
 from support.document_agreement import ROUNDING, both, largest_difference
 from support.opensim_process import ask
@@ -372,3 +373,105 @@ def test_by_name_alone_the_first_is_meant(order, first, tmp_path):
     ((theirs,),) = (ask("opensim_documents", [["assembled", str(file)]], tmp_path),)
     start = {path: value for path, value in theirs.items() if path.endswith("/q")}
     assert theirs["/jointset/jc/r"] == pytest.approx(2.0 * start[f"/jointset/{first}"] + 0.1, abs=1e-9)
+
+
+# --- parts of the model in <components> -------------------------------------------------------------------------------
+A, JA = body("a"), pin("ja", "/ground", "/bodyset/a", "qa")
+MARKER = '<Marker name="mk"><socket_parent_frame>{}</socket_parent_frame><location>1 2 3</location></Marker>'
+MUSCLE = path_of("mu", kind="Thelen2003Muscle")
+LAW = "<resting_length>0.1</resting_length><stiffness>100</stiffness><dissipation>0</dissipation>"
+SPRING = path_of("sp", kind="PathSpring", rest=LAW)
+
+
+def inside(what: str) -> str:
+    return f"<components>{what}</components>"
+
+
+COMPONENTS = {
+    "a body and its joint": document(body("b", 2) + pin("jb", "/bodyset/a", "/b", "qb"), BodySet=A, JointSet=JA),
+    "a body": document(body("b", 2), BodySet=A, JointSet=JA + pin("jb", "/bodyset/a", "/b", "qb")),
+    "a body by a relative path": document(
+        body("b"), BodySet=A, JointSet=JA + pin("jb", "../../../bodyset/a", "../../b", "qb")
+    ),
+    "a free body": document(body("b", 2), BodySet=A, JointSet=JA),
+    "a body in a body": document(
+        BodySet=body("a", inside=inside(body("b", 2))), JointSet=JA + pin("jb", "/bodyset/a", "/bodyset/a/b", "qb")
+    ),
+    "a joint in its body": document(BodySet=body("a", inside=inside(pin("ja", "/ground", "..", "qa")))),
+    "a muscle": document(MUSCLE, BodySet=A, JointSet=JA),
+    "a muscle in a body": document(BodySet=body("a", inside=inside(MUSCLE)), JointSet=JA),
+    "a muscle in a body in the components": document(body("x", inside=inside(MUSCLE)), BodySet=A, JointSet=JA),
+    "a muscle in a joint": document(BodySet=A, JointSet=JA.replace("<coordinates>", inside(MUSCLE) + "<coordinates>")),
+    "a muscle on a frame of a body": document(
+        body("b", inside=inside('<PhysicalOffsetFrame name="f"><socket_parent>..</socket_parent><translation>0 1 0'
+        "</translation></PhysicalOffsetFrame>")) + path_of("mu", ends=("/ground", "/b/f")), BodySet=A, JointSet=JA
+    ),
+    "a spring": document(SPRING, BodySet=A, JointSet=JA),
+    "a marker": document(MARKER.format("/bodyset/a"), BodySet=A, JointSet=JA),
+    "a marker in its body": document(BodySet=body("a", inside=inside(MARKER.format(".."))), JointSet=JA),
+    "a ComponentSet": document(
+        ComponentSet=body("b", 2) + MUSCLE, BodySet=A, JointSet=JA + pin("jb", "/bodyset/a", "/componentset/b", "qb")
+    ),
+}  # fmt: skip
+
+
+def test_parts_of_the_model_in_components(tmp_path):
+    """Poses, mass matrices, lengths and markers, before and after musculo writes the file."""
+    answers = agree(COMPONENTS, tmp_path)
+    copies = {}
+    for label, (model, theirs) in answers.items():
+        assert "error" not in theirs, (label, theirs)
+        assert any("stands in <components>" in note.why for note in model.notes), label
+        copy = tmp_path / "copy.osim"
+        assert write_osim(model, copy) == (), label
+        copies[label] = copy.read_bytes()
+    for label, (again, rewritten) in agree(copies, tmp_path).items():
+        assert "error" not in rewritten, (label, rewritten)
+        assert largest_difference(answers[label][0], rewritten) < ROUNDING, label
+        assert not any("stands in <components>" in note.why for note in again.notes)
+
+
+def test_a_name_that_its_set_has_too_gets_another(tmp_path):
+    other = path_of("mu", kind="Thelen2003Muscle", ends=("/bodyset/a", "/ground"))
+    documents = [
+        document(body("a", 2), BodySet=A, JointSet=JA + pin("jb", "/bodyset/a", "/a", "qb")),
+        document(MUSCLE, BodySet=A, JointSet=JA, ForceSet=other),
+    ]
+    (bodies, first), (muscles, second) = both(documents, tmp_path)
+    assert bodies.body_names == ("a", "a_2")
+    assert largest_difference(bodies, first, {"/a": "a_2"}) < ROUNDING
+    assert muscles.muscle_names == ("mu", "mu_2")
+    assert largest_difference(muscles, second, {"/mu": "mu_2"}) < ROUNDING
+    assert any("under another name" in note.why for note in muscles.notes)
+
+
+def test_forces_in_components_act(tmp_path):
+    """OpenSim's accelerations with the spring in the components are those with it in its set, and ours."""
+    bare, listed = document(BodySet=A, JointSet=JA), document(BodySet=A, JointSet=JA, ForceSet=SPRING)
+    files = []
+    for k, content in enumerate((COMPONENTS["a spring"], listed, bare)):
+        files.append(tmp_path / f"{k}.osim")
+        files[-1].write_text(content)
+    there, in_set, without = (
+        answer["/jointset/ja/qa"]
+        for answer in ask("opensim_documents", [["accelerations", str(file)] for file in files], tmp_path)
+    )
+    assert there == in_set
+    assert abs(there - without) > 0.1
+    model = read_osim(files[0])
+    tau = musculo.model_forces(model, [0.3], [0.0]).tau
+    assert musculo.forward_dynamics(model, [0.3], [0.0], tau).item() == pytest.approx(there, abs=1e-10)
+
+
+def test_constraints_in_components_are_enforced(tmp_path):
+    """OpenSim's accelerations obey the coupler; its initial pose is assembled for members of the ConstraintSet only."""
+    file = tmp_path / "m.osim"
+    joints = JA + pin("jb", "/bodyset/a", "/bodyset/b", "qb", 0.7)
+    file.write_text(document(coupler("qa", "qb"), BodySet=A + body("b"), JointSet=joints))
+    (theirs,) = ask("opensim_documents", [["accelerations", str(file)]], tmp_path)
+    model = read_osim(file)
+    assert model.independent_coordinate_names == ("qa",)
+    q = musculo.embedding_of(model).coordinates([0.3])
+    ours = musculo.forward_dynamics(model, q, [0.0, 0.0], [0.0, 0.0])
+    assert ours == pytest.approx([theirs["/jointset/ja/qa"], theirs["/jointset/jb/qb"]], abs=1e-8)
+    assert ours[1] == pytest.approx(2.0 * ours[0])

@@ -1,7 +1,8 @@
 """What OpenSim computes for a document, by the absolute paths of its components: sets, `<components>`, all of them.
 
 The jobs of `support.opensim_process.ask`: ["mechanics", path, poses] gives the default pose (as the file states it, not
-assembled) and random poses near it; ["assembled", path] the coordinates of the assembled pose.
+assembled) and random poses near it; ["assembled", path] the coordinates of the assembled pose;
+["accelerations", path] those of rest in the default pose, under all forces.
 """
 
 from __future__ import annotations
@@ -67,6 +68,15 @@ def _assembled(osim, path: str) -> dict:
     state = model.initSystem()
     found = (osim.Coordinate.safeDownCast(c) for c in model.getComponentsList())
     return {c.getAbsolutePathString(): c.getValue(state) for c in found if c is not None}
+
+
+def _accelerations(osim, path: str) -> dict:
+    """Accelerations of each coordinate, by its path, at rest in the default pose under all that acts."""
+    model = osim.Model(path)
+    state = model.initSystem()
+    model.realizeAcceleration(state)
+    found = (osim.Coordinate.safeDownCast(c) for c in model.getComponentsList())
+    return {c.getAbsolutePathString(): c.getAccelerationValue(state) for c in found if c is not None}
 
 
 def _slots(osim, state, coordinates) -> dict:

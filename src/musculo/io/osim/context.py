@@ -37,7 +37,7 @@ _ZERO = (0.0, 0.0, 0.0)
 _OFFSET = "PhysicalOffsetFrame"
 HOLDERS_OF_COMPONENTS = ("components", "frames")
 # Elements that hold components without being one: they leave no trace in a path.
-_HOLDERS = {"objects", "components", "frames", "coordinates", "connectors"}
+_HOLDERS = {"objects", "components", "frames", "coordinates", "connectors", "PathPointSet"}
 # How documents before 30508 named frames.
 _OLD_SOCKETS = {
     *("connectors", "sockets", "body", "body_name", "parent_body", "child_body", "body_1", "body_2"),
@@ -171,9 +171,11 @@ def component_path(element: Element) -> str:
     parts: list[str] = []
     node: Any = element
     while node is not None and node.tag != "Model":
-        if node.tag.endswith("Set"):
+        if node.tag in _HOLDERS:
+            pass
+        elif node.tag.endswith("Set"):
             parts.append(node.tag.lower())
-        elif node.tag not in _HOLDERS:
+        else:
             parts.append(node.get("name") or restore_colons(node.tag).lower())
         node = node.getparent()
     return "/" + "/".join(reversed(parts))

@@ -9,6 +9,7 @@ that, and otherwise the file's own digits are kept.
 
 from __future__ import annotations
 
+from musculo.io.osim.components import gather_components
 from musculo.io.osim.context import component_path
 from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.properties import PROPERTIES
@@ -59,6 +60,7 @@ def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> lis
     _connectors_to_sockets(model, version)
     if version < 30501:
         _split_ground(model)
+    notes += gather_components(model)
     split_inertia(model, version, opensim_rounding)
     upgrade_joints(model, version, opensim_rounding)
     upgrade_frames(model, version, opensim_rounding)
