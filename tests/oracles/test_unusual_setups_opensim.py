@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import InvalidInput, read_osim, read_storage, run_setup
+from musculo import InvalidInput, UnknownName, read_osim, read_storage, run_setup
 from support.tool_setups import RESERVES, analyze
 from support.tool_setups import inverse_dynamics as dynamics
 from support.unusual_setups import (
@@ -86,6 +86,15 @@ def test_measurements_without_a_trial_are_refused_as_in_opensim(tmp_path):
     assert not (tmp_path / "theirs" / "scaled.osim").exists()
 
 
+def test_a_step_of_scaling_that_is_not_there_is_not_done(tmp_path):
+    both = run_both(tmp_path / "scaled", {SETUP: scale(measurement("m", "humerus"), placer="")})
+    same_model(both, "scaled.osim")
+    whole = scale(placer=marker_placer())
+    start, end = whole.index("<ModelScaler>"), whole.index("</ModelScaler>") + len("</ModelScaler>")
+    both = run_both(tmp_path / "placed", {SETUP: whole[:start] + whole[end:]})
+    same_model(both, "placed.osim")
+
+
 def test_both_steps_of_scaling_may_write_one_file(tmp_path):
     placer = marker_placer(model="scaled.osim")
     both = run_both(tmp_path, {SETUP: scale(measurement("m", "humerus"), placer=placer)})
@@ -154,11 +163,40 @@ def test_without_a_range_of_time_opensim_stops_at_two_seconds_and_exact_does_not
     assert exact.complete
 
 
+@pytest.mark.parametrize("span", ["0.125 0.325", "0.135 0.345", "0.005 0.015", "0.5 0.5", "-1 0.2"])
+def test_ends_of_a_range_between_frames(tmp_path, span):
+    both = run_both(tmp_path, {SETUP: inverse_kinematics(more=f"<time_range>{span}</time_range>")})
+    same(both, "ik.mot", IK_ANGLE)
+
+
+@pytest.mark.parametrize("span", ["5 9", "-2 -1", "1 0.5"])
+def test_ranges_without_a_frame_are_refused_as_in_opensim(tmp_path, span):
+    with pytest.raises(InvalidInput, match="time range"):
+        run_both(tmp_path, {SETUP: inverse_kinematics(more=f"<time_range>{span}</time_range>")})
+    assert not (tmp_path / "theirs" / "ik.mot").exists()
+
+
+def test_all_markers_are_followed_where_no_task_applies(tmp_path):
+    both = run_both(tmp_path, {SETUP: inverse_kinematics(marker_task("acromion", apply="false"))})
+    same(both, "ik.mot", IK_ANGLE)
+    same(both, "results/arm_ik_marker_errors.sto", IK_ERRORS)
+
+
 def test_a_range_of_time_that_is_stated_holds_where_exact_too(tmp_path):
     arm_recordings(tmp_path)
     (tmp_path / SETUP).write_text(inverse_kinematics(more="<time_range>-Inf 2</time_range>"))
     assert run_setup(tmp_path / SETUP, exact=True).complete
     assert read_storage(tmp_path / "ik.mot").time[-1] == 2.0
+
+
+def test_a_table_of_targets_in_radians_is_told_of(tmp_path):
+    def radians(path: Path) -> None:
+        write_motion(path, {"elbow_flexion": np.linspace(0.2, 0.9, 101)})
+
+    task = coordinate_task("elbow_flexion", 0.01, 0.0).replace("manual_value", "from_file")
+    more = "<time_range>0 1</time_range><coordinate_file>targets.mot</coordinate_file>"
+    both = run_both(tmp_path, {SETUP: inverse_kinematics(ALL_TASKS + task, more), "targets.mot": radians})
+    assert "is in radians, and is taken so; OpenSim takes its numbers for degrees" in both.told
 
 
 # --- inverse dynamics ------------------------------------------------------------------------------------------------
@@ -186,6 +224,37 @@ def test_a_file_without_a_name_gets_the_default_one(tmp_path):
     result = run_setup(tmp_path / SETUP)
     assert [file.name for file in result.files] == ["inverse_dynamics.sto"]
     assert any("has no name" in note for note in result.notes)
+
+
+LOADS = (
+    '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="e">'
+    "<applied_to_body>forearm</applied_to_body><force_expressed_in_body>nobody</force_expressed_in_body>"
+    "<point_expressed_in_body>ground</point_expressed_in_body><force_identifier>f</force_identifier>"
+    "<point_identifier>p</point_identifier></ExternalForce></objects><datafile>loads.mot</datafile></ExternalLoads>"
+    "</OpenSimDocument>"
+)
+
+
+def _loads(path: Path) -> None:
+    time = np.arange(101) / 100.0
+    still = np.full_like(time, 0.1)
+    write_motion(path, {"fx": time, "fy": 5.0 * still, "fz": np.sin(time), "px": still, "py": -3.0 * still, "pz": time})
+
+
+def test_loads_in_a_frame_that_is_not_there_are_in_ground(tmp_path):
+    setup = dynamics("<external_loads_file>loads.xml</external_loads_file>")
+    both = run_both(tmp_path, {SETUP: setup, "loads.xml": LOADS, "loads.mot": _loads})
+    same(both, "results/id.sto", PRINTED)
+    assert any("which the model lacks: it is taken in ground" in trouble for trouble in both.result.troubles)
+    with pytest.raises(UnknownName, match="nobody"):
+        run_setup(both.ours / SETUP, exact=True)
+
+
+def test_joints_that_are_not_there_report_no_body_forces(tmp_path):
+    setup = dynamics("<joints_to_report_body_forces>elbow wrist</joints_to_report_body_forces>")
+    both = run_both(tmp_path, {SETUP: setup})
+    same(both, "results/body_forces_at_joints.sto", PRINTED)
+    assert "no joint 'wrist'" in both.told
 
 
 # --- motions of another model ----------------------------------------------------------------------------------------
@@ -237,6 +306,55 @@ def _reaction(frames: str, joints: str = "elbow", on: str = "child") -> str:
 def test_frames_and_sides_of_joint_reactions(tmp_path, setup):
     both = run_both(tmp_path, {SETUP: setup})
     same(both, "results/arm_JR_ReactionLoads.sto", EQUILIBRIUM)
+
+
+def _three_seconds(path: Path) -> None:
+    time = np.arange(301) / 100.0
+    write_motion(path, {"shoulder_flexion": 0.3 * np.sin(time), "elbow_flexion": 0.9 - 0.6 * np.cos(2.0 * time)})
+
+
+def test_without_a_final_time_opensim_stops_at_one_second_and_exact_does_not(tmp_path):
+    both = run_both(tmp_path, {SETUP: analyze('<Kinematics name="K"/>'), "motion.mot": _three_seconds})
+    same(both, "results/arm_K_q.sto", PRINTED)
+    assert any("OpenSim then stops at 1 s" in trouble for trouble in both.result.troubles)
+    assert run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact").complete
+    assert read_storage(tmp_path / "exact" / "arm_K_q.sto").time[-1] == 3.0
+
+
+@pytest.mark.parametrize("column", ["{}", "{}_u"])
+def test_speeds_go_by_the_names_that_opensim_looks_for(tmp_path, column):
+    def speeds(path: Path) -> None:
+        time = np.arange(301) / 100.0
+        values = {"shoulder_flexion": 0.3 * np.cos(time), "elbow_flexion": 1.1 * np.sin(2.0 * time)}
+        write_motion(path, {column.format(name): value for name, value in values.items()})
+
+    setup = analyze('<Kinematics name="K"/>', "<speeds_file>speeds.sto</speeds_file><final_time>3</final_time>")
+    both = run_both(tmp_path, {SETUP: setup, "motion.mot": _three_seconds, "speeds.sto": speeds})
+    same(both, "results/arm_K_u.sto", PRINTED)
+    assert ("has no speed of shoulder_flexion, elbow_flexion: taken at zero" in both.told) == (column == "{}")
+
+
+def test_a_point_relative_to_no_body_is_in_ground(tmp_path):
+    point = "<body_name>forearm</body_name><relative_to_body_name>nobody</relative_to_body_name>"
+    both = run_both(tmp_path, {SETUP: analyze(f'<PointKinematics name="P">{point}</PointKinematics>')})
+    same(both, "results/arm_P_NONAME_vel.sto", PRINTED)
+    assert "'nobody' of relative_to_body_name is no body: ground is taken" in both.told
+
+
+def test_what_a_list_names_twice_is_written_once(tmp_path):
+    lists = (
+        '<BodyKinematics name="B"><bodies>forearm forearm</bodies></BodyKinematics>'
+        '<JointReaction name="JR"><joint_names>elbow elbow elbow</joint_names>'
+        "<apply_on_bodies>child parent child</apply_on_bodies></JointReaction>"
+    )
+    both = run_both(tmp_path, {SETUP: analyze(lists)})
+    for name, tolerance in (("B_pos_global", PRINTED), ("JR_ReactionLoads", EQUILIBRIUM)):
+        theirs, ours = (read_storage(folder / f"results/arm_{name}.sto") for folder in (both.theirs, both.ours))
+        assert len(set(ours.names)) == len(ours.names) < len(theirs.names)
+        columns = [theirs.names.index(one) for one in ours.names]
+        assert_allclose(ours.values, theirs.values[:, columns], atol=tolerance)
+    assert "B: forearm stands in a list more than once" in both.told
+    assert "JR: elbow stands in a list more than once" in both.told
 
 
 @pytest.mark.parametrize("files", ["reserves.xml", "reserves.xml again.xml"])

@@ -166,7 +166,8 @@ def _motion(
     if like == "opensim id":
         return Motion(table.time, q, u, udot, notes, model.coordinate_names)
     if speeds is not None:
-        u = _speeds(model, speeds, table.time)
+        u, told = _speeds(model, speeds, table.time)
+        notes = (*notes, *told)
     return _analyzed(model, table.time, q, u, notes)
 
 
@@ -320,17 +321,28 @@ def _exact(
     return Motion(time, m.q, m.u, m.udot, notes, model.coordinate_names)
 
 
-def _speeds(model: Model, table: Table, time: FloatArray) -> FloatArray:
+def _speeds(model: Model, table: Table, time: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+    """Speeds (frames, n_u) by column, and which there are none of."""
     if len(table) != len(time) or np.abs(table.time - time).max() > 1e-9:
         raise InvalidInput(
             f"{table.source or 'the table of speeds'} has other times than the coordinates; both need the same frames"
         )
     u = np.zeros((len(time), len(model.speed_names)))
-    for k, name in enumerate(model.speed_names):
-        found = next((c for c in (name, f"{name}_u") if table.find(c) is not None), None)
-        if found is not None:
-            u[:, k] = table.column(found)
-    return u
+    absent = []
+    for joint in model.joints:
+        for name in joint.speed_names:
+            # a column by the bare name of a coordinate is no speed to OpenSim
+            column = table.find(f"/jointset/{joint.name}/{name}/speed")
+            if column is None:
+                absent.append(name)
+            else:
+                u[:, model.speed_index(name)] = table.values[:, column]
+    if not absent:
+        return u, ()
+    said = (
+        f"{table.source or 'the table of speeds'} has no speed of {', '.join(absent)}: taken at zero, as OpenSim does"
+    )
+    return u, (f"{said}; it looks for columns such as {absent[0]}_u",)
 
 
 def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, notes: tuple[str, ...]) -> Motion:

@@ -42,8 +42,8 @@ def tasks_of_setup(
     """Weights of markers and targets of coordinates that the tasks of a set-up file ask for, as OpenSim takes them.
 
     Tasks that do not apply are left out, and so are those of markers that model or recording lack. Markers without a
-    task weigh nothing; all weigh 1 where no marker has a task. The target of a coordinate is its default value, the
-    value of the task (rad, m), or the quintic spline through a column of `coordinates`.
+    task weigh nothing; all weigh 1 where no task of a marker applies. The target of a coordinate is its default value,
+    the value of the task (rad, m), or the quintic spline through a column of `coordinates`.
 
     Source:  OpenSim 4.6, `IKTaskSet::createMarkerWeightSet`, `InverseKinematicsTool::populateReferences`.
     Departs: OpenSim wants a file in degrees for targets; here it may be in radians, if it says so.
@@ -69,7 +69,7 @@ def tasks_of_setup(
     lost = [name for name in named if name not in shared]
     if lost:
         notes.append(f"tasks of markers that model or recording lack are left out: {', '.join(lost)}")
-    tasked = any(isinstance(task, MarkerTask) for task in listed)
+    tasked = bool(applied)
     followed = tuple(name for name in shared if name in named or not tasked)
     weights = {name: named.get(name, 0.0) if tasked else 1.0 for name in shared}
     targets: dict[str, tuple[float, float | FloatArray]] = {}
@@ -82,7 +82,7 @@ def tasks_of_setup(
             notes.append(f"the task of {task.name!r} changes nothing: the coordinate is locked")
             continue
         if task.value_type == "from_file":
-            value = _from_file(task.name, model, coordinates, times)
+            value = _from_file(task.name, model, coordinates, times, notes)
         own = (task.weight, value)
         targets[task.name] = _both(targets[task.name], own) if task.name in targets else own
     return SetupTasks(weights, targets, tuple(notes), followed)
@@ -127,11 +127,16 @@ def _both(one: Target, other: Target) -> Target:
     return (w, (w1 * np.asarray(x1) + w2 * np.asarray(x2)) / w) if w > 0.0 else one
 
 
-def _from_file(name: str, model: Model, coordinates: Table | None, times: FloatArray) -> FloatArray:
+def _from_file(name: str, model: Model, coordinates: Table | None, times: FloatArray, notes: list[str]) -> FloatArray:
     if coordinates is None:
         raise InvalidInput(f"the task of {name!r} is to follow a file; pass coordinates=read_storage(coordinate_file)")
     column = coordinates.find(name)
     if column is None:
         raise UnknownName("column for coordinate", name, coordinates.names, coordinates.source or "the coordinate file")
+    if not coordinates.degrees:
+        notes.append(
+            f"{coordinates.source or 'the coordinate file'} is in radians, and is taken so; OpenSim takes its numbers "
+            "for degrees"
+        )
     angles = coordinates.in_radians(model)
     return NaturalSpline(angles.time, angles.values[:, column])(times)

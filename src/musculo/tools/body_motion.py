@@ -7,6 +7,7 @@ from musculo.io.setup import BodyKinematicsAnalysis, PointKinematicsAnalysis
 from musculo.model.body import GROUND
 from musculo.tools.descriptions import POINT
 from musculo.tools.descriptions import bodies as about_bodies
+from musculo.tools.listed import once
 from musculo.tools.study import Study
 
 _WHOLE = "center_of_mass"
@@ -16,7 +17,8 @@ def body_files(study: Study, analysis: BodyKinematicsAnalysis) -> None:
     """Mass centres and orientations of bodies; accelerations are those of the model under its own forces."""
     model, work = study.model, study.work
     everything = any(word.lower() == "all" for word in analysis.bodies)
-    bodies = None if everything else [name for name in analysis.bodies if name != _WHOLE]
+    listed = [name for name in analysis.bodies if name != _WHOLE]
+    bodies = None if everything else once(listed, analysis.name, work)
     local = analysis.express_results_in_body_local_frame
     found = body_kinematics(
         model,
@@ -39,6 +41,9 @@ def point_files(study: Study, analysis: PointKinematicsAnalysis) -> None:
     """Position, velocity and acceleration of one point."""
     work = study.work
     other = analysis.relative_to_body_name
+    if other.lower() not in ("none", "", GROUND, *(name.lower() for name in study.model.body_names)) and work.of_file:
+        work.note(f"{analysis.name}: {other!r} of relative_to_body_name is no body: ground is taken, as OpenSim does")
+        other = GROUND
     found = point_kinematics(
         study.model,
         study.motion.q,

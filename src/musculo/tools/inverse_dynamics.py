@@ -15,7 +15,6 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
-from musculo.errors import UnknownName
 from musculo.forces.compiled_forces import told
 from musculo.forces.model_forces import passive_forces
 from musculo.io.setup import InverseDynamicsSetup
@@ -26,6 +25,7 @@ from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.tools.listed import known_places
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import muscle_forces, own_forces, say_powerless, springs_in_motion
@@ -38,7 +38,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     say_powerless(model, work)
     prepare = preparation_of(setup)
     table = work.table(setup.coordinates_file, "coordinates_file", prepare)
-    loads = work.loads(setup.external_loads_file, prepare)
+    loads = work.loads(setup.external_loads_file, model, prepare)
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
     work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
@@ -67,7 +67,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     names, columns = moment_columns(model)
     _say_names(setup, work)
     work.write(setup.forces_name, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
-    joints = _joints(model, setup.joints_to_report_body_forces)
+    joints = _joints(model, setup.joints_to_report_body_forces, work)
     if joints:
         labels, values = _body_forces(model, motion, tau, joints)
         title = "Inverse Dynamics Body Forces at Specified Joints"
@@ -208,15 +208,11 @@ def moment_columns(model: Model) -> tuple[list[str], list[int]]:
     return names, [model.speed_index(name) for name in speeds]
 
 
-def _joints(model: Model, wanted: Sequence[str]) -> tuple[Joint, ...]:
-    if not wanted:
-        return ()
+def _joints(model: Model, wanted: Sequence[str], work: Work) -> tuple[Joint, ...]:
     if any(word.lower() == "all" for word in wanted):
         return model.joints
-    for name in wanted:
-        if name not in model.joint_names:
-            raise UnknownName("joint", name, model.joint_names, "joints_to_report_body_forces")
-    return tuple(model.joint(name) for name in wanted)
+    places = known_places("joint", "joints_to_report_body_forces", wanted, model.joint_names, work)
+    return tuple(model.joint(wanted[k]) for k in places)
 
 
 def _body_forces(

@@ -32,14 +32,14 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     markers = work.markers(setup.marker_file, prepare=preparation_of(setup), model=model)
     recording = markers.source or str(setup.marker_file)
     span = work.asked_span(setup, markers.time, recording)
-    work.check_span(span, markers.time, recording)
+    work.check_span(span, markers.time, recording, opensim_refuses=True)
     markers = _between(markers, span)
     work.tell(marker_hole_findings(markers))
     file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
     weights, targets, notes, followed = tasks_of_setup(setup.tasks, model, markers, file)
     work.notes += notes
     # where tasks choose the markers, those that are lost are told with the tasks, and set-up files leave out others
-    tasked = any(isinstance(task, MarkerTask) for task in setup.tasks)
+    tasked = any(isinstance(task, MarkerTask) and task.apply for task in setup.tasks)
     seeking = [name for name, weight in weights.items() if weight > 0.0]
     work.tell(partner_findings(model, markers, seeking, lost=not tasked, strangers=not (tasked and work.of_file)))
     work.report("inverse kinematics", 0.1)
@@ -73,12 +73,13 @@ def write_motion(work: Work, path: Path, model: Model, time: FloatArray, q: Floa
 
 
 def _between(markers: Markers, time_range: tuple[float, float]) -> Markers:
-    """The frames nearest to the ends of the range, and all between them."""
+    """The frames nearest to the ends of the range, of two as near the later one, and all between them."""
     start, end = time_range
     if not start <= end:
         raise InvalidInput(f"the time range is {start:g} to {end:g} s; its end must not come before its start")
     ends = np.clip((start, end), markers.time[0], markers.time[-1])
-    first, last = (int(np.abs(markers.time - t).argmin()) for t in ends)
+    last_frame = len(markers.time) - 1
+    first, last = (last_frame - int(np.abs(markers.time - t)[::-1].argmin()) for t in ends)
     return markers.between(markers.time[first], markers.time[last])
 
 

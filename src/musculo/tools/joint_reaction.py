@@ -19,7 +19,7 @@ from musculo.model.model import Model
 from musculo.muscle.path_wrenches import path_wrenches
 from musculo.results.table import Table
 from musculo.tools.descriptions import JOINT_REACTION
-from musculo.tools.listed import ALL, everything, known_places
+from musculo.tools.listed import ALL, everything, known_places, once
 from musculo.tools.record import filters_of
 from musculo.tools.state import accelerations, own_forces
 from musculo.tools.study import Study
@@ -113,7 +113,16 @@ def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tu
         """Of the joints that are left; a list that fits neither one nor all of them is refused later."""
         return tuple(words[k] for k in kept) if len(words) == len(names) else words
 
-    return {"joints": some(names), "on": some(sides), "frame": some(frames)}
+    joints, sides, frames = some(names), some(sides), some(frames)
+    if len(set(joints)) == len(joints):
+        return {"joints": joints, "on": sides, "frame": frames}
+    count = len(joints)
+    asked = zip(joints, sides * (count // len(sides)), frames * (count // len(frames)), strict=True)
+    apart = list(dict.fromkeys(asked))
+    if len(apart) < count:
+        once(joints, analysis.name, work)
+    one, on, where = zip(*apart, strict=True)
+    return {"joints": one, "on": on, "frame": where}
 
 
 def _frame(model: Model, stated: str) -> str:

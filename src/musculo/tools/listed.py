@@ -44,7 +44,11 @@ def chosen(
         if alone and wanted[0] != ALL:
             work.note(f"{analysis}: {wanted[0]!r} is taken for {ALL!r}; OpenSim then writes no {kind}")
         return tuple(known)
-    names = [wanted[k] for k in known_places(kind, analysis, wanted, known, work)]
+    return once([wanted[k] for k in known_places(kind, analysis, wanted, known, work)], analysis, work)
+
+
+def once(names: Sequence[str], analysis: str, work: Work) -> tuple[str, ...]:
+    """Every name once, in their order; columns need names of their own."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         work.note(f"{analysis}: {', '.join(twice)} stands in a list more than once, and is written once")

@@ -90,7 +90,7 @@ def run_setup(
     work.report("done", 1.0)
     status = Status.INCOMPLETE if work.troubles else Status.DONE
     seconds = time.perf_counter() - began
-    files, notes = tuple(work.files), tuple(dict.fromkeys(work.notes))
+    files, notes = tuple(work.files), tuple(dict.fromkeys(n for n in work.notes if n not in work.troubles))
     result = ToolResult(source, tool, known.name, status, work.folder, files, notes, tuple(work.troubles), seconds)
     write_record(work.folder, known, work, result)
     return result

@@ -46,14 +46,19 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
         model = with_marker_set(model, read_marker_set(generic.marker_set_file, model))
     model = model.replace(name=setup.name)
     writes: list[Write] = []
-    if setup.scaler.apply:
+    # a step that the file does not have is not done, as in OpenSim
+    scaling = setup.scaler.apply and not (work.of_file and setup.scaler == ModelScaler())
+    placing = setup.placer.apply and not (work.of_file and setup.placer == MarkerPlacer())
+    if scaling:
         model = _scaled(setup, model, work, writes)
-    if setup.placer.apply:
+    if placing:
         _placed(setup, model, work, writes)
     for write in writes:
         write()
-    if not setup.placer.apply:
-        why = "MarkerPlacer has apply=false" if work.of_file else "no static trial was given"
+    if not scaling:
+        work.note("the model is not scaled: ModelScaler has apply=false, or the set-up has none")
+    if not placing:
+        why = "MarkerPlacer has apply=false, or the set-up has none" if work.of_file else "no static trial was given"
         work.note(f"markers are not placed: {why}")
 
 

@@ -164,9 +164,10 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
         motion, twin = _motions(setup, model, table, work)
     work.notes += motion.notes
-    work.check_span((setup.initial_time, setup.final_time), table.time, table.source)
-    rows = opensim_rows(motion.time, setup.initial_time, setup.final_time)
-    loads = work.loads(setup.external_loads_file, preparation_of(setup))
+    span = work.asked_span(setup, table.time, table.source)
+    work.check_span(span, table.time, table.source)
+    rows = opensim_rows(motion.time, *span)
+    loads = work.loads(setup.external_loads_file, model, preparation_of(setup))
     say_span(loads, motion.time[rows], table.time, work)
     work.tell(plate_findings(loads))
     work.tell(padding_findings(table.time, motion.time[rows]))

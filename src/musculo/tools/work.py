@@ -16,17 +16,17 @@ from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad
-from musculo.errors import InvalidFile, InvalidInput, MusculoError
+from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
 from musculo.forces.compiled_forces import Method
 from musculo.forces.contact_foundation import mesh_files
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
 from musculo.io.orientations import read_orientations
 from musculo.io.osim import read_osim
-from musculo.io.setup import IMUInverseKinematicsSetup, InverseKinematicsSetup
-from musculo.io.setup.kinematics import UNSTATED_RANGE
+from musculo.io.setup import AnalyzeSetup, IMUInverseKinematicsSetup, InverseKinematicsSetup
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
+from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.muscle.geometry import Wrapping
 from musculo.results.external_loads import ExternalLoads
@@ -122,7 +122,7 @@ class Work:
         self.notes += [f"{path}: {note}" for note in found.notes]
         return found
 
-    def loads(self, path: Path | None, prepare: Preparation = NOTHING) -> ExternalLoads | None:
+    def loads(self, path: Path | None, model: Model, prepare: Preparation = NOTHING) -> ExternalLoads | None:
         if path is None:
             return None
         # OpenSim takes columns for x, y, z by their order.
@@ -132,7 +132,23 @@ class Work:
         self.used(data)
         self.notes += [f"{data if note in loads.table.notes else path}: {note}" for note in loads.notes]
         self._say_order(loads)
-        return loads
+        return self._in_known_frames(loads, model)
+
+    def _in_known_frames(self, loads: ExternalLoads, model: Model) -> ExternalLoads:
+        """Loads that are expressed in frames that the model lacks: in ground, as in OpenSim; exact refuses them."""
+        if self.exact or not self.of_file:
+            return loads
+        forces = []
+        for force in loads.forces:
+            lost = [frame for frame in (force.force_in, force.point_in) if not _has_frame(model, frame)]
+            for frame in dict.fromkeys(lost):
+                self.trouble(
+                    f"{loads.source}: external force {force.name!r} is expressed in {frame!r}, which the model lacks: "
+                    "it is taken in ground, as OpenSim does"
+                )
+            force_in, point_in = (GROUND if frame in lost else frame for frame in (force.force_in, force.point_in))
+            forces.append(replace(force, force_in=force_in, point_in=point_in))
+        return replace(loads, forces=tuple(forces))
 
     def _say_order(self, loads: ExternalLoads) -> None:
         """Columns of loads that do not stand in the order x, y, z, and how they are taken."""
@@ -199,20 +215,24 @@ class Work:
         self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
 
     def asked_span(
-        self, setup: InverseKinematicsSetup | IMUInverseKinematicsSetup, time: FloatArray, recording: str
+        self,
+        setup: InverseKinematicsSetup | IMUInverseKinematicsSetup | AnalyzeSetup,
+        time: FloatArray,
+        recording: str,
     ) -> tuple[float, float]:
-        """The range of time that a set-up asks for; where it states none OpenSim stops at 2 s, and exact does not."""
-        if setup.states_time_range or setup.time_range != UNSTATED_RANGE:
-            return setup.time_range
-        end = UNSTATED_RANGE[1]
-        if len(time) and time[-1] > end + _SAME_TIME:
+        """The range of time that is asked for; where a file states no end OpenSim has its own, and exact has none."""
+        if isinstance(setup, AnalyzeSetup):
+            what, stated, (start, end) = "final_time", setup.states_final_time, (setup.initial_time, setup.final_time)
+        else:
+            what, stated, (start, end) = "time_range", setup.states_time_range, setup.time_range
+        if self.of_file and not stated and len(time) and time[-1] > end + _SAME_TIME:
             if self.exact:
-                return -np.inf, np.inf
+                return start, np.inf
             self.trouble(
-                f"the set-up states no time_range, and OpenSim then stops at {end:g} s; so does this, though "
-                f"{recording} lasts until {time[-1]:g} s: state a time_range, or take all of it (--exact)"
+                f"the set-up states no {what}, and OpenSim then stops at {end:g} s; so does this, though "
+                f"{recording} lasts until {time[-1]:g} s: state it, or take all of the recording (--exact)"
             )
-        return setup.time_range
+        return start, end
 
     def nothing_shared(self, said: str) -> None:
         """Refuse inputs that have no time in common; OpenSim goes on with what lies nearest."""
@@ -278,6 +298,14 @@ class Work:
         except Exception as error:  # results do not depend on it, whatever it is
             why = str(error) if isinstance(error, MusculoError) else f"{type(error).__name__}: {error}"
             self.note(f"could not compare {what}: {why}")
+
+
+def _has_frame(model: Model, frame: str) -> bool:
+    try:
+        model.placement(frame)
+    except UnknownName:
+        return False
+    return True
 
 
 def check_folder(folder: Path) -> None:

@@ -78,6 +78,7 @@ class AnalyzeSetup:
 
     `force_set_files` are added to the forces of the model, or take their place with `replace_force_set`.
     `controllers` are kept as XML.
+    `final_time` is 1 s where the file states none, which `states_final_time` tells.
     """
 
     name: str
@@ -88,6 +89,7 @@ class AnalyzeSetup:
     output_precision: int = field(default=8, metadata=WHOLE)
     initial_time: float = field(default=0.0, metadata=NUMBER)
     final_time: float = field(default=1.0, metadata=NUMBER)
+    states_final_time: bool = False
     solve_for_equilibrium_for_auxiliary_states: bool = field(default=False, metadata=FLAG)
     maximum_number_of_integrator_steps: int = field(default=20000, metadata=WHOLE)
     maximum_integrator_step_size: float = field(default=1.0, metadata=NUMBER)

@@ -20,8 +20,6 @@ from musculo.io.setup.properties import (
     read_properties,
 )
 
-# OpenSim's default, which ends a longer recording.
-UNSTATED_RANGE = (-math.inf, 2.0)
 VALUE_TYPES = ("default_value", "manual_value", "from_file")
 
 
@@ -88,7 +86,7 @@ class InverseKinematicsSetup:
     model_file: Path | None = field(default=None, metadata=FILE)
     constraint_weight: float = field(default=math.inf, metadata=NUMBER)
     accuracy: float = field(default=1e-5, metadata=ACCURACY)
-    time_range: tuple[float, float] = field(default=UNSTATED_RANGE, metadata=VECTOR)
+    time_range: tuple[float, float] = field(default=(-math.inf, 2.0), metadata=VECTOR)
     states_time_range: bool = False
     output_motion_file: Path | None = field(default=None, metadata=FILE)
     report_errors: bool = field(default=True, metadata=FLAG)

@@ -62,6 +62,8 @@ def read_setup(path: PathLike) -> Setup:
             given["results_directory"] = file.folder
         if "states_time_range" in kind.__dataclass_fields__:
             given["states_time_range"] = bool(text(tool, "time_range"))
+        if "states_final_time" in kind.__dataclass_fields__:
+            given["states_final_time"] = bool(text(tool, "final_time"))
         setup = read_properties(kind, tool, file, **given)
     except InvalidModel as error:  # what reads the elements of models reads these, too
         raise InvalidFile(str(error)) from None

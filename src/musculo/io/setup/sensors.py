@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from musculo.io.setup.kinematics import UNSTATED_RANGE
 from musculo.io.setup.properties import (
     FILE,
     FLAG,
@@ -66,7 +65,7 @@ class IMUInverseKinematicsSetup:
     model_file: Path | None = field(default=None, metadata=FILE)
     constraint_weight: float = field(default=math.inf, metadata=NUMBER)
     accuracy: float = field(default=1e-5, metadata=NUMBER)
-    time_range: tuple[float, float] = field(default=UNSTATED_RANGE, metadata=VECTOR)
+    time_range: tuple[float, float] = field(default=(-math.inf, 2.0), metadata=VECTOR)
     states_time_range: bool = False
     output_motion_file: str = field(default="", metadata=TEXT)
     report_errors: bool = field(default=True, metadata=FLAG)
