@@ -9,7 +9,7 @@ from musculo.report import Bars, Curve, Panel, Report, Section, Sheet, write_rep
 from support.browser import Page, browser
 
 TIME = np.linspace(0.0, 2.0, 201)
-EVIL = "<script>document.title = 'broken'</script>"
+EVIL = "<script>document.title = 'broken'</script>" + 10 * " and many more letters"
 # For each plot, whether a line, point or bar of some size lies inside of it.
 SEEN = """() => [...document.querySelectorAll(".panel .plot")].map((plot) => {
   const box = plot.getBoundingClientRect();

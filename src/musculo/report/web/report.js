@@ -113,6 +113,11 @@
     customdata: values, marker: { color: css(barColours[k % barColours.length]) },
     hovertemplate: "%{customdata:.4g}",
   }));
+  // a name of many letters would leave no room for its bar
+  const most = 30;
+  const shortened = (names) => (names.every((name) => name.length <= most) ? {} : {
+    tickvals: names, ticktext: names.map((name) => (name.length > most ? name.slice(0, most - 1) + "…" : name)),
+  });
   const barLayout = (panel) => {
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--soft"), zerolinewidth: 1, color: css("--soft") };
     const across = (y, line) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line });
@@ -122,7 +127,7 @@
       hovermode: "x unified", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
-      xaxis: { ...axis, type: "category", automargin: true, tickangle: "auto" }, yaxis: axis,
+      xaxis: { ...axis, type: "category", automargin: true, tickangle: "auto", ...shortened(panel.names) }, yaxis: axis,
       shapes: [across(panel.base, { color: css("--soft"), width: 1 }),
         ...(panel.line ? [across(panel.line, { color: css("--look"), width: 1.5, dash: "dash" })] : [])],
     };
