@@ -167,3 +167,19 @@ def test_a_force_asks_for_every_value_that_is_applied(classes, read, kind, monke
     (force,) = model.forces
     applied = {name for name, _ in force.properties if PROPERTIES[kind].get(name) == APPLIED}
     assert {name.removeprefix("socket_") for name in applied} <= {name.removeprefix("socket_") for name in asked}
+
+
+@pytest.mark.parametrize("kind", PROPERTIES)
+def test_one_object_may_stand_under_its_class_or_in_its_property(classes, read, kind):
+    """`<TransformAxis name="rotation1">` and `<rotation1><TransformAxis>` are one, in OpenSim and here."""
+    bases, printed = classes[kind]["bases"], classes[kind]["xml"]
+    before = plain(read(model_with(kind, bases, sample(kind, printed))))
+    element = sample(kind, printed)
+    named = [child for child in element if stands_by_class(kind, child.get("name", ""))]
+    for child in named:
+        holder = etree.Element(child.get("name"))
+        element.replace(child, holder)
+        holder.append(child)
+    model = read(model_with(kind, bases, element))
+    assert plain(model) == before
+    assert [note for note in model.notes if "no property" in note.why] == []

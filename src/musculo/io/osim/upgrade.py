@@ -48,13 +48,19 @@ _BODY_SOCKETS = {
 }
 # The same for forces: {kind: (version of the change, socket)}. OpenSim 4.6 never reads the <body> of a BodyActuator.
 _FORCE_BODIES = {"PrescribedForce": (30506, "socket_frame"), "BodyActuator": (40700, "socket_body")}
+# Properties of one object that OpenSim reads under its class or in an element of the property's name.
+_HELD = (
+    *("ground", "contact_parameters", "forceFunctions", "pointFunctions", "torqueFunctions"),
+    *(f"{motion}{k}" for motion in ("rotation", "translation") for k in (1, 2, 3)),
+)
 _POINT_COORDINATES = ("coordinate", "x_coordinate", "y_coordinate", "z_coordinate")
 
 
 def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> list[Note]:
     """Change the `<Model>` element in place to the 40600 layout; the notes tell what was dropped on the way."""
-    notes = stray_notes(model)
+    notes = stray_notes(model, version)
     _rename(model)
+    _name_by_property(model)
     notes += _drop_repeated(model)
     resolve_defaults(model)
     _connectors_to_sockets(model, version)
@@ -110,6 +116,15 @@ def _rename(model: Element) -> None:
     for holder in (model.find("ForceSet/objects"), model.find("defaults")):
         for force in () if holder is None else holder:
             force.tag = _RENAMED_FORCES.get(force.tag, force.tag)
+
+
+def _name_by_property(model: Element) -> None:
+    """`<rotation1><TransformAxis>` becomes `<TransformAxis name="rotation1">`: the form that the readers know."""
+    for holder in list(model.iter(*_HELD)):
+        if len(holder) == 1 and restore_colons(holder[0].tag) in PROPERTIES and holder.getparent().tag[:1].isupper():
+            inner = holder[0]
+            inner.set("name", holder.tag)
+            holder.getparent().replace(holder, inner)
 
 
 def _connectors_to_sockets(model: Element, version: int) -> None:

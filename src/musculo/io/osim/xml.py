@@ -207,6 +207,8 @@ def numbers(element: Element, tag: str) -> tuple[float, ...]:
 
 def _floats(element: Element) -> tuple[float, ...]:
     values = []
+    if "_" in (element.text or ""):  # digits in groups are Python's, and nobody else's
+        raise invalid(element, f"{_short(element.text)} is not a number")
     for word in re.sub(r"[(),]", " ", element.text or "").split():
         try:
             value = float(word)
