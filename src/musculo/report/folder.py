@@ -202,14 +202,17 @@ def _powers(found: Results) -> Section | None:
     if found.angles is None or found.moments is None or found.model is None or len(found.angles) < 4:
         return None
     angles = found.angles.in_radians(found.model)
-    cutoff = _cutoff(found)
-    if cutoff is not None:  # moments of filtered angles go with rates of filtered angles
-        angles = angles.lowpass(cutoff)
-    names, powers = [], []
     time = found.moments.time
     inside = (time >= angles.time[0] - 1e-9) & (time <= angles.time[-1] + 1e-9)
     if inside.sum() < 2:
         return None
+    cutoff = _cutoff(found)
+    if cutoff is not None:  # moments of filtered angles go with rates of filtered angles
+        try:
+            angles = angles.lowpass(cutoff)
+        except InvalidInput:  # uneven frames, which the run brought to even ones first
+            angles = angles.resample(time=time[inside]).lowpass(cutoff)
+    names, powers = [], []
     for name in found.model.coordinate_names:
         k = angles.find(name)
         moment = next((f"{name}{e}" for e in ("_moment", "_force") if f"{name}{e}" in found.moments.names), None)
