@@ -25,7 +25,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, largest, run, same_motion
-from musculo.replications.study import FloatArray, Row, Settings, Study
+from musculo.replications.study import FloatArray, Quantity, Row, Settings, Study, judged
 from musculo.spatial.rotation import from_xyz
 
 # Ours: a body hangs from the far end of an ellipsoid, gravity along its outward normal at rest [m, kg, kg m^2].
@@ -38,7 +38,11 @@ END = 1.0
 ERROR = 1e-6
 # Table 1: times over the ball's, and errors.
 TABLE_1 = Printed(0.98, 11.84, 12.1), Printed(1.01, 10.37, 10.3)
-MANIFOLD_ERROR = 1e-14, 1e-4
+MANIFOLD_ERROR = 1e-14
+CITE = "table 1"
+# Our constraints are projected at every step, where the paper's are kept to a tolerance of 1e-4 (table 1): a goal of
+# our own, since that one could not be missed [m].
+PROJECTED = 1e-12
 NAMES = Names("ball", "ellipsoid", "constraints")
 
 
@@ -119,24 +123,23 @@ def study(settings: Settings) -> Study:
     settings.say("ellipsoid: accelerations and simulations by mobilizer and by constraints ...")
     seconds = acceleration_seconds(forms, q, u)
     simulated = Simulated(END, ERROR, simulation_work(forms, *START, END), crowd_work(forms, *crowd(), END))
-    rows = [
-        *time_rows("one acceleration", seconds, TABLE_1[0], NAMES, 1.05),
-        *simulated.rows(TABLE_1[1], NAMES),
+    found: list[Row | Quantity] = [
+        *time_rows("one acceleration", seconds, TABLE_1[0], NAMES, CITE),
+        *simulated.rows(TABLE_1[1], NAMES, CITE),
     ]
     for radii, name in ((REVOLVED, "two radii equal"), (TRIAXIAL, "three radii")):
-        rows += _accuracy(ellipsoid_rivals(radii), radii, name, q, u)
+        found += _accuracy(ellipsoid_rivals(radii), radii, name, q, u)
     triaxial = acceleration_seconds(ellipsoid_rivals(TRIAXIAL), q, u)
-    rows.append(
-        Row(
+    found.append(
+        Quantity(
             "one acceleration, three radii: equations of coordinates over ellipsoid",
-            TABLE_1[0].speedup,
-            triaxial["constrained"] / triaxial["mobilizer"],
             "x",
-            timed=True,
+            triaxial["constrained"] / triaxial["mobilizer"],
             note="the equations are the user's, in NumPy",
         ),
     )
-    rows += simbody_rows(settings, forms, q, u, NAMES, seconds, simulated)
+    found += simbody_rows(settings, forms, q, u, NAMES, seconds, simulated)
+    rows, parts = judged(found)
     return Study(
         name="ellipsoid",
         title="A body on an ellipsoid: three coordinates, or six with three constraints",
@@ -144,12 +147,14 @@ def study(settings: Settings) -> Study:
         method=f"Radii {REVOLVED} m, one body of 2 kg under gravity for {END:g} s; body, radii and motion are ours. "
         "Times of accelerations are those in a batch, on one processor. Simulations are by Runge-Kutta-Fehlberg, "
         "constraints projected at every step; errors are those of the mass centre's place at the end.",
-        rows=tuple(rows),
+        parts=parts,
+        rows=rows,
         remarks=(
             "The constrained form is ours throughout: the same kernels, a Cholesky factor of the mass matrix, and all "
             "three equations between bodies compiled. It has six speeds and three multipliers to solve for where the "
             "mobilizer has three speeds. The paper's factor 12 was Simbody 1.5's; today's Simbody solves for "
-            "multipliers faster, as its own lines show.",
+            "multipliers faster, as its own lines show. A ratio of constraints that falls short says that they "
+            "cost less here, not that the joint costs more.",
             "Steps of both forms are compiled, many in one call. What a simulation takes beside them (checks, room, "
             "results) weighs on both alike, so their costs differ less than those of accelerations.",
             "OpenSim cannot state the ellipsoid of three radii by constraints: its ExpressionBasedFunction and "
@@ -163,18 +168,19 @@ def _accuracy(forms: Rivals, radii: tuple[float, float, float], name: str, q: Fl
     apart, ours, theirs = same_motion(forms, *START, END)
     loose = run(forms.constrained, tuple(x[0] for x in forms.lift(*(s[None] for s in START))), END, 1e-4)
     return [
-        small(
+        Row(
             f"{name}: off the surface, ellipsoid",
+            MANIFOLD_ERROR,
             manifold_error(forms.mobilizer, ours.q, radii),
             "m",
-            paper=MANIFOLD_ERROR[0],
+            cite=CITE,
         ),
         small(
             f"{name}: off the surface, constraints at tolerance 1e-4",
             manifold_error(forms.constrained, loose.q, radii),
             "m",
-            paper=MANIFOLD_ERROR[1],
-            note="projected at every step; the paper keeps its tolerance",
+            PROJECTED,
+            note="projected at every step",
         ),
         small(
             f"{name}: both motions, largest distance",

@@ -17,7 +17,16 @@ from musculo.embedding.fitted import Fitted
 from musculo.embedding.projection import Projection
 from musculo.embedding.variables import LoopMethod
 from musculo.replications.mechanisms import FOUR_BARS, FOUR_BASE, FOUR_CENTER, FOUR_P, four_bar
-from musculo.replications.study import Plot, Row, Settings, Study, relative_difference, significant
+from musculo.replications.study import (
+    Plot,
+    Quantity,
+    Row,
+    Settings,
+    Study,
+    judged,
+    relative_difference,
+    significant,
+)
 
 SOURCE = "Ehsani 2023, Empirically-based Multibody Dynamics, section 4-3 A, table 1"
 FRAMES = 1001
@@ -28,6 +37,7 @@ RANGE = (-2.0, 2.0)
 # which falls with the square of the step, is small enough, rounding over the square of the step is not.
 PAPER_STEP, FINE_STEP = 0.01, 0.0025
 FIGURES = 7
+CITE = "section 4-3 A"
 # Near the joint variables at height zero, on the branch of `four_bar`.
 START = (-0.95, 1.9, -1.77)
 
@@ -100,29 +110,31 @@ def study(settings: Settings) -> Study:
     t, q, qdot, qddot = trajectory()
     classical = classical_point(q, qdot, qddot)
     paper = significant(FIGURES)
-    rows: list[Row] = []
-    first: tuple[FloatArray, FloatArray] | None = None
-    methods: tuple[tuple[str, LoopMethod, bool, str], ...] = (
-        (f"cubic splines, step {PAPER_STEP:g}", _splines(PAPER_STEP, 3), False, "the paper's recipe"),
-        (f"quintic splines, step {PAPER_STEP:g}", _splines(PAPER_STEP, 5), False, "a higher degree"),
-        (f"quintic splines, step {FINE_STEP:g}", _splines(FINE_STEP, 5), True, "a finer sweep, too"),
-        ("analytical projection", Projection(), True, "nothing is fitted"),
+    found: list[Row | Quantity] = []
+    methods: tuple[tuple[str, LoopMethod, str], ...] = (
+        (f"quintic splines, step {FINE_STEP:g}", _splines(FINE_STEP, 5), "a higher degree and a finer sweep"),
+        ("analytical projection", Projection(), "nothing is fitted"),
     )
-    for name, method, must, note in methods:
+
+    def apart(name: str, method: LoopMethod) -> tuple[tuple[FloatArray, FloatArray], list[tuple[str, float]]]:
         settings.say(f"four-bar: {name} ...")
         ours = embedded_point(method, q, qdot, qddot)
-        first = ours if first is None else first
-        for what, mine, theirs in zip(("velocity", "acceleration"), ours, classical, strict=True):
-            apart = relative_difference(mine, theirs)
-            rows.append(Row(f"p's {what}, {name}", paper, apart, "", note, "at most" if must else ""))
+        both = zip(("velocity", "acceleration"), ours, classical, strict=True)
+        return ours, [(f"p's {what}, {name}", relative_difference(mine, theirs)) for what, mine, theirs in both]
+
+    recipe, differences = apart(f"cubic splines, step {PAPER_STEP:g}", _splines(PAPER_STEP, 3))
+    note = "the paper's recipe, on a trajectory of ours"
+    found += [Row(name, paper, value, note=note, cite=CITE) for name, value in differences]
+    for name, method, note in methods:
+        found += [Row(n, None, value, note=note, limit=paper) for n, value in apart(name, method)[1]]
+    between = apart(f"quintic splines, step {PAPER_STEP:g}", _splines(PAPER_STEP, 5))[1]
+    found += [Quantity(name, "", value) for name, value in between]
     speed, pull = (np.hypot(*part.T) for part in classical)
-    rows.append(Row("largest speed of p", None, float(speed.max()), "1/s", "the paper's is a picture (figure 6)"))
-    rows.append(
-        Row("largest acceleration of p", None, float(pull.max()), "1/s^2", "the paper's is a picture (figure 6)")
-    )
-    assert first is not None
+    found.append(Quantity("largest speed of p", "1/s", float(speed.max())))
+    found.append(Quantity("largest acceleration of p", "1/s^2", float(pull.max())))
+    rows, parts = judged(found)
     gentle = q >= 0.0
-    there = relative_difference(first[1][gentle], classical[1][gentle])
+    there = relative_difference(recipe[1][gentle], classical[1][gentle])
     return Study(
         "four-bar",
         "A four-bar of one degree of freedom, driven by the height of its coupler's middle",
@@ -131,7 +143,8 @@ def study(settings: Settings) -> Study:
         "our own, from -1.5 to 1.5, since the paper shows its trajectory as a picture only. Joint variables are "
         "splines of the height over -2 to 2. Figures are the largest difference from the classical vector loop at any "
         "time, of the largest value; the paper's seven equal figures are 1e-7.",
-        rows=tuple(rows),
+        parts=parts,
+        rows=rows,
         remarks=(
             "The second derivative of a cubic spline errs with the square of the step, and most where joint variables "
             f"bend most, at heights near -0.8: the paper's recipe gives {rows[1].ours:.1e} in the acceleration here, "

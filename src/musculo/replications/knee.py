@@ -26,7 +26,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, run, same_motion
-from musculo.replications.study import FloatArray, Plot, Row, Settings, Study
+from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 
 # Ours [m]: semi-axes of the condyle, and how far the contact moves back on the plateau from 0 to 90 degrees.
 CONDYLE, SLIDE = (0.034, 0.024), 0.012
@@ -44,7 +44,11 @@ ANKLE = (0.0, -0.4, 0.0)
 ERROR = 1e-5
 # Table 2: times over the pin's, and violations of the manifold [mm].
 TABLE_2 = Printed(1.28, 7.26, 5.7), Printed(1.98, 7.17, 3.6)
-VIOLATION = 1e-11, 1e-1
+VIOLATION = 1e-11
+CITE = "table 2"
+# Our constraints are projected at every step, where the paper's are kept to a tolerance of 0.1 mm (table 2): a goal of
+# our own, since that one could not be missed [mm].
+PROJECTED = 1e-9
 NAMES = Names("pin", "knee", "constraints")
 
 
@@ -131,16 +135,16 @@ def study(settings: Settings) -> Study:
     simulated = Simulated(END, ERROR, simulation_work(forms, *START, END), crowd_work(forms, *crowd(), END))
     apart, ours, _ = same_motion(forms, *START, END)
     loose = run(forms.constrained, tuple(x[0] for x in forms.lift(*(s[None] for s in START))), END, 1e-4)
-    rows = [
-        *time_rows("one acceleration", seconds, TABLE_2[0], NAMES, 1.3),
-        *simulated.rows(TABLE_2[1], NAMES),
-        small("off the splines, knee", 1e3 * violation(forms.mobilizer, ours.q), "mm", paper=VIOLATION[0]),
+    found: list[Row | Quantity] = [
+        *time_rows("one acceleration", seconds, TABLE_2[0], NAMES, CITE),
+        *simulated.rows(TABLE_2[1], NAMES, CITE),
+        Row("off the splines, knee", VIOLATION, 1e3 * violation(forms.mobilizer, ours.q), "mm", cite=CITE),
         small(
             "off the splines, constraints at tolerance 1e-4",
             1e3 * violation(forms.constrained, loose.q),
             "mm",
-            paper=VIOLATION[1],
-            note="projected at every step; the paper keeps its tolerance",
+            PROJECTED,
+            note="projected at every step",
         ),
         small("both swings, largest distance of the ankle", 1e3 * apart, "mm", 1e-5),
         small(
@@ -149,15 +153,15 @@ def study(settings: Settings) -> Study:
             "rad/s^2, m/s^2",
             1e-10,
         ),
-        Row(
+        Quantity(
             "range of the knee in the swing",
-            None,
-            float(np.degrees(np.ptp(ours.q[:, 0]))),
             "deg",
+            float(np.degrees(np.ptp(ours.q[:, 0]))),
             note="the paper says only: the full range",
         ),
         *simbody_rows(settings, forms, q, u, NAMES, seconds, simulated),
     ]
+    rows, parts = judged(found)
     grid = np.linspace(SAMPLES[0], SAMPLES[-1], 146)
     x, y = (1e3 * np.asarray(function(grid)) for function in splines())
     return Study(
@@ -167,7 +171,8 @@ def study(settings: Settings) -> Study:
         method="The tibia's place comes from an elliptic condyle of 34 and 24 mm that rolls and slides on the plateau "
         "(ours: the paper does not print its splines), ten samples, SIMM splines. A shank of 4.5 kg swings under "
         f"gravity for {END:g} s. Times as in the study `ellipsoid`; errors are those of the ankle's place at the end.",
-        rows=tuple(rows),
+        parts=parts,
+        rows=rows,
         remarks=(
             "Third derivatives of cubic splines jump at their knots, where a method of fifth order loses steps; a pin "
             "has none. That is why a swing costs more than its accelerations do, in the paper and here.",

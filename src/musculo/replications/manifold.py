@@ -32,7 +32,7 @@ from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rival_times import BATCH
 from musculo.replications.rivals import SOURCE, State, acceleration, largest
 from musculo.replications.simbody import simbody_accelerations
-from musculo.replications.study import FloatArray, Plot, Row, Settings, Study
+from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.simulate import Formulation, simulate
 from musculo.simulation.simulation import Simulation
@@ -194,21 +194,21 @@ def arrow(forms: Tube, q: FloatArray, u: FloatArray) -> tuple[float, float, floa
     return largest(along_it) / size.max(), float(aslant.max()), largest(force - theirs)
 
 
-def _simbody(settings: Settings, forms: Tube, q: FloatArray, u: FloatArray) -> list[Row]:
+def _simbody(settings: Settings, forms: Tube, q: FloatArray, u: FloatArray) -> list[Row | Quantity]:
     names = {"exact": "two pins", "measured": "measured joint"}
-    quantity = "accelerations against Simbody's, {}"
+    quantity, agree = "accelerations against Simbody's, {}", 1e-10
     missing = opensim_missing(settings)
     if missing:
-        return [Row(quantity.format(name), None, None, note=missing) for name in names.values()]
+        return [Row(quantity.format(names["exact"]), None, None, "relative", missing, limit=agree)]
     theirs = simbody_accelerations({name: (getattr(forms, name), q, u) for name in names}, rounds=1, repeats=64)
     apart = [
         largest(acceleration(getattr(forms, name), q, u) - found.udot) / largest(found.udot)
         for name, found in theirs.items()
     ]
     return [
-        small(quantity.format(names["exact"]), apart[0], "relative", 1e-10),
-        Row(quantity.format(names["measured"]), None, apart[1], "relative",
-            note="OpenSim's polynomial answers for second derivatives with first ones"),
+        small(quantity.format(names["exact"]), apart[0], "relative", agree),
+        Quantity(quantity.format(names["measured"]), "relative", apart[1],
+                 note="OpenSim's polynomial answers for second derivatives with first ones"),
     ]  # fmt: skip
 
 
@@ -234,8 +234,7 @@ def study(settings: Settings) -> Study:
             "constrained": lambda: acceleration(forms.constrained, *many["constrained"]),
         }
     )
-    rows = (
-        Row("coordinates of the joint", 2.0, float(len(forms.measured.speed_names))),
+    found: list[Row | Quantity] = [
         small("measured surface: off the tube, anywhere", fit, "m", 1e-9),
         small(
             "acceleration: measured against exact, largest difference",
@@ -259,8 +258,8 @@ def study(settings: Settings) -> Study:
         ),
         small("motion: exact, off the tube", off_surface(course.place["exact"]), "m", 1e-15),
         small("motion: constraint, off the tube", off_surface(course.place["constrained"]), "m", 1e-12),
-        small("reaction (the arrow): its part along the measured surface", slanted, "relative", 1e-13, paper=0.0),
-        small("reaction: its angle to the tube's normal", aslant, "rad", 1e-7, paper=0.0),
+        small("reaction (the arrow of figure 5): its part along the measured surface", slanted, "relative", 1e-13),
+        small("reaction: its angle to the tube's normal", aslant, "rad", 1e-7),
         small("reaction: against the multiplier's force, largest difference", apart, "N", 1e-7),
         small(
             "geodesic: change of Clairaut's constant",
@@ -269,14 +268,10 @@ def study(settings: Settings) -> Study:
             1e-8,
             note="without gravity the particle goes straight ahead",
         ),
-        Row(
-            "one acceleration: constraint over measured joint",
-            None,
-            spent["constrained"] / spent["measured"],
-            "x",
-            timed=True,
-        ),
-    )
+        Quantity("one acceleration: constraint over measured joint", "x", spent["constrained"] / spent["measured"]),
+        *_simbody(settings, forms, q, u),
+    ]
+    rows, parts = judged(found)
     x, theta = (np.linspace(*span, 61) for span in RANGE)
     height = surface(*np.meshgrid(x, theta))[1]
     return Study(
@@ -285,7 +280,8 @@ def study(settings: Settings) -> Study:
         source=SOURCE,
         method=f"Figure 5, without figures of its own: a tube of radius {RADIUS:g} m bent to {BEND:g} m (ours), seen "
         f"at {SAMPLES} by {SAMPLES} points, and a polynomial of degree {DEGREE} in both coordinates through them.",
-        rows=(*rows, *_simbody(settings, forms, q, u)),
+        parts=parts,
+        rows=rows,
         plots=(
             Plot(
                 "surface",

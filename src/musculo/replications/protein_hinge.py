@@ -27,10 +27,10 @@ from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, Joint, PinJoint
 from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
-from musculo.replications.rival_rows import Names, Printed, simbody_rows, small, time_rows
+from musculo.replications.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.rival_times import acceleration_seconds
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, largest
-from musculo.replications.study import FloatArray, Plot, Row, Settings, Study
+from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 from musculo.simulation.simulate import simulate
 from musculo.spatial.rotation import axis_rotation, to_xyz
 
@@ -186,30 +186,31 @@ def study(settings: Settings) -> Study:
     angles, shift = closed_pose()
     seconds = acceleration_seconds(forms, q, u)
     size = np.linalg.norm(found.force, axis=1), np.linalg.norm(found.moment, axis=1)
-    rows = [
-        Row("residues of the mobile domain", 100.0, float(len(MOBILE_RESIDUES)), note="92 to 191"),
-        Row("coordinates of the hinge", 1.0, float(len(models.hinge.joint("hinge").coordinates))),
+    told: list[Row | Quantity] = [
         small(
             "closed conformation at q = 1, largest difference",
             max(largest(R - axis_rotation(AXIS, TURN)), largest(p - shift)),
             "rad, nm",
             1e-12,
         ),
-        Row(
+        Quantity(
             "turn from open to closed",
-            None,
-            float(np.degrees(np.arccos((np.trace(R) - 1.0) / 2.0))),
             "deg",
+            float(np.degrees(np.arccos((np.trace(R) - 1.0) / 2.0))),
             note="ours; the paper aligned crystal structures",
         ),
-        Row("mass of the mobile domain", None, models.hinge.body("mobile").mass / 1e3, "kDa", note="ours"),
-        Row("mass of the stationary domain", None, models.hinge.body("stationary").mass / 1e3, "kDa", note="ours"),
-        Row("motive force on q, largest", None, largest(found.motive), "kJ/mol", note="for closing in 100 ps"),
-        Row("force of the hinge, largest", None, PICONEWTON * float(size[0].max()), "pN"),
-        Row("moment of the hinge, largest", None, PICONEWTON * float(size[1].max()), "pN nm"),
-        Row("kinetic energy, largest", None, float(energy.max()), "kJ/mol"),
-        Row("conformation reached by the motive force alone", 1.0, float(again[-1, 0])),
-        small("its largest difference from the plan", largest(again[:, 0] - found.q[:, 6]), "", 1e-8),
+        Quantity("mass of the mobile domain", "kDa", models.hinge.body("mobile").mass / 1e3, note="ours"),
+        Quantity("mass of the stationary domain", "kDa", models.hinge.body("stationary").mass / 1e3, note="ours"),
+        Quantity("motive force on q, largest", "kJ/mol", largest(found.motive), note="for closing in 100 ps"),
+        Quantity("force of the hinge, largest", "pN", PICONEWTON * float(size[0].max())),
+        Quantity("moment of the hinge, largest", "pN nm", PICONEWTON * float(size[1].max())),
+        Quantity("kinetic energy, largest", "kJ/mol", float(energy.max())),
+        small(
+            "conformation by the motive force alone, largest difference from the plan",
+            largest(again[:, 0] - found.q[:, 6]),
+            "",
+            1e-8,
+        ),
         small(
             "work of the motive force against the kinetic energy",
             largest(work - energy) / energy.max(),
@@ -230,9 +231,10 @@ def study(settings: Settings) -> Study:
             "rad/ps^2, nm/ps^2",
             1e-12,
         ),
-        *time_rows("one acceleration", seconds, Printed(), NAMES, None),
-        *simbody_rows(settings, forms, q, u, NAMES, seconds, flawed="Simbody's is wrong, see below"),
+        *time_ratios("one acceleration", seconds, NAMES),
+        *simbody_rows(settings, forms, q, u, NAMES, seconds, flawed="Simbody's is wrong, see above"),
     ]
+    rows, parts = judged(told)
     return Study(
         name="protein-hinge",
         title="A protein closes: two rigid domains and one coordinate",
@@ -242,7 +244,8 @@ def study(settings: Settings) -> Study:
         f"shift of {np.linalg.norm(shift):.2f} nm, {CLOSING:g} ps from rest to rest. No solvent, no potential: the "
         "motive force overcomes inertia alone. The paper says that motive force and bearing loads can be had, and "
         "prints none.",
-        rows=tuple(rows),
+        parts=parts,
+        rows=rows,
         remarks=(
             f"Closed: angles {', '.join(f'{x:.2f}' for x in np.degrees(angles))} degrees. Each grows in proportion to "
             "q, so that the turn between is no turn about one axis.",

@@ -30,7 +30,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rivals import SOURCE, acceleration, largest
 from musculo.replications.simbody import simbody_accelerations
-from musculo.replications.study import FloatArray, Plot, Row, Settings, Study
+from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.constrained import constraint_drift
 from musculo.simulation.simulate import Formulation, simulate
@@ -251,9 +251,7 @@ def study(settings: Settings) -> Study:
         }
     )
     n = len(hand.speed_names)
-    rows = [
-        Row("coordinates and equations, rooted at the hand", None, float(n)),
-        Row("coordinates and equations, rooted at the thorax", None, float(len(thorax.speed_names) + 6)),
+    told: list[Row | Quantity] = [
         small(
             "hand at rest, rooted at the thorax: pose, velocity, acceleration", found.closure, "m, rad, /s, /s^2", 1e-11
         ),
@@ -262,20 +260,19 @@ def study(settings: Settings) -> Study:
         small("ground's load on the hand from both roots", found.hand, "N, N m", 1e-9),
         small("joint moments from both roots", found.moments, "N m", 1e-9),
         small("left over at the thorax's root", found.residual, "N, N m", 1e-9),
-        Row("largest force at the hand", None, found.load, "N"),
+        Quantity("largest force at the hand", "N", found.load),
         small("simulated from both roots: joint coordinates", largest(ours.q - theirs.q[:, -n:]), "rad", 1e-7),
-        small("simulated: scapula off the thorax, rooted at the hand", off_thorax(hand, ours.q), "m", paper=1e-14),
-        small("simulated: scapula off the thorax, reaching forwards", off_thorax(reach, swung.q), "m", paper=1e-14),
+        small("simulated: scapula off the thorax, rooted at the hand", off_thorax(hand, ours.q), "m", 1e-14),
+        small("simulated: scapula off the thorax, reaching forwards", off_thorax(reach, swung.q), "m", 1e-14),
         small("simulated: hand off the ground, rooted at the thorax", largest(drift.position), "m, rad", 1e-11),
-        Row(
-            "one acceleration: rooted at the thorax over rooted at the hand",
-            None,
-            seconds["thorax"] / seconds["hand"],
-            "x",
-            timed=True,
+        Quantity(
+            "one acceleration: rooted at the thorax over rooted at the hand", "x", seconds["thorax"] / seconds["hand"]
         ),
+        Quantity("coordinates, rooted at the hand", "", float(n)),
+        Quantity("coordinates and constraints, rooted at the thorax", "", float(len(thorax.speed_names) + 6)),
+        *_simbody(settings, hand, thorax, reach, m, whole),
     ]
-    rows += _simbody(settings, hand, thorax, reach, m, whole)
+    rows, parts = judged(told)
     grip, _, _ = joint_loads(hand, m.q, m.u, m.udot, loads=toe_load(), joints="palm").of("palm")
     chest = kinematics(hand, m.q).position("thorax")
     return Study(
@@ -285,7 +282,8 @@ def study(settings: Settings) -> Study:
         method="Thorax, scapula on an ellipsoid, upper arm, forearm and hand; half a man of "
         f"{2.0 * sum(body.mass for body in BODIES):.0f} kg; the elbow bends from 14 to 83 degrees and back in "
         f"{PERIOD:g} s. All of it is ours: the paper states the method and gives no figures.",
-        rows=tuple(rows),
+        parts=parts,
+        rows=rows,
         plots=(
             Plot(
                 "hand",
@@ -300,11 +298,11 @@ def study(settings: Settings) -> Study:
 
 
 def _simbody(settings: Settings, hand: Model, thorax: Model, reach: Model, m: Motion, whole: Motion) -> list[Row]:
-    quantity = "accelerations under gravity against Simbody's, {}"
+    quantity, agree = "accelerations under gravity against Simbody's, {}", 1e-9
     names = ("rooted at the hand", "rooted at the thorax", "reaching")
     missing = opensim_missing(settings)
     if missing:
-        return [Row(quantity.format(name), None, None, note=missing) for name in names]
+        return [Row(quantity.format(name), None, None, "relative", missing, limit=agree) for name in names]
     some = slice(0, None, 8)
     given = ((hand, m), (thorax, whole), (reach, m))
     states = {name: (model, x.q[some], x.u[some]) for name, (model, x) in zip(names, given, strict=True)}
@@ -313,5 +311,5 @@ def _simbody(settings: Settings, hand: Model, thorax: Model, reach: Model, m: Mo
     for name, (model, q, u) in states.items():
         found = theirs[name].udot
         apart = largest(acceleration(model, q, u) - found) / largest(found)
-        rows.append(small(quantity.format(name), apart, "relative", 1e-9))
+        rows.append(small(quantity.format(name), apart, "relative", agree))
     return rows

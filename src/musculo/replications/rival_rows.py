@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from musculo.replications.peer import opensim_version
 from musculo.replications.rival_times import CROWD, TOLERANCES, Work, simbody_work
 from musculo.replications.rivals import Rivals, acceleration, largest
 from musculo.replications.simbody import simbody_accelerations
-from musculo.replications.study import NOT_INSTALLED, NOT_RUN, FloatArray, Row, Settings
+from musculo.replications.study import NOT_INSTALLED, NOT_RUN, FloatArray, Quantity, Row, Settings
 
 # Of integration and of constraints in the paper's simulations.
 PAPER_TOLERANCE = 1e-4
+# Two programs in float64: what their accelerations may differ by, of the largest.
+_AGREE = 1e-10
 
 
 class Printed(NamedTuple):
     """A paper's times: mobilizer and constraints over the plain joint, and constraints over the mobilizer."""
 
-    mobilizer: float | None = None
-    constrained: float | None = None
-    speedup: float | None = None
+    mobilizer: float
+    constrained: float
+    speedup: float
 
 
 class Names(NamedTuple):
@@ -32,15 +33,26 @@ class Names(NamedTuple):
     constrained: str
 
 
-def time_rows(what: str, seconds: Mapping[str, float], paper: Printed, names: Names, most: float | None) -> list[Row]:
-    """Ratios of times; `most` is the goal of the mobilizer over the plain joint."""
-    over = seconds["mobilizer"] / seconds["plain"]
-    both = seconds["constrained"] / seconds["plain"], seconds["constrained"] / seconds["mobilizer"]
-    first = Row(f"{what}: {names.mobilizer} over {names.plain}", paper.mobilizer, over, "x", timed=True)
+def time_rows(what: str, seconds: Mapping[str, float], paper: Printed, names: Names, cite: str) -> list[Row]:
+    """Ratios of times that the paper states, too: a mobilizer costs at most, and its rival at least what it says."""
+    ratios = time_ratios(what, seconds, names)
+    goals: tuple[tuple[float, Literal["at most", "at least"]], ...] = (
+        (paper.mobilizer, "at most"),
+        (paper.constrained, "at least"),
+        (paper.speedup, "at least"),
+    )
     return [
-        first if most is None else replace(first, goal="at most", limit=most),
-        Row(f"{what}: {names.constrained} over {names.plain}", paper.constrained, both[0], "x", timed=True),
-        Row(f"{what}: {names.constrained} over {names.mobilizer}", paper.speedup, both[1], "x", timed=True),
+        Row(one.name, stated, one.ours, one.unit, goal=goal, timed=True, cite=cite)
+        for one, (stated, goal) in zip(ratios, goals, strict=True)
+    ]
+
+
+def time_ratios(what: str, seconds: Mapping[str, float], names: Names) -> list[Quantity]:
+    """The same ratios where nobody states them: mobilizer and constraints over the plain joint, and over each other."""
+    pairs = (("mobilizer", "plain"), ("constrained", "plain"), ("constrained", "mobilizer"))
+    return [
+        Quantity(f"{what}: {getattr(names, over)} over {getattr(names, under)}", "x", seconds[over] / seconds[under])
+        for over, under in pairs
     ]
 
 
@@ -52,15 +64,15 @@ class Simulated(NamedTuple):
     work: Mapping[str, Work]  # one by one
     crowd: Mapping[str, Work]  # many at once
 
-    def rows(self, paper: Printed, names: Names) -> list[Row]:
-        """Ratios of times where tolerances are equal, as in the paper, and where errors are."""
+    def rows(self, paper: Printed, names: Names, cite: str) -> list[Row | Quantity]:
+        """Ratios of times where tolerances are equal, as in the paper, and beside them where errors are."""
         k = TOLERANCES.index(PAPER_TOLERANCE)
         alike = {name: float(one.seconds[k]) for name, one in self.work.items()}
         equal, many = ({name: one.at(self.error) for name, one in x.items()} for x in (self.work, self.crowd))
         return [
-            *time_rows(f"simulation, equal tolerance {PAPER_TOLERANCE:g}", alike, paper, names, None),
-            *time_rows(f"simulation, equal error {self.error:g} m", equal, paper, names, None),
-            *time_rows(f"{CROWD} simulations at once, equal error {self.error:g} m", many, paper, names, None),
+            *time_rows(f"simulation, equal tolerance {PAPER_TOLERANCE:g}", alike, paper, names, cite),
+            *time_ratios(f"simulation, equal error {self.error:g} m", equal, names),
+            *time_ratios(f"{CROWD} simulations at once, equal error {self.error:g} m", many, names),
         ]
 
 
@@ -80,52 +92,52 @@ def simbody_rows(
     ours: Mapping[str, float],
     simulated: Simulated | None = None,
     flawed: str = "",
-) -> list[Row]:
+) -> list[Row | Quantity]:
     """Simbody's accelerations beside ours, its ratios, and its times over ours, all in this run.
 
     Args: q, u: (frames, n) states of the mobilizer, of which the first starts the simulations. ours: seconds of
         `acceleration_seconds`. simulated: our simulations, where Simbody's shall stand beside them.
         flawed: why Simbody's own mobilizer is not right, where it is known not to be.
     """
-    lines = ("accelerations", "times")
+    agree = f"accelerations against Simbody's, {names.plain} and {names.constrained}"
+    own = f"accelerations against Simbody's, {names.mobilizer}"
+    faster: tuple[str, ...] = (
+        f"one acceleration, {names.constrained}: ours in a batch over Simbody's",
+        f"one acceleration, {names.constrained}: ours alone over Simbody's",
+        f"simulation, equal error, {names.constrained}: ours over Simbody's",
+        f"simulation, equal error, {names.constrained}: ours of {CROWD} at once over Simbody's",
+    )
+    faster = faster if simulated is not None else faster[:2]
     missing = opensim_missing(settings)
     if missing:
-        return [Row(f"Simbody's {what}", None, None, note=missing) for what in lines]
+        equal = (agree,) if flawed else (agree, own)
+        return [
+            *(Row(name, None, None, "relative", missing, limit=_AGREE) for name in equal),
+            *(Row(name, None, None, "x", missing, limit=1.0, timed=True) for name in faster),
+        ]
     settings.say("Simbody through OpenSim: the same models ...")
     states, models = rivals.states(q, u), rivals.models()
     found = simbody_accelerations({name: (models[name], *states[name]) for name in models})
     size = max(largest(found[n].udot) for n in models)
     apart = {n: largest(acceleration(models[n], *states[n]) - found[n].udot) / size for n in models}
-    others = max(apart["plain"], apart["constrained"])
     theirs = {name: found[name].seconds for name in models}
-    rows = [
-        small(f"accelerations against Simbody's, {names.plain} and {names.constrained}", others, "relative", 1e-10),
-        Row(f"accelerations against Simbody's, {names.mobilizer}", None, apart["mobilizer"], "relative", note=flawed,
-            goal="" if flawed else "at most", limit=1e-10),
-        *time_rows("Simbody, one acceleration", theirs, Printed(), names, None),
-        Row(f"one acceleration, {names.constrained}: ours in a batch over Simbody's", None,
-            ours["constrained"] / theirs["constrained"], "x", goal="at most", limit=1.0, timed=True),
-        Row(f"one acceleration, {names.constrained}: ours alone over Simbody's", None,
-            ours["one"] / theirs["constrained"], "x", timed=True),
-    ]  # fmt: skip
-    if simulated is None:
-        return rows
-    runs = simbody_work(rivals, q[0], u[0], simulated.end)
-    spent = {name: runs[name].at(simulated.error) for name in models}
+    mine = [ours["constrained"] / theirs["constrained"], ours["one"] / theirs["constrained"]]
+    beside = time_ratios("Simbody, one acceleration", theirs, names)
+    if simulated is not None:
+        runs = simbody_work(rivals, q[0], u[0], simulated.end)
+        spent = {name: runs[name].at(simulated.error) for name in models}
+        beside += time_ratios(f"Simbody, simulation, equal error {simulated.error:g} m", spent, names)
+        mine += [work["constrained"].at(simulated.error) / spent["constrained"]
+                 for work in (simulated.work, simulated.crowd)]  # fmt: skip
     return [
-        *rows,
-        *time_rows(f"Simbody, simulation, equal error {simulated.error:g} m", spent, Printed(), names, None),
-        Row(f"simulation, equal error, {names.constrained}: ours over Simbody's", None,
-            simulated.work["constrained"].at(simulated.error) / spent["constrained"], "x", goal="at most", limit=1.0,
-            timed=True),
-        Row(f"simulation, equal error, {names.constrained}: ours of {CROWD} at once over Simbody's", None,
-            simulated.crowd["constrained"].at(simulated.error) / spent["constrained"], "x", goal="at most", limit=1.0,
-            timed=True),
+        small(agree, max(apart["plain"], apart["constrained"]), "relative", _AGREE),
+        Quantity(own, "relative", apart["mobilizer"], note=flawed) if flawed else
+        small(own, apart["mobilizer"], "relative", _AGREE),
+        *(Row(name, None, value, "x", limit=1.0, timed=True) for name, value in zip(faster, mine, strict=True)),
+        *beside,
     ]  # fmt: skip
 
 
-def small(
-    quantity: str, ours: float, unit: str, limit: float | None = None, *, paper: float | None = None, note: str = ""
-) -> Row:
-    """An error or a difference, which may be at most `limit`, or else the paper's figure."""
-    return Row(quantity, paper, ours, unit, note, "at most", limit)
+def small(quantity: str, ours: float, unit: str, limit: float, *, note: str = "") -> Row:
+    """An error or a difference, which may be at most `limit`, a goal of our own."""
+    return Row(quantity, None, ours, unit, note, "at most", limit)

@@ -1,11 +1,14 @@
-"""Andrews' squeezer as the paper integrates it: joint variables modelled beforehand, one equation left to solve.
+"""Andrews' squeezer with joint variables known beforehand: in the paper's equations, and reduced to a bead on a line.
 
-With joint variables f(beta) known as Fourier series, the mechanism has a mass m(beta) = J^T M J and a force
-Q(beta) = J^T tau, and moves like a body of unit mass on a line whose place x is a measured function of beta:
+The paper's way (`JOINT_VARIABLES`): joint variables are Fourier series of beta, and stand in the equations of all seven
+bodies. One can go on from there, which the paper does not: with f(beta) known, the mechanism has a mass
+m(beta) = J^T M J and a force Q(beta) = J^T tau, and moves like a bead of unit mass on a line whose place x is a
+function of beta:
 
     x(beta) = integral of sqrt(m) dbeta,      m betaddot + 1/2 m' betadot^2 = Q.
 
-So the squeezer becomes a joint from samples, and everything that is known of joints serves it.
+So the squeezer becomes a joint of one coordinate from samples, its inertia and its force splines. That serves one
+degree of freedom under forces of position alone, and costs less than the equations of seven bodies do.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ from musculo.simulation.acting import ForceKernel
 
 # The paper sweeps beta in steps of 0.01; so many make one turn.
 SWEEP = 629
+# The paper's joint variables: "step length of 0.01" and "Fourier approximations" (section 4-4 B).
+JOINT_VARIABLES = Fitted(ranges={"beta": (-math.pi, math.pi)}, samples=SWEEP + 1, kind="fourier")
 # Samples of m and Q over a turn: splines through them err by less than 1e-11, relative.
 _A_TURN = 500
 
@@ -44,9 +49,8 @@ class Reduced(NamedTuple):
 
 
 def reduced_squeezer(model: Model, beta_0: float, beta_end: float) -> Reduced:
-    """The squeezer over a range of beta, by Fourier series of its joint variables."""
-    fit = Fitted(ranges={"beta": (-math.pi, math.pi)}, samples=SWEEP + 1, kind="fourier")
-    e = embedding_of(model, independent=("beta",), loops=fit)
+    """The squeezer as a bead over a range of beta, by Fourier series of its joint variables."""
+    e = embedding_of(model, independent=("beta",), loops=JOINT_VARIABLES)
     step = 2.0 * math.pi / _A_TURN
     margin = 10.0 * step
     beta = np.arange(beta_0 - margin, beta_end + margin, step)

@@ -28,10 +28,15 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table that a replication prints: the paper's figure beside ours.
+    """One line of the table that a replication prints: a goal, what was measured, and whether it was reached.
 
-    `paper` is None where the paper states no figure, and `ours` where it could not be computed; `note` then says why.
-    With a goal, ours must be at most or at least `limit`, which is the paper's figure where none is given.
+    Every row can fail: ours must be at most or at least the goal. A figure that the paper states is the goal of the
+    row that measures the same thing in the same way, met or not, and `cite` says where it stands; everything else has a
+    goal of our own in `limit`. `ours` is None where it could not be computed; `note` then says why. What has no goal is
+    a `Quantity` and no row.
+
+    Raises:
+        ValueError: a goal that is missing or stated twice, or a paper's figure without its place in the paper.
     """
 
     quantity: str
@@ -39,9 +44,23 @@ class Row:
     ours: float | None
     unit: str = ""
     note: str = ""
-    goal: Literal["", "at most", "at least"] = ""
-    limit: float | None = None
+    goal: Literal["at most", "at least"] = "at most"
+    limit: float | None = None  # a goal of our own, where the paper states no figure
     timed: bool = False  # a measured time or a ratio of such: it changes from run to run
+    cite: str = ""  # where in the paper its figure stands: section, table, figure or equation
+
+    def __post_init__(self) -> None:
+        if (self.paper is None) == (self.limit is None):
+            raise ValueError(f"row {self.quantity!r}: either the paper states its goal or `limit` does, and one must")
+        if (self.paper is None) != (not self.cite):
+            raise ValueError(f"row {self.quantity!r}: a paper's figure and the place where it stands go together")
+
+    @property
+    def wanted(self) -> float:
+        """What ours must be at most or at least."""
+        found = self.paper if self.limit is None else self.limit
+        assert found is not None
+        return found
 
     @property
     def ratio(self) -> float | None:
@@ -50,11 +69,10 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether ours reaches the goal; None without a goal, or without a figure of ours."""
-        limit = self.paper if self.limit is None else self.limit
-        if not self.goal or self.ours is None or limit is None:
+        """Whether ours reaches the goal; None without a figure of ours."""
+        if self.ours is None:
             return None
-        return bool(self.ours <= limit if self.goal == "at most" else self.ours >= limit)
+        return bool(self.ours <= self.wanted if self.goal == "at most" else self.ours >= self.wanted)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -62,10 +80,11 @@ class Row:
             "quantity": self.quantity,
             "unit": self.unit,
             "paper": _plain(self.paper),
+            "cite": self.cite,
             "ours": _plain(self.ours),
             "ratio": _plain(self.ratio),
             "goal": self.goal,
-            "limit": _plain(self.paper if self.goal and self.limit is None else self.limit),
+            "limit": _plain(self.wanted),
             "met": self.met,
             "timed": self.timed,
             "note": self.note,
@@ -111,6 +130,7 @@ class Quantity:
     theirs: float | None = None  # None where nobody states one
     difference: float | None = None
     alike: float | None = None  # the difference that is left where their method replaces ours, if there is one
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +145,13 @@ class Part:
     series: dict[str, FloatArray] = field(default_factory=dict, repr=False)  # by name; rows are those of `Study.time`
 
 
+def judged(found: Sequence[Row | Quantity]) -> tuple[tuple[Row, ...], tuple[Part, ...]]:
+    """The rows among what was found, and a table of the other quantities, in their order."""
+    others = tuple(one for one in found if isinstance(one, Quantity))
+    parts = (Part("Measured beside it, without a goal", "", others),) if others else ()
+    return tuple(one for one in found if isinstance(one, Row)), parts
+
+
 @dataclass(frozen=True)
 class Study:
     """A replication and its outcome."""
@@ -136,7 +163,7 @@ class Study:
     parts: tuple[Part, ...] = ()
     time: FloatArray = field(default_factory=lambda: np.zeros(0), repr=False)
     missing: str = ""  # what could not be computed, and why
-    rows: tuple[Row, ...] = ()  # the paper's figures beside ours; printed before the parts
+    rows: tuple[Row, ...] = ()  # goals beside what was measured; printed before the parts
     remarks: tuple[str, ...] = ()  # what the rows show, and what explains them; printed after them
     plots: tuple[Plot, ...] = field(default=(), repr=False)
 
@@ -170,6 +197,7 @@ class Study:
                             "theirs": _plain(one.theirs),
                             "difference": _plain(one.difference),
                             "difference_alike": _plain(one.alike),
+                            "note": one.note,
                         }
                         for one in part.quantities
                     ],
