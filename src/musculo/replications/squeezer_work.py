@@ -40,7 +40,7 @@ NO_SLOWER, BEAD_SPEEDUP = 1.0, 4.0
 ERROR, LOOSE_ERROR = 1e-6, 3e-3
 # Tolerances of Simbody's runs, which enclose the first of them.
 _SIMBODY = (1e-6, 1e-7, 1e-8, 1e-9)
-_ROUNDS = 2
+_ROUNDS = 3
 # Of the runs whose preparation is timed, and how many follow each other.
 _TOLERANCE, _AGAIN = 1e-8, 6
 # Quick runs are repeated for so long in each round [s]: what others do on the machine only adds time.
