@@ -217,7 +217,9 @@ def test_fourier_joint_variables_run_compiled_and_agree_with_the_dae():
 
 @pytest.fixture(scope="module")
 def speeds():
-    return squeezer_work.speed_rows(andrews_squeezer(), Settings(opensim=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(squeezer_work, "_AT_LEAST", 0.0)  # that times are there is asked here, not how good they are
+        return squeezer_work.speed_rows(andrews_squeezer(), Settings(opensim=False))
 
 
 def test_the_papers_speed_is_the_goal_of_the_papers_method_alone(speeds):
