@@ -117,6 +117,7 @@ def test_old_layouts_as_opensim_upgrades_them(name, old, tmp_path):
 MODEL_OF = {
     "arm26": "arm26/arm26.osim",
     "gait10dof18musc": "gait10dof18musc/subject01.osim",
+    "gait10dof18musc_rra_cmc": "gait10dof18musc_rra_cmc/subject01.osim",
     "gait2392": "gait2392/subject01_simbody.osim",
     "so_jra_tutorial": "gait2392/subject01_simbody.osim",
     "leg6dof9musc": "leg6dof9musc/leg6dof9musc.osim",
