@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from musculo import (
     Body,
@@ -20,6 +21,7 @@ from musculo import (
     write_osim,
     write_storage,
 )
+from musculo.cli.main import app
 from musculo.report import Light, report_of_folder
 
 TIME = np.linspace(0.0, 2.0, 201)
@@ -169,7 +171,7 @@ def test_residuals_are_judged_where_support_is_known(folder):
     checks, sections = found_of(folder)
     assert checks["Residual forces"].light is Light.GOOD
     assert checks["Residual forces"].found.startswith("10 N at most in ")
-    assert checks["Residuals, not judged"].light is Light.INFO
+    assert checks["Residuals, not judged"].light is Light.UNJUDGED
     assert "foot_l stands on the ground and no plate measures it: 0 to 1.0" in checks["Residuals, not judged"].found
     panel = sections["Residuals"].panels[1]
     assert panel.not_judged[0][0] == 0.0
@@ -190,3 +192,11 @@ def test_plates_that_carry_nothing_judge_nothing(folder):
     checks, _ = found_of(folder)
     assert "Residual forces" not in checks
     assert checks["Residuals, not judged"].found == "in no frame: no plate ever carries more than 20 N"
+
+
+def test_a_run_says_what_is_not_judged(folder):
+    (folder / "id.sto").unlink()
+    words = ("id", folder / "walker.osim", folder / "ik.mot", "-l", folder / "loads.xml", "-o", folder / "out")
+    printed = CliRunner().invoke(app, [str(word) for word in words]).stdout
+    assert "-     Residuals, not judged: 1" in printed
+    assert "foot_l stands on the ground and no plate measures it: 0 to 1.0" in printed

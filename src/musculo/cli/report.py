@@ -26,7 +26,8 @@ from musculo.tools.record import record_path
 from musculo.tools.result import Status, ToolResult
 
 PAGE = "report.html"
-_MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.INFO: "    "}
+_MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.UNJUDGED: "-   ", Light.INFO: "    "}
+_AFTER_A_RUN = (Light.LOOK, Light.BAD, Light.UNJUDGED)  # what is worth a line
 
 
 def make_report(
@@ -107,7 +108,7 @@ def report_of_runs(
             if page.trouble:
                 print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)
             elif not quiet and (fresh[folder] or not write):
-                lines = [_line(check) for check in page.checks if check.light in (Light.LOOK, Light.BAD)]
+                lines = [_line(check) for check in page.checks if check.light in _AFTER_A_RUN]
                 made = [f"report: {page.path} (made in {page.seconds:.1f} s)"] if page.written else []
                 if lines or made:
                     print(*lines, *made, sep="\n")

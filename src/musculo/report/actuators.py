@@ -214,7 +214,7 @@ def _residuals(residuals: Residuals, found: Results) -> list[Check]:
     reasons = "; ".join(residuals.reasons)
     if scale <= 0.0 or not count:
         why = reasons or "no external force acts"
-        return [Check(_NOT_JUDGED[residuals.title], f"in no frame: {why}")]
+        return [Check(_NOT_JUDGED[residuals.title], f"in no frame: {why}", Light.UNJUDGED)]
     checks = []
     within = "" if count == frames else f" in {count} of {frames} frames"
     for what, unit, limit, height in (
@@ -234,7 +234,8 @@ def _residuals(residuals: Residuals, found: Results) -> list[Check]:
         )
         checks.append(Check(f"{residuals.title} {what}", text, light, "" if light is Light.GOOD else advice))
     if count < frames:
-        checks.append(Check(_NOT_JUDGED[residuals.title], f"{frames - count} of {frames} frames: {reasons}"))
+        text = f"{frames - count} of {frames} frames: {reasons}"
+        checks.append(Check(_NOT_JUDGED[residuals.title], text, Light.UNJUDGED))
     return checks
 
 

@@ -24,6 +24,8 @@ class Light(Enum):
     LOOK = "look"
     """Worth a look before the numbers are used."""
     BAD = "bad"
+    UNJUDGED = "unjudged"
+    """It could not be judged, and the line says why."""
     INFO = "info"
     """A fact, neither good nor bad."""
 
@@ -124,7 +126,13 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Title and checks; `write_report` makes the page."""
-        marks = {Light.GOOD: "good: ", Light.LOOK: "look: ", Light.BAD: "BAD: ", Light.INFO: ""}
+        marks = {
+            Light.GOOD: "good: ",
+            Light.LOOK: "look: ",
+            Light.BAD: "BAD: ",
+            Light.UNJUDGED: "not judged: ",
+            Light.INFO: "",
+        }
         facts = [(c.title, f"{marks[c.light]}{c.found} {c.advice}".rstrip()) for c in self.checks]
         plots = ", ".join(section.title for section in self.sections)
         return facts_html(self.title or "Report", [*facts, *([("plots", plots)] if plots else [])])

@@ -98,7 +98,7 @@ def _of_unsolved(checks: list[Check], found: Results) -> list[Check]:
 def _not_good(check: Check, why: str) -> Check:
     if check.light is not Light.GOOD:
         return check
-    return replace(check, light=Light.INFO, found=f"{check.found}; not judged as good, since {why}")
+    return replace(check, light=Light.UNJUDGED, found=f"{check.found}; not judged as good, since {why}")
 
 
 def _troubles(found: Results) -> list[Check]:

@@ -25,6 +25,7 @@ _SAID = {
     Light.GOOD: ("good", "✓"),
     Light.LOOK: ("take a look", "!"),
     Light.BAD: ("not good", "✕"),
+    Light.UNJUDGED: ("not judged", "–"),
     Light.INFO: ("fact", "i"),
 }
 
@@ -112,7 +113,7 @@ def _summary(report: Report) -> str:
     more = f"<details><summary>Notes ({len(report.notes)})</summary><ul>{notes}</ul></details>" if report.notes else ""
     told = "".join(f"<div><dt>{_text(k)}</dt><dd>{_text(v)}</dd></div>" for k, v in report.facts)
     facts = f'<dl class="facts">{told}</dl>' if told else ""
-    judged = any(check.light is not Light.INFO for check in report.checks)
+    judged = any(check.light in (Light.GOOD, Light.LOOK, Light.BAD) for check in report.checks)
     none = "" if judged else f"<p>{_NOTHING}</p>"
     checks = f'<ul class="checks">{rows}</ul>' if rows else ""
     return f'<section id="summary" tabindex="-1"><h2>Summary</h2>{facts}{none}{checks}{more}</section>'
