@@ -103,6 +103,16 @@ def test_frames_of_joints_that_stand_in_their_bodies(offsets, tmp_path):
     assert not any("error" in theirs for _, theirs in answers.values())
 
 
+def test_a_frame_that_opensim_does_not_find_is_noted(tmp_path):
+    """A body by its mere name: OpenSim opens no such file since 30505; musculo does, and says so."""
+    documents = {version: two_pins(version, SPELLINGS["socket_{}_frame"], "", False) for version in (30517, 40600)}
+    for _, (model, theirs) in agree(documents, tmp_path).items():
+        assert "Failed to connect Socket" in theirs["error"]
+        assert any(
+            "OpenSim finds no frame by the path 'ground'; '/ground' is taken" in note.why for note in model.notes
+        )
+
+
 # Old spellings of other things, and the version from which OpenSim passes over each.
 def one_muscle(version: int, point: str) -> str:
     """A muscle from ground to a body on a slider, in the layout of 30501 to 30507, or since."""

@@ -59,8 +59,8 @@ def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace:
 
 def _read(path: PathLike, model: Model) -> tuple[tuple[Force, ...], tuple[Frame, ...], list[Note]]:
     element, version = read_lone_set(path, model, _KIND, *_TAGS)
-    notes = upgrade(element, version)
     _add_names(element, model)
+    notes = upgrade(element, version)
     context = Context(element)
     forces = read_forces(context)
     return forces, context.other_frames(set()), [*notes, *context.notes]

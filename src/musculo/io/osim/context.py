@@ -88,8 +88,12 @@ class Context:
             candidates.append(posixpath.normpath(posixpath.join(posixpath.dirname(start), connectee)))
         last = connectee.rsplit("/", 1)[-1]
         candidates += ["/ground" if last == GROUND else f"/bodyset/{last}"]
-        for candidate in candidates:
+        alike = [path for path in self.offset_frames if path.endswith(f"/{last}")]
+        candidates += alike if len(alike) == 1 else []
+        for k, candidate in enumerate(candidates):
             if self._is_frame(candidate):
+                if k:
+                    self.note(owner, f"OpenSim finds no frame by the path {connectee!r}; {candidate!r} is taken")
                 return candidate
         known = [GROUND, *self.body_names, *self.offset_frames]
         raise UnknownFrame(connectee, known, owner, socket)
