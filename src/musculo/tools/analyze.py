@@ -58,11 +58,8 @@ class MusclesAtActivations(MuscleAnalysis):
 def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
     """Every analysis that is on; one that is not known is named and the rest goes on."""
     work.precision = setup.output_precision
-    for xml in setup.controllers:
-        kind = xml.lstrip("<").split(None, 1)[0].split(">")[0]
-        work.trouble(f"controller <{kind}> is not used: actuators are idle and muscles keep their activation")
     study = study_of(setup, work)
-    wanted = [analysis for analysis in setup.analyses if analysis.on]
+    wanted = _in_order([analysis for analysis in setup.analyses if analysis.on], work)
     if not wanted:
         work.trouble("the set-up asks for no analysis that is on")
     for k, analysis in enumerate(wanted):
@@ -76,6 +73,27 @@ def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
             run(study.recorded(analysis), analysis)
         except Unsupported as error:
             work.trouble(f"analysis {analysis.name!r} was left out: {error}")
+
+
+def _in_order(analyses: Sequence[Analysis], work: Work) -> list[Analysis]:
+    """Analyses as listed, but for joint reactions whose forces the static optimisation of the same set-up makes.
+
+    OpenSim opens their file before anything runs, which then holds the forces of an earlier run, and stops where there
+    is none. The exact method uses the forces of this run.
+    """
+
+    own = [one for one in analyses if isinstance(one, JointReactionAnalysis) and one.forces_file in work.results]
+    others = [one for one in analyses if one not in own]
+    earlier = [] if work.exact else [one for one in own if one.forces_file is not None and one.forces_file.exists()]
+    for one in own:
+        if one in earlier:
+            work.trouble(
+                f"{one.name}: {one.forces_file} is made by the static optimisation of this set-up; as OpenSim, this "
+                "used the forces that it held before, of an earlier run (--exact uses those of this one)"
+            )
+        elif not work.exact:
+            work.note(f"{one.name}: forces are those of this run; OpenSim stops where there is no {one.forces_file}")
+    return [*earlier, *others, *(one for one in own if one not in earlier)]
 
 
 def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
@@ -135,7 +153,9 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         if not muscles:
             return
     state = study.muscles.forces
-    fibers = None if study.equilibrium or work.exact or state is None else state.fiber_length
+    on = np.array([m.applies_force for m in model.muscles], dtype=bool)
+    balanced = work.exact or (study.equilibrium and on.all())
+    fibers = None if balanced or state is None else state.fiber_length
     found = muscle_analysis(
         model,
         study.motion.q,
@@ -147,6 +167,16 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
         wrapping=work.wrapping,
         threads=work.threads,
     )
+    off = [m.name for m in model.muscles if not m.applies_force and m.name in muscles]
+    if off:
+        # what a muscle gives is nothing where it is switched off
+        found = replace(found, tendon_force=found.tendon_force * on, moment=found.moment * on[:, None])
+        left = "" if balanced else ", and their fibres are as long as at the start, in no equilibrium, as in OpenSim"
+        more = f" and {len(off) - 3} more" if off[3:] else ""
+        work.note(
+            f"{analysis.name}: muscles that apply no force: {', '.join(off[:3])}{more}; their TendonForce and moments "
+            f"are 0{left}"
+        )
     over = (found.status == Status.OVERSTRETCHED).any(axis=0)
     names = [name for name, one in zip(found.muscles, over, strict=True) if one and name in muscles]
     if names:

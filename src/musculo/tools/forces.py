@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from musculo.analyses.actuators import actuators_of, generalized_force_on_bodies
+from musculo.analyses.actuators import actuators_of, generalized_force_on_bodies, unit_loads
 from musculo.compile.frames import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.forces.compiled_forces import IDLE
 from musculo.forces.model_forces import model_forces
 from musculo.io.setup import ActuationAnalysis, ForceReporterAnalysis
 from musculo.model.body import GROUND
-from musculo.model.force import Muscle
+from musculo.model.force import Force, Muscle
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.geometry import path_geometry
 from musculo.results.external_loads import ExternalForce
@@ -92,18 +92,27 @@ def _external(study: Study) -> list[tuple[str, FloatArray]]:
     return found
 
 
-def _idle(study: Study) -> dict[str, FloatArray]:
-    """Forces of muscles as they are, and of actuators without a controller."""
-    found = dict(zip(study.muscles.names, study.muscles.tension.T, strict=True))
-    nothing = np.zeros(len(study.time))
-    return found | {motor.name: nothing for motor in actuators_of(study.model)}
+def _acting(study: Study) -> dict[str, FloatArray]:
+    """Forces of muscles that apply, as they are, and of actuators as controllers drive them."""
+    on = {force.name for force in study.model.forces if force.applies_force}
+    found = zip(study.muscles.names, study.muscles.tension.T, strict=True)
+    return {name: force for name, force in found if name in on} | study.actuators
+
+
+def _speed_of_point(study: Study, force: Force) -> FloatArray | None:
+    """(frames,): what OpenSim calls the speed of an actuator at a point of a body; None of other kinds."""
+    if force.kind != "PointActuator":
+        return None
+    (load,) = unit_loads(study.model, force, study.motion.q)
+    motion = kinematics(study.model, study.motion.q, study.motion.u, threads=study.work.threads)
+    return np.linalg.norm(motion.velocity(load.body, load.point), axis=1) if load.point_in != GROUND else None
 
 
 def force_reporter(study: Study, analysis: ForceReporterAnalysis) -> None:
     """Forces of muscles at their states, springs, and external loads."""
     if analysis.include_constraint_forces and study.model.constraints:
         study.work.trouble(f"{analysis.name}: forces of constraints are not reported; couplings have none here")
-    labels, values = force_columns(study, _idle(study))
+    labels, values = force_columns(study, _acting(study))
     study.work.write(study.file(analysis, "forces"), "ModelForces", study.time, labels, values, FORCES)
 
 
@@ -111,7 +120,7 @@ def actuation(study: Study, analysis: ActuationAnalysis) -> None:
     """Force, speed and power of every actuator."""
     model, motion = study.model, study.motion
     motors = {motor.name: motor for motor in actuators_of(model)}
-    forces = _idle(study)
+    forces = _acting(study)
     names = [force.name for force in model.forces if force.name in forces]
     muscles = {name: k for k, name in enumerate(study.muscles.names)}
     speed_of_path = study.muscles.geometry.speed
@@ -131,9 +140,18 @@ def actuation(study: Study, analysis: ActuationAnalysis) -> None:
                 along = path_geometry(model, motion.q, motion.u, study.muscles.geometry.wrapping, study.work.threads)
             assert along.speed is not None
             speed[:, k] = along.speed[:, along.index(name)]
+            power[:, k] = -forces[name] * speed[:, k]
+            continue
         elif motor.force is not None and not isinstance(motor.force, Muscle):
             unit = generalized_force_on_bodies(model, motion.q, motor.force, study.work.threads)
             speed[:, k] = np.einsum("fu,fu->f", unit, motion.u)
+            whole = None if study.work.exact else _speed_of_point(study, motor.force)
+            if whole is not None:
+                study.work.note(
+                    f"{analysis.name}: the speed of {name} is that of its point in any direction, as in OpenSim, and "
+                    "its power goes by that; --exact takes the speed along the force"
+                )
+                speed[:, k] = whole
         power[:, k] = forces[name] * speed[:, k]
     force = np.stack([forces[name] for name in names], axis=1) if names else np.zeros((len(motion), 0))
     for what, title, values in (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from musculo.analyses.actuators import actuators_of
 from musculo.analyses.motion import Motion, motion_of, opensim_rows
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.loads import foot_findings, plate_findings
@@ -25,16 +26,25 @@ from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.angles import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.tools.controls import actuator_forces, controls_at, direct_activation, is_direct
 from musculo.tools.listed import known_places
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
-from musculo.tools.state import muscle_forces, own_forces, say_powerless, springs_in_motion
+from musculo.tools.state import (
+    actuators_in_motion,
+    default_activation,
+    muscle_forces,
+    own_forces,
+    say_powerless,
+    springs_in_motion,
+)
 from musculo.tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     """The generalised forces of a recorded motion."""
-    model = without(work.model(setup.model_file), setup.forces_to_exclude, work)
+    complete = work.model(setup.model_file)
+    model = without(complete, setup.forces_to_exclude, work)
     say_powerless(model, work)
     prepare = preparation_of(setup)
     table = work.table(setup.coordinates_file, "coordinates_file", prepare)
@@ -52,7 +62,8 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     say_span(loads, motion.time, table.time, work)
     external = loads_at(loads, motion.time)
     work.report("inverse dynamics", 0.4)
-    tau = _forces(model, motion, external, work)
+    controls = controls_at(motion.time, complete, work) if _is_controlled(model) else {}
+    tau = _forces(model, motion, external, work, controls)
     if not work.exact and work.compare:
         with work.beside("OpenSim's inverse dynamics with the exact one"):
             filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
@@ -60,7 +71,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
         with work.beside("columns of external loads in their order with those by their names"):
             _compare_columns(model, motion, loads, external, work)
     if not work.exact:
-        _say_paths(model, table, cutoff, rows, external, tau, work)
+        _say_paths(model, table, cutoff, rows, external, tau, work, controls)
     work.tell(padding_findings(table.time, motion.time))
     work.tell(foot_findings(model, motion.q, external))
     work.report("writing", 0.9)
@@ -103,12 +114,26 @@ def without(model: Model, excluded: Sequence[str], work: Work) -> Model:
     return model.replace(forces=tuple(kept))
 
 
-def _forces(model: Model, motion: Motion, external: list[ExternalLoad], work: Work) -> FloatArray:
+def _is_controlled(model: Model) -> bool:
+    """Whether controls make a difference: to actuators, and to muscles without activation dynamics."""
+    return bool(actuators_of(model)) or any(is_direct(m) for m in model.muscles)
+
+
+def _forces(
+    model: Model, motion: Motion, external: list[ExternalLoad], work: Work, controls: Mapping[str, FloatArray]
+) -> FloatArray:
     """Of all speeds: what the motion needs less what forces of the model give."""
     added = [] if work.exact else simbody_loads(model, motion.q, motion.u)
-    tau = inverse_dynamics(model, motion.q, motion.u, motion.udot, [*external, *added], threads=work.threads)
+    driven = actuator_forces(model, len(motion), controls)
+    given, acting = actuators_in_motion(model, motion, driven, work.wrapping, work.threads)
+    loads = [*external, *added, *acting]
+    tau = inverse_dynamics(model, motion.q, motion.u, motion.udot, loads, threads=work.threads) - given
     if any(force.applies_force and force.path is not None for force in model.forces):
-        state = muscle_forces(model, motion, work, equilibrium=False)
+        activation = None
+        if any(is_direct(m) for m in model.muscles):
+            start = np.broadcast_to(default_activation(model), (len(motion), len(model.muscles)))
+            activation = direct_activation(model, start, controls, work)
+        state = muscle_forces(model, motion, work, False, activation)
         tau = tau - path_generalized_forces(state.geometry, state.tension, state.names)
         tau = tau - springs_in_motion(model, motion, work.wrapping, work.threads)
     tau = tau - own_forces(model, motion, work)
@@ -165,6 +190,7 @@ def _say_paths(
     external: list[ExternalLoad],
     ours: FloatArray,
     work: Work,
+    controls: Mapping[str, FloatArray],
 ) -> None:
     """Coordinates whose columns go by paths, which OpenSim's inverse dynamics does not find; its analyses do."""
     found = {name: k for name in model.coordinate_names if (k := table.find(name)) is not None}
@@ -179,7 +205,7 @@ def _say_paths(
                 value = model.coordinate(name).default_value
                 values[:, found[name]] = np.degrees(value) if table.degrees and name in angles else value
             still = motion_of(model, replace(table, values=values), cutoff, like="opensim id").rows(rows)
-            apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work))
+            apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work, controls))
             differ = f" by up to {apart:.4g} ({worst})"
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     work.note(

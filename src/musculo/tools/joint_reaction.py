@@ -149,7 +149,8 @@ def _given(study: Study, analysis: JointReactionAnalysis) -> dict[str, FloatArra
         if only_given:
             return idle
         work.note(
-            f"{analysis.name}: no forces_file: muscles at their states and idle actuators, which may not fit the motion"
+            f"{analysis.name}: no forces_file: muscles at their states and actuators at their controls, which may not "
+            "fit the motion"
         )
         return _states(study)
     table = work.table(analysis.forces_file, "forces_file")
@@ -257,6 +258,4 @@ def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:
 
 
 def _states(study: Study) -> dict[str, FloatArray]:
-    found = dict(zip(study.muscles.names, study.muscles.tension.T, strict=True))
-    idle = np.zeros(len(study.time))
-    return found | {motor.name: idle for motor in actuators_of(study.model)}
+    return dict(zip(study.muscles.names, study.muscles.tension.T, strict=True)) | study.actuators

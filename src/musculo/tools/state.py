@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from musculo.analyses.actuators import optimal_force
+from musculo.analyses.applied_forces import given_forces
 from musculo.analyses.motion import Motion
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import listed_names
@@ -20,7 +22,8 @@ from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
-from musculo.muscle.path_forces import spring_forces
+from musculo.muscle.path_forces import path_generalized_forces, spring_forces
+from musculo.tools.controls import is_direct
 from musculo.tools.simbody import simbody_loop_accelerations
 from musculo.tools.work import Work
 
@@ -37,8 +40,11 @@ class MuscleState:
 
 
 def default_activation(model: Model) -> FloatArray:
-    """(muscles,): the activation that the file states, else OpenSim's default of that kind."""
-    return np.array([activation_at_start(m) for m in model.muscles])
+    """(muscles,): the activation that the file states, else OpenSim's default of that kind.
+
+    One that is no state but the control of the muscle is zero, as where no controller gives another.
+    """
+    return np.array([0.0 if is_direct(m) else activation_at_start(m) for m in model.muscles])
 
 
 def default_fiber_length(model: Model) -> FloatArray:
@@ -75,15 +81,15 @@ def muscle_forces(
     if not model.muscles:
         return MuscleState((), g, np.zeros_like(g.length), a, None)
     assert g.speed is not None
-    if equilibrium or work.exact:
-        fiber_length = muscle_equilibrium(
-            model, g.length, g.speed, a, method=work.method, threads=work.threads
-        ).fiber_length
-    elif fiber_length is None:
-        fiber_length = default_fiber_length(model)
-        _say_no_fibers(model, fiber_length, work)
-    f = muscle_force(model, g.length, g.speed, a, fiber_length, method=work.method, threads=work.threads)
     on = np.array([m.applies_force for m in model.muscles], dtype=float)
+    states = default_fiber_length(model) if fiber_length is None else fiber_length
+    if equilibrium or work.exact:
+        balanced = muscle_equilibrium(model, g.length, g.speed, a, method=work.method, threads=work.threads)
+        # OpenSim leaves the fibres of muscles that are off as they are
+        states = balanced.fiber_length if work.exact else np.where(on, balanced.fiber_length, states)
+    elif fiber_length is None:
+        _say_no_fibers(model, states, work)
+    f = muscle_force(model, g.length, g.speed, a, states, method=work.method, threads=work.threads)
     return MuscleState(model.muscle_names, g, f.tendon_force * on, a, f)
 
 
@@ -103,6 +109,21 @@ def springs_in_motion(model: Model, motion: Motion, wrapping: Wrapping, threads:
     if len(model.muscles) == sum(f.path is not None for f in model.forces):
         return np.zeros((len(motion), len(model.speed_names)))
     return spring_forces(model, path_geometry(model, motion.q, motion.u, wrapping, threads), threads)
+
+
+def actuators_in_motion(
+    model: Model, motion: Motion, forces: Mapping[str, FloatArray], wrapping: Wrapping, threads: int | None
+) -> tuple[FloatArray, list[ExternalLoad]]:
+    """What actuators that are no muscles do with given forces: on every speed (frames, n_u), and as loads on bodies."""
+    if not any(force.any() for force in forces.values()):
+        return np.zeros((len(motion), len(model.speed_names))), []
+    given = given_forces(model, motion.q, None, forces, None)
+    tau = given.on_speeds
+    if given.on_paths:
+        paths = path_geometry(model, motion.q, motion.u, wrapping, threads)
+        tension = np.stack(list(given.on_paths.values()), axis=1)
+        tau = tau + path_generalized_forces(paths, tension, tuple(given.on_paths))
+    return tau, list(given.on_bodies)
 
 
 def own_forces(model: Model, motion: Motion, work: Work) -> FloatArray:

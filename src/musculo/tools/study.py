@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.analyses.actuators import actuators_of
 from musculo.analyses.motion import Motion, motion_of, motion_of_states, opensim_rows
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.loads import foot_findings, plate_findings
@@ -16,6 +17,7 @@ from musculo.diagnostics.paths import largest_prices, path_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
+from musculo.io.controls import Controller
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model
@@ -24,11 +26,14 @@ from musculo.muscle.geometry import PathGeometry
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.tools.controls import actuator_forces, controls_at, direct_activation, is_direct
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import (
     MuscleState,
     accelerations,
+    actuators_in_motion,
+    default_activation,
     default_fiber_length,
     muscle_forces,
     own_forces,
@@ -55,6 +60,9 @@ class Study:
     first: int = 0  # which frame of the whole recording the first one is
     cutoff: float = -1.0  # of the filter of coordinates [Hz]; negative for none
     loads_cutoff: float = -1.0  # of the filter of external loads
+    controllers: tuple[Controller, ...] = ()  # of the set-up
+    controlled: Model | None = None  # the model that they, and its own, control
+    actuator_states: Mapping[str, FloatArray] = field(default_factory=dict)  # activations (frames,) that a file gives
 
     def recorded(self, analysis: Analysis) -> Study:
         """The frames that an analysis keeps: every so many of the whole recording, the first and the last always.
@@ -78,6 +86,7 @@ class Study:
             exact_motion=self.exact_motion.rows(rows),
             activation=some(self.activation),
             fiber_length=some(self.fiber_length),
+            actuator_states={name: state[rows] for name, state in self.actuator_states.items()},
         )
 
     @property
@@ -106,12 +115,27 @@ class Study:
         return muscle_forces(self.model, self.motion, self.work, self.equilibrium, self.activation, self.fiber_length)
 
     @cached_property
+    def actuators(self) -> dict[str, FloatArray]:
+        """(frames,) by name: forces of actuators that are no muscles; those that no controller drives are idle."""
+        if not actuators_of(self.model):
+            return {}
+        controls = controls_at(self.time, self.controlled or self.model, self.work, self.controllers)
+        return actuator_forces(self.model, len(self.motion), controls, self.actuator_states)
+
+    @cached_property
+    def _driving(self) -> tuple[FloatArray, list[ExternalLoad]]:
+        """What actuators do on speeds and on bodies."""
+        wrapping, threads = self.muscles.geometry.wrapping, self.work.threads
+        return actuators_in_motion(self.model, self.motion, self.actuators, wrapping, threads)
+
+    @cached_property
     def generalized_forces(self) -> FloatArray:
-        """(frames, n_u): what muscles and all passive forces do; actuators without controller are idle."""
+        """(frames, n_u): what muscles, actuators and all passive forces do, without actuators on bodies."""
         state = self.muscles
         tau = np.zeros((len(self.motion), len(self.model.speed_names)))
         if state.names:
             tau += path_generalized_forces(state.geometry, state.tension, state.names)
+        tau += self._driving[0]
         tau += own_forces(self.model, self.motion, self.work)
         return tau + springs_in_motion(self.model, self.motion, state.geometry.wrapping, self.work.threads)
 
@@ -126,7 +150,7 @@ class Study:
         lost = told(self.model)
         if lost:
             self.work.trouble(f"accelerations lack forces that are not computed: {lost}")
-        loads = [*self.loads, *self.simbody]
+        loads = [*self.loads, *self.simbody, *self._driving[1]]
         return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
 
     def tell_paths(self, g: PathGeometry, muscles: Sequence[str], name: str) -> None:
@@ -173,6 +197,11 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     work.tell(padding_findings(table.time, motion.time[rows]))
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
         work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows])))
+    activation, fiber_length = (None if x is None else x[rows] for x in (activation, fiber_length))
+    if any(is_direct(m) for m in model.muscles):
+        controls = controls_at(motion.time[rows], model, work, setup.controllers)
+        start = np.broadcast_to(default_activation(model), (len(motion.time[rows]), len(model.muscles)))
+        activation = direct_activation(model, start if activation is None else activation, controls, work)
     return Study(
         setup.name,
         model,
@@ -181,12 +210,15 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         not work.exact and work.compare and twin is not None,
         loads,
         setup.solve_for_equilibrium_for_auxiliary_states,
-        None if activation is None else activation[rows],
-        None if fiber_length is None else fiber_length[rows],
+        activation,
+        fiber_length,
         work,
         rows.start,
         setup.lowpass_cutoff_frequency_for_coordinates if setup.states_file is None else -1.0,
         preparation_of(setup).loads_cutoff or -1.0,
+        setup.controllers,
+        model,
+        _actuator_states(model, table, rows) if setup.states_file is not None else {},
     )
 
 
@@ -207,6 +239,12 @@ def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tup
         with work.beside("OpenSim's analyses with the exact methods"):
             twin = motion_of(model, filtered)
     return motion, twin
+
+
+def _actuator_states(model: Model, table: Table, rows: slice) -> dict[str, FloatArray]:
+    """(frames,) activations by the names of actuators that have them and that the file gives."""
+    found = {one.name: table.find(f"/forceset/{one.name}/activation") for one in actuators_of(model)}
+    return {name: table.values[rows, k] for name, k in found.items() if k is not None}
 
 
 def _states(model: Model, table: Table, what: str) -> FloatArray | None:

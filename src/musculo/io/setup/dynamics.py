@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from musculo.io.osim.xml import Element, to_text
+from musculo.io.controls import CONTROL_SET_CONTROLLER, Controller, controller_of
+from musculo.io.osim.xml import Element
 from musculo.io.setup.analyses import Analysis, read_analyses
 from musculo.io.setup.properties import (
     FILE,
@@ -65,11 +66,15 @@ def _result_name(stated: str, default: str) -> str:
     return name if "." in name else f"{name}.sto"
 
 
-def _controllers(parent: Element, tag: str, file: SetupFile, _: Any) -> tuple[str, ...]:
+def _controllers(parent: Element, tag: str, file: SetupFile, _: Any) -> tuple[Controller, ...]:
     members = list(file.inline(parent.find(tag)).iterfind("objects/*"))
     for member in members:
-        file.note(member, "is a controller that is kept and not used")
-    return tuple(to_text(member) for member in members)
+        if member.tag != CONTROL_SET_CONTROLLER:
+            file.note(member, "is a controller that is kept and not used")
+    return tuple(
+        controller_of(member, lambda stated, at=member: file.file(stated, at.find("controls_file")))  # type: ignore[misc]
+        for member in members
+    )
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,8 @@ class AnalyzeSetup:
     """What `<AnalyzeTool>` asks for; paths count from the folder of the set-up file.
 
     `force_set_files` are added to the forces of the model, or take their place with `replace_force_set`.
-    `controllers` are kept as XML.
     `final_time` is 1 s where the file states none, which `states_final_time` tells.
+    `controllers` give controls to actuators, besides those of the model.
     """
 
     name: str
@@ -96,7 +101,7 @@ class AnalyzeSetup:
     minimum_integrator_step_size: float = field(default=1e-8, metadata=NUMBER)
     integrator_error_tolerance: float = field(default=1e-5, metadata=NUMBER)
     analyses: tuple[Analysis, ...] = field(default=(), metadata=read_by(read_analyses, "AnalysisSet"))
-    controllers: tuple[str, ...] = field(default=(), metadata=read_by(_controllers, "ControllerSet"))
+    controllers: tuple[Controller, ...] = field(default=(), metadata=read_by(_controllers, "ControllerSet"))
     external_loads_file: Path | None = field(default=None, metadata=FILE)
     states_file: Path | None = field(default=None, metadata=FILE)
     coordinates_file: Path | None = field(default=None, metadata=FILE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.osim.defaults import resolve_defaults
@@ -16,7 +16,7 @@ from musculo.io.setup.sensors import IMUInverseKinematicsSetup, IMUPlacerSetup
 from musculo.io.setup.upgrade import upgrade_setup
 from musculo.io.text import PathLike, checked_path, read_bytes
 
-Setup = (
+Setup: TypeAlias = (
     ScaleSetup
     | InverseKinematicsSetup
     | InverseDynamicsSetup

@@ -1,0 +1,116 @@
+"""Controls of actuators over time, as OpenSim's `ControlSetController` reads them: a table, or a `<ControlSet>`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.errors import InvalidFile, InvalidModel
+from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
+from musculo.io.storage import read_storage
+from musculo.io.text import PathLike, checked_path, read_bytes
+from musculo.model.model import Model
+
+FloatArray = NDArray[np.float64]
+_KIND = "a file of controls (.sto, .mot, or .xml with <ControlSet>)"
+CONTROL_SET_CONTROLLER = "ControlSetController"
+_OF_EXCITATION = ".excitation"  # what OpenSim's own tools write behind the names of muscles
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """The control of one actuator: nodes, and what is between and beyond them."""
+
+    name: str  # of the actuator
+    time: FloatArray  # of the nodes [s], increasing
+    value: FloatArray
+    steps: bool = False  # from a node on, without it, until the next: the value of the next
+    extrapolate: bool = True  # along the line of the two outermost nodes; the value at the end otherwise
+    of_model: bool = True  # what is no control of the model is kept in the file for optimisers
+
+    def at(self, time: FloatArray) -> FloatArray:
+        """Values at some times."""
+        if self.steps:
+            return self.value[np.minimum(np.searchsorted(self.time, time), len(self.time) - 1)]
+        found = np.interp(time, self.time, self.value)
+        if self.extrapolate and len(self.time) > 1:
+            for beyond, at in ((time < self.time[0], 0), (time > self.time[-1], -2)):
+                slope = (self.value[at + 1] - self.value[at]) / (self.time[at + 1] - self.time[at])
+                found[beyond] = self.value[at] + slope * (time[beyond] - self.time[at])
+        return found
+
+
+def read_controls(path: PathLike) -> tuple[Control, ...]:
+    """Read controls: columns of a table by actuators, or the members of a `<ControlSet>`.
+
+    Raises:
+        InvalidFile: what cannot be read, or has a control without nodes.
+    """
+    where = checked_path(path, _KIND)
+    if where.lower().endswith((".sto", ".mot")):
+        table = read_storage(path)
+        if not len(table):
+            raise InvalidFile(f"{where} has no rows; it should be {_KIND}")
+        return tuple(Control(_actuator(name), table.time, table.values[:, k]) for k, name in enumerate(table.names))
+    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
+    holder = root if root.tag == "ControlSet" else root.find(".//ControlSet")
+    if holder is None:
+        raise InvalidFile(f"{where} holds no <ControlSet>; it should be {_KIND}")
+    try:
+        return tuple(
+            replace(_control(element), of_model=flag(element, "is_model_control", True))
+            for element in holder.iterfind("objects/*")
+        )
+    except InvalidModel as error:  # what reads the elements of models reads these, too
+        raise InvalidFile(str(error)) from None
+
+
+def _actuator(name: str) -> str:
+    return name.removesuffix(_OF_EXCITATION)
+
+
+def _control(element: Element) -> Control:
+    name = _actuator(element.get("name", ""))
+    if element.tag == "ControlConstant":
+        return Control(name, np.zeros(1), np.array([number(element, "value", 0.0)]))
+    if element.tag != "ControlLinear":
+        raise InvalidFile(
+            f"{place(element)}: <{element.tag}> {name!r} is no kind of control that is known; known are "
+            "<ControlLinear> and <ControlConstant>"
+        )
+    nodes = list(element.iterfind("x_nodes/ControlLinearNode"))
+    if not nodes:
+        raise InvalidFile(f"{place(element)}: the control {name!r} has no nodes; give it <x_nodes>")
+    time, value = (np.array([number(node, tag, None) for node in nodes]) for tag in ("t", "value"))
+
+    if (np.diff(time) <= 0.0).any():
+        raise InvalidFile(f"{place(element)}: the times of the control {name!r} do not increase; sort its nodes")
+    return Control(name, time, value, flag(element, "use_steps", False), flag(element, "extrapolate", True))
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller of a set-up or of a model, of which the file of controls counts."""
+
+    kind: str  # the element
+    name: str
+    enabled: bool = True
+    controls_file: Path | None = None
+
+
+def controller_of(element: Element, path_of: Callable[[str], Path | None]) -> Controller:
+    """What an element of a ControllerSet states; `path_of` makes a path of the name of a file."""
+    stated = text(element, "controls_file")
+    on = flag(element, "enabled", not flag(element, "isDisabled", False))
+    file = None if stated in ("", "Unassigned") else path_of(stated)
+    return Controller(str(element.tag), element.get("name", ""), on, file)
+
+
+def controllers_of_model(model: Model, folder: Path) -> tuple[Controller, ...]:
+    """The controllers that a model carries along, with files that count from a folder."""
+    parts = [parse_xml(part.xml.encode(), model.name, "") for part in model.carried if part.owner == "ControllerSet"]
+    return tuple(controller_of(element, lambda stated: folder / stated) for element in parts if element.tag != "groups")

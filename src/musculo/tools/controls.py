@@ -1,0 +1,109 @@
+"""Controls that controllers give to actuators, and to muscles without activation dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from musculo.analyses.actuators import actuators_of
+from musculo.compile.frames import FloatArray
+from musculo.errors import UnknownName
+from musculo.forces.stated import number
+from musculo.io.controls import CONTROL_SET_CONTROLLER, Controller, controllers_of_model, read_controls
+from musculo.model.force import Muscle
+from musculo.model.model import Model
+from musculo.model.path_force import ClutchedPathSpring
+from musculo.tools.work import Work
+
+# Has a state of its own between its control and its force.
+_ACTIVATED = "ActivationCoordinateActuator"
+
+
+def controls_at(
+    time: FloatArray, model: Model, work: Work, controllers: Sequence[Controller] = ()
+) -> dict[str, FloatArray]:
+    """(frames,) by the names of actuators: the sum of what controllers of the model and others give; 0 of the rest.
+
+    OpenSim's tools enable every controller, open the files of all from the folder of the set-up, and go on without
+    those that they cannot find. The exact method leaves disabled controllers out.
+    """
+    known = [*model.muscle_names, *(one.name for one in actuators_of(model))]
+    known += [force.name for force in model.forces if not force.applies_force and force.name not in known]
+    clutches = {force.name for force in model.forces if isinstance(force, ClutchedPathSpring)}
+    found: dict[str, FloatArray] = {}
+    for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
+        whose = f"controller {controller.name!r}"
+        if not controller.enabled:
+            if work.exact:
+                work.note(f"{whose} is disabled, and gives nothing")
+                continue
+            work.note(f"{whose} is disabled, and used all the same, as OpenSim's tools do (--exact leaves it out)")
+        if controller.kind != CONTROL_SET_CONTROLLER:
+            work.trouble(f"{whose} (<{controller.kind}>) is not computed, and what it controls gets nothing from it")
+            continue
+        if controller.controls_file is None or not controller.controls_file.exists():
+            named = (
+                f"file {controller.controls_file}, which it names" if controller.controls_file else "file of controls"
+            )
+            work.trouble(f"{whose}: there is no {named}; as OpenSim, this goes on without it")
+            continue
+        work.used(controller.controls_file)
+        for control in read_controls(controller.controls_file):
+            if not control.of_model:
+                work.note(
+                    f"{controller.controls_file}: the control {control.name!r} is no model control and drives nothing; "
+                    "OpenSim then gives the other controls to the wrong actuators, which is not followed"
+                )
+            elif control.name in clutches:
+                work.trouble(f"{whose}: the clutch {control.name!r} is not computed, and gives nothing")
+            elif control.name not in known:
+                raise UnknownName("actuator", control.name, known, str(controller.controls_file))
+            else:
+                found[control.name] = found.get(control.name, 0.0) + control.at(time)
+    return found
+
+
+def is_direct(muscle: Muscle) -> bool:
+    """Whether the activation of a muscle is its control, and no state."""
+    return muscle.kind == "RigidTendonMuscle" or (
+        muscle.ignore_activation_dynamics and not muscle.kind.endswith("_Deprecated")
+    )
+
+
+def direct_activation(
+    model: Model, activation: FloatArray, controls: Mapping[str, FloatArray], work: Work
+) -> FloatArray:
+    """(frames, muscles) activations, with controls in the place of those that are no states."""
+    found = np.array(activation)
+    cut = []
+    for k, muscle in enumerate(model.muscles):
+        if is_direct(muscle):
+            control = np.broadcast_to(controls.get(muscle.name, 0.0), found.shape[:1])
+            found[:, k] = np.clip(control, 0.0, 1.0)
+            if not np.array_equal(found[:, k], control):
+                cut.append(muscle.name)
+    if cut:
+        work.trouble(f"controls of {', '.join(cut)} leave 0 to 1, which activations cannot: they are cut to that")
+    idle = [m.name for m in model.muscles if is_direct(m) and m.name not in controls]
+    if idle:
+        shown = ", ".join(idle[:3]) + (f" and {len(idle) - 3} more" if len(idle) > 3 else "")
+        work.note(f"muscles without activation dynamics and controller are at their least activation: {shown}")
+    return found
+
+
+def actuator_forces(
+    model: Model, frames: int, controls: Mapping[str, FloatArray], activations: Mapping[str, FloatArray] | None = None
+) -> dict[str, FloatArray]:
+    """(frames,) by the names of actuators that apply: optimal force times control.
+
+    Of those with activation dynamics it is the given activation that counts, or that of the start.
+    """
+    found = {}
+    for one in actuators_of(model):
+        drive: FloatArray | float = controls.get(one.name, 0.0)
+        if one.force is not None and one.force.kind == _ACTIVATED:
+            drive = (activations or {}).get(one.name, number(one.force, "default_activation", 0.0))
+        found[one.name] = np.broadcast_to(one.optimal_force * np.asarray(drive), (frames,))
+    return found
