@@ -33,6 +33,8 @@ MODELS = (
     "gait10dof18musc/subject01.osim",
     "gait10dof18musc/subject01_DGF.osim",
     "gait10dof18musc/moco_track/walk_gait1018_subject01.osim",
+    "gait10dof18musc_rra_cmc/subject01.osim",
+    "gait10dof18musc_rra_cmc/CMC/subject01_metabolics.osim",
     "gait2392/subject01_simbody.osim",
     "gait2392/so_jra_tutorial/subject01_simbody_adjusted_StaticOp.osim",
     "leg6dof9musc/leg6dof9musc.osim",
@@ -148,6 +150,11 @@ def test_paths_in_random_poses(file, data_folder, tmp_path):
         worst = np.unravel_index(np.argmax(difference), difference.shape)
         where = f"{name} of {ours.names[worst[1]]}, pose {worst[0]}"
         assert difference.max() < WANTED, f"{where}: {difference.max()}"
+
+
+def test_no_model_with_paths_is_left_out(data_folder):
+    others = {file for file in data_folder.rglob("*.osim") if file.relative_to(data_folder).as_posix() not in MODELS}
+    assert not any(force.path is not None for file in others for force in read_osim(file).forces)
 
 
 def test_paths_whose_ends_come_and_go(tmp_path):
