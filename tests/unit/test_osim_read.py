@@ -7,8 +7,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from musculo.errors import MusculoWarning
 from musculo.functions import SimmSpline, UnsupportedFunction
 from musculo.io import read_osim
+from musculo.io.marker_set import read_marker_set
 from musculo.model.body import Placement
 from musculo.model.joints import UnsupportedJoint
 from musculo.model.model import Model
@@ -286,3 +288,19 @@ def test_repeated_knots_of_other_functions_are_carried(read):
     assert name == "passive_force_length_curve"
     assert isinstance(function, UnsupportedFunction)
     assert any("increase strictly" in n.why for n in model.notes)
+
+
+def test_what_a_file_of_markers_holds_beside_them_is_warned_of(read, tmp_path):
+    """A tuple of markers has no notes."""
+    (tmp_path / "markers.xml").write_text(
+        '<OpenSimDocument Version="40600"><MarkerSet><objects><Marker name="k" weight="2"><socket_parent_frame>'
+        "/bodyset/a</socket_parent_frame><locaton>1 2 3</locaton></Marker></objects></MarkerSet></OpenSimDocument>"
+    )
+    with pytest.warns(MusculoWarning) as told:
+        (marker,) = read_marker_set(tmp_path / "markers.xml", read(document()))
+    assert marker.location == (0.0, 0.0, 0.0)
+    words = sorted(str(one.message).split("markers.xml: ")[1] for one in told)
+    assert words == [
+        "Marker 'k' (/markerset/k): the attribute weight='2' is not read, in OpenSim neither",
+        "Marker (/markerset/k): <locaton> is no property of Marker and changes nothing; did you mean <location>?",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lxml import etree
 
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.io import read_osim, write_osim
@@ -314,3 +315,44 @@ def test_transform_axis_with_function_wrapped_or_named(read):
     assert joint.rotations[0].function == Linear(1, 0)
     assert joint.translations[0].function == Linear(2, 0)
     assert joint.translations[1].function == Constant(0)  # a coordinate without a function does not move the axis
+
+
+# --- what nobody reads -----------------------------------------------------------------------------------------------
+_OLD_MUSCLE = """<Thelen2003Muscle name="m"><GeometryPath><PathPointSet><objects>
+    <PathPoint name="p"><body>ground</body><location>0 0 0</location></PathPoint>
+    <ConditionalPathPoint name="r"><body>a</body><location>1 0 0</location><coordinate>q_a</coordinate>
+    <range>0 1</range></ConditionalPathPoint><PathPoint name="s"><body>b</body><location>0 1 0</location></PathPoint>
+    </objects></PathPointSet><PathWrapSet><objects><PathWrap name="w"><wrap_object>drum</wrap_object></PathWrap>
+    </objects></PathWrapSet></GeometryPath></Thelen2003Muscle>"""
+_OLD_CUSTOM = """<SpatialTransform><TransformAxis name="rotation1"><coordinates>q_b</coordinates><axis>1 0 0</axis>
+    <function><LinearFunction><coefficients>1 0</coefficients></LinearFunction></function></TransformAxis>
+    </SpatialTransform>"""
+_OLD_WRAP = (
+    '<WrapObjectSet><objects><WrapSphere name="drum"><radius>0.1</radius></WrapSphere></objects></WrapObjectSet>'
+)
+_OLD_REST = f"""<ForceSet><objects>{_OLD_MUSCLE}<CoordinateActuator name="f"><coordinate>q_a</coordinate>
+    </CoordinateActuator></objects></ForceSet><MarkerSet><objects><Marker name="k"><body>a</body></Marker></objects>
+    </MarkerSet><ConstraintSet><objects><PointConstraint name="c"><body_1>a</body_1><body_2>b</body_2></PointConstraint>
+    </objects></ConstraintSet>"""
+_OLD_BODIES = old_body("a", "ground", extra=_OLD_WRAP) + old_body("b", "a", "CustomJoint", _OLD_CUSTOM)
+
+
+@pytest.mark.parametrize("version", [10901, 20303, 30000, 30499])
+def test_what_no_class_has_is_noted_in_old_files(read, version):
+    """Every object of the file gets an element that is no property; the upgrade passes each on to the reader."""
+    whole = old(_OLD_REST, _OLD_BODIES, version)
+    assert [n for n in read(whole).notes if "no property" in n.why] == []
+    root = etree.fromstring(whole)
+    objects = [e for e in root.find("Model").iter() if e.tag[:1].isupper() and e.tag not in ("Joint", "CoordinateSet")]
+    assert len(objects) > 25
+    for k, element in enumerate(objects):
+        etree.SubElement(element, f"frob_{k}").text = "1"
+    told = " ".join(note.why for note in read(etree.tostring(root, encoding="unicode")).notes)
+    assert [element.tag for k, element in enumerate(objects) if f"<frob_{k}>" not in told] == []
+
+
+def test_many_objects_with_the_same_mistake_are_one_note(read):
+    content = old(_OLD_REST, _OLD_BODIES).replace("<motion_type>", "<tolerance>1</tolerance><motion_type>")
+    (note,) = (note for note in read(content).notes if "tolerance" in note.why)
+    assert note.what == "Coordinate"
+    assert note.where.endswith("q_a and 1 more")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from lxml import etree
 
+from musculo.errors import warn
 from musculo.io.osim.bodies import read_markers
 from musculo.io.osim.context import Context
 from musculo.io.osim.lone_set import add_bodies, read_lone_set
@@ -28,8 +30,12 @@ def read_marker_set(path: PathLike, model: Model) -> tuple[Marker, ...]:
     """
     element, version = read_lone_set(path, model, _KIND, "MarkerSet")
     add_bodies(element, model)
-    upgrade(element, version)
-    return read_markers(Context(element))
+    notes = upgrade(element, version)
+    context = Context(element)
+    markers = read_markers(context)
+    for note in (*notes, *context.notes):
+        warn(f"{os.fspath(path)}: {note.what} ({note.where}): {note.why}")
+    return markers
 
 
 def with_marker_set(model: Model, markers: Iterable[Marker]) -> Model:

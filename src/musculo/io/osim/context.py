@@ -206,7 +206,7 @@ def carried(element: Element, context: Context, base: str = "") -> tuple[str, ..
         if not (len(child) or child.text or child.attrib):
             continue
         if use is None and known is not None:
-            context.note(element, no_property(kind, restore_colons(tag)))
+            context.note(element, no_property(kind, restore_colons(tag)), kind)
         kept.append(to_text(child))
     return tuple(kept)
 
@@ -236,7 +236,7 @@ def account(element: Element, context: Context) -> None:
             if tag not in WITH_ELEMENTS:
                 refuse_elements(child)
         elif _use(child, known) is None and (len(child) or child.text or child.attrib):
-            context.note(element, no_property(kind, restore_colons(tag)))
+            context.note(element, no_property(kind, restore_colons(tag)), kind)
 
 
 def _use(child: Element, known: Properties) -> str | None:

@@ -234,7 +234,7 @@ def _read_carried(context: Context) -> tuple[Carried, ...]:
             if child.tag.endswith("Set") and len(child.findall("objects/*")):
                 context.note(child, "sets of this kind are carried and take no part in the mechanics")
             elif child.tag not in known:
-                context.note(context.model, no_property("Model", restore_colons(child.tag)))
+                context.note(context.model, no_property("Model", restore_colons(child.tag)), "Model")
     # By owner, so that a model does not depend on the order in which its file happens to list the sets.
     return tuple(sorted(kept, key=lambda part: part.owner))
 

@@ -15,7 +15,7 @@ from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.properties import PROPERTIES
 from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
-from musculo.io.osim.upgrade_joints import split_inertia, upgrade_frames, upgrade_joints
+from musculo.io.osim.upgrade_joints import INERTIA_TAGS, split_inertia, upgrade_frames, upgrade_joints
 from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, restore_colons, text
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
@@ -154,6 +154,9 @@ def _split_ground(model: Element) -> None:
         part = old.find(tag)
         if part is not None and ground.find(tag) is None:
             ground.append(part)
+    for part in list(old):
+        if part.tag not in PROPERTIES["Body"] and part.tag not in ("Joint", *INERTIA_TAGS):
+            ground.append(part)  # what no body has is noted there
 
 
 # --- forces and paths -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from lxml import etree
 from musculo.io.osim.xml import Element, drop, ensure, exact, flag, invalid, number, objects, put, text, vector
 
 _ZERO = (0.0, 0.0, 0.0)
-_INERTIA_TAGS = ("inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz")
+INERTIA_TAGS = ("inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz")
 _OLD_INERTIA = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # OpenSim's defaults up to 3.x [kg m^2]
 _TWO_FRAME_FIELDS = ("location_body_1", "orientation_body_1", "location_body_2", "orientation_body_2")
 
@@ -20,11 +20,11 @@ def rounded(values: tuple[float, ...], opensim_rounding: bool) -> str:
 def split_inertia(model: Element, version: int, opensim_rounding: bool) -> None:
     """`inertia_xx` ... became one vector in 30500. In files before that, what is missing is 1 1 1 0 0 0."""
     for body in objects(model, "BodySet") if version < 30500 else ():
-        stated = any(body.find(tag) is not None for tag in _INERTIA_TAGS)
+        stated = any(body.find(tag) is not None for tag in INERTIA_TAGS)
         if not stated and body.find("inertia") is not None:
             continue
-        values = tuple(number(body, tag, default) for tag, default in zip(_INERTIA_TAGS, _OLD_INERTIA, strict=True))
-        for tag in _INERTIA_TAGS:
+        values = tuple(number(body, tag, default) for tag, default in zip(INERTIA_TAGS, _OLD_INERTIA, strict=True))
+        for tag in INERTIA_TAGS:
             drop(body.find(tag))
         if body.find("inertia") is None:
             put(body, "inertia", rounded(values, opensim_rounding))
