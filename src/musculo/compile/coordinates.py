@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray, frames_of, labels_of
 from musculo.errors import InvalidInput, UnknownName, warn
 from musculo.model.coordinate import coordinate_path
@@ -43,6 +44,7 @@ def coordinates_of(
         UnknownName: a column has a name that is none of these, or a table lacks one.
         InvalidInput: shapes, numbers or units that do not fit.
     """
+    check_model(model)
     names = model.coordinate_names if columns is None else columns
     value, factor = _measured(name, q, names, model, speeds=False)
     Q, single = frames_of(name, value, names)

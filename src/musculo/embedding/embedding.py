@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.compile.compiled import check_model
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.choice import choose_loops
@@ -315,10 +316,7 @@ def embedding_of(
         SingularSystem: a loop that starts in a singular position.
         InvalidInput: what is handed in is no model, or named coordinates cannot be independent.
     """
-    if not isinstance(model, Model):
-        raise InvalidInput(
-            f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
-        )
+    check_model(model)
     named = (independent,) if isinstance(independent, str) else tuple(independent or ())
     method = method_of(loops)
     pose = None if branch is None else _one_pose(model, branch)
