@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import InvalidInput, UnknownName, read_osim, read_storage, run_setup
+from musculo import InvalidInput, UnknownName, read_osim, read_storage, run_setup, write_osim, write_trc
+from support.ik_models import seemingly_twisted, twisting_rod
 from support.tool_setups import RESERVES, analyze
 from support.tool_setups import inverse_dynamics as dynamics
 from support.unusual_setups import (
@@ -197,6 +198,25 @@ def test_a_table_of_targets_in_radians_is_told_of(tmp_path):
     more = "<time_range>0 1</time_range><coordinate_file>targets.mot</coordinate_file>"
     both = run_both(tmp_path, {SETUP: inverse_kinematics(ALL_TASKS + task, more), "targets.mot": radians})
     assert "is in radians, and is taken so; OpenSim takes its numbers for degrees" in both.told
+
+
+def test_an_angle_that_the_recording_hardly_tells_stays_near_the_default_as_in_opensim(tmp_path):
+    rod = twisting_rod(1e-5)
+    trial = seemingly_twisted(rod, np.radians(175.0))
+    both = run_both(
+        tmp_path,
+        {
+            SETUP: inverse_kinematics("", "<time_range>0 1</time_range>"),
+            "arm.osim": lambda path: write_osim(rod, path),
+            "trial.trc": lambda path: write_trc(trial, path),
+        },
+    )
+    theirs, ours = both.tables("ik.mot")
+    assert np.abs(theirs[:, 2]).max() < 30.0  # degrees
+    assert_allclose(ours[:, 2], theirs[:, 2], atol=30.0)
+    # what OpenSim leaves of the swing where it stops
+    assert_allclose(ours[:, 1], theirs[:, 1], atol=0.1)
+    assert "twist: kept near the default" in both.told
 
 
 # --- inverse dynamics ------------------------------------------------------------------------------------------------

@@ -81,3 +81,38 @@ def motion(model: Model, frames: int, size: float = 0.5, seed: int = 1) -> np.nd
     t = np.arange(frames)[:, None] / 100.0
     z = size * rng.uniform(-1, 1, n) * np.sin(2.0 * t * rng.uniform(0.5, 1.5, n) + rng.uniform(0, 6, n))
     return e.coordinates(z, 0.01 * np.arange(frames))
+
+
+_ALONG_X = (0.0, np.pi / 2.0, 0.0)  # turns z of a joint frame to x of its body
+TWIST_TIME = np.arange(20) / 100.0
+
+
+def twisting_rod(off_axis: float, **twist: object) -> Model:
+    """A rod that swings, and a hand that twists about its long axis, with a marker so far from that axis."""
+    joints = (
+        PinJoint("shoulder", Placement("ground"), Placement("rod"), (Coordinate("swing"),)),
+        PinJoint(
+            "wrist",
+            Placement("rod", (0.3, 0.0, 0.0), _ALONG_X),
+            Placement("hand", (0.0, 0.0, 0.0), _ALONG_X),
+            (Coordinate("twist", **twist),),  # type: ignore[arg-type]
+        ),
+    )
+    # many on the rod, so that its swing does not make up for a twist
+    along = np.linspace(0.0, 0.3, 7).tolist()
+    markers = (
+        Marker("tip", "hand", (0.1, off_axis, 0.0)),
+        *(Marker(f"rod{x:.2f}", "rod", (x, 0.0, 0.3)) for x in along),
+    )
+    return Model("rod", (Body("rod", 1.0), Body("hand", 1.0)), joints, markers=markers)
+
+
+def seemingly_twisted(model: Model, twist: float, noise: float = 0.005) -> Markers:
+    """A swing, with the marker of the hand displaced so that the hand seems to be twisted."""
+    poses = np.stack([0.4 * np.sin(5.0 * TWIST_TIME), np.full_like(TWIST_TIME, twist)], axis=1)
+    straight = np.stack([poses[:, 0], np.zeros_like(TWIST_TIME)], axis=1)
+    at = kinematics(model, straight).markers()
+    R = kinematics(model, straight).batch_pose("rod")[0]
+    displaced = noise * np.array([0.0, np.cos(twist), np.sin(twist)])
+    at[:, 0] += R @ displaced
+    return Markers(TWIST_TIME, model.marker_names, at)

@@ -21,6 +21,7 @@ from musculo.analyses.inverse_kinematics_breaks import (
     take_back_turns,
 )
 from musculo.analyses.inverse_kinematics_loops import loop_equations, open_loops, track_closed
+from musculo.analyses.inverse_kinematics_near import Pull, near_poses
 from musculo.analyses.inverse_kinematics_result import InverseKinematics, Status
 from musculo.analyses.inverse_kinematics_starts import Ranges, starts_of, unknowns_of
 from musculo.analyses.inverse_kinematics_targets import (
@@ -98,6 +99,9 @@ def inverse_kinematics(
                 frame is at a minimum to `accuracy`, where OpenSim stops within about 0.1 degrees. Coordinates that
                 nothing recorded depends on (translations, if there are only sensors) keep their values at the start,
                 without being locked as OpenSim's tool for IMUs locks them; `undetermined` of the result names them.
+                Angles of joints that end half a turn from their default, or far outside their range, though hardly
+                anything recorded tells them, are kept near the default by a weak task, where the error grows by less
+                than 0.1 mm (`musculo.analyses.inverse_kinematics_near`); a note names them.
     Guarantees: the same answer to the last bit for any number of threads; a frame's pose depends on the frames before
                 only by which minimum is found, not by where in it.
 
@@ -133,26 +137,41 @@ def inverse_kinematics(
     def turned(other: Markers) -> InverseKinematics:
         return fit_poses(model, other, weights=weights, respect_ranges=respect_ranges, threads=threads)
 
-    markers, renamed = recorded_for(model, markers)
-    with unwarned():  # of angles on the way
-        found = fit_poses(
+    def fitted(frame: int | None, more: Pull, progress: Progress | None = None) -> InverseKinematics:
+        """One frame or all, with more tasks."""
+        return fit_poses(
             model,
-            markers,
+            markers if markers is None or frame is None else markers.between(*markers.time[[frame, frame]]),
             weights=weights,
-            orientations=orientations,
+            orientations=orientations
+            if orientations is None or frame is None
+            else orientations.between(*orientations.time[[frame, frame]]),
             orientation_weights=orientation_weights,
             sensor_frames=sensor_frames,
-            tasks=tasks,
+            tasks={**_at(frame, tasks), **more} if more else tasks,
             start=start,
             respect_ranges=respect_ranges,
             accuracy=accuracy,
             threads=threads,
             progress=progress,
         )
+
+    markers, renamed = recorded_for(model, markers)
+    with unwarned():  # of angles on the way
+        found, far = near_poses(fitted(None, {}, progress), tasks or {}, fitted)
         findings = _findings(found, markers, weights, turned, alone=orientations is None, threads=threads)
-    findings = [*renamed, *findings]
+    findings = [*renamed, *far, *findings]
     warn_of(findings)
     return replace(found, findings=tuple(findings))
+
+
+def _at(frame: int | None, tasks: Mapping[str, tuple[float, ArrayLike]] | None) -> dict[str, tuple[float, ArrayLike]]:
+    """Tasks of one frame, or of all; a target for all frames is a number."""
+    if tasks is None or frame is None:
+        return dict(tasks or {})
+    return {
+        name: (w, target if np.ndim(target) == 0 else np.asarray(target)[frame]) for name, (w, target) in tasks.items()
+    }
 
 
 def _findings(

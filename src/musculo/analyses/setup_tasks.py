@@ -133,10 +133,7 @@ def _from_file(name: str, model: Model, coordinates: Table | None, times: FloatA
     column = coordinates.find(name)
     if column is None:
         raise UnknownName("column for coordinate", name, coordinates.names, coordinates.source or "the coordinate file")
-    if not coordinates.degrees:
-        notes.append(
-            f"{coordinates.source or 'the coordinate file'} is in radians, and is taken so; OpenSim takes its numbers "
-            "for degrees"
-        )
+    if coordinates.source and not coordinates.degrees:
+        notes.append(f"{coordinates.source} is in radians, and is taken so; OpenSim takes its numbers for degrees")
     angles = coordinates.in_radians(model)
     return NaturalSpline(angles.time, angles.values[:, column])(times)
