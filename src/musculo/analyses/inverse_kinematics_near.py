@@ -15,6 +15,7 @@ from musculo.analyses.inverse_kinematics_result import InverseKinematics, Status
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.angles import BEYOND
 from musculo.diagnostics.finding import Finding, Severity
+from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.results.angles import angle_columns
 
@@ -61,7 +62,10 @@ def near_poses(
     # the objective of an error that is larger by the rounding, less its own
     weight = ROUNDING * size + 0.5 * ROUNDING**2
     pull: Pull = {name: (weight, found.model.coordinate(name).default_value) for name in far}
-    there = refit(frame, pull)
+    try:
+        there = refit(frame, pull)
+    except InvalidInput:  # a frame that shows too little to be taken alone
+        return found, []
     back = {name: task for name, task in pull.items() if name not in _far(there, _BACK)}
     if not back:
         return found, _in_words(found, far, worst, frame, refit)
