@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import math
 import os
@@ -18,6 +19,7 @@ from musculo.io.foreign import refuse_foreign
 PathLike = str | os.PathLike[str]
 
 _LINE_END = re.compile("\r\n|\n|\r")
+_PART = 1 << 20  # bytes of a file that are made lines at a time
 # How C libraries other than glibc print what is not a number.
 _FOREIGN = {"1.#qnan": math.nan, "1.#ind": math.nan, "1.#snan": math.nan, "1.#inf": math.inf}
 
@@ -79,17 +81,35 @@ def read_bytes(path: PathLike, kind: str) -> bytes:
 
 def read_lines(path: PathLike, kind: str) -> list[str]:
     """The lines of a text file: UTF-8 with or without a mark, UTF-16 with one, else Latin-1; any line ends."""
+    return list(lines_of(path, kind))
+
+
+def lines_of(path: PathLike, kind: str) -> Iterator[str]:
+    """The same one after the other: of large files, only some are there at a time."""
     content = read_bytes(path, kind)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = content.decode("utf-16", errors="replace")
-    elif b"\0" in content:
+        return iter(_LINE_END.split(content.decode("utf-16", errors="replace")))
+    if b"\0" in content:
         raise InvalidFile(f"{os.fspath(path)}: holds binary data; it should be {kind}, which is text")
-    else:
+    if not content.isascii():
         try:
-            text = content.decode("utf-8-sig")
+            content.decode("utf-8")
         except UnicodeDecodeError:
-            text = content.decode("latin-1")
-    return _LINE_END.split(text)
+            return _lines(content, "latin-1")
+    return _lines(content, "utf-8")
+
+
+def _lines(content: bytes, encoding: str) -> Iterator[str]:
+    """Lines of bytes that are decoded in parts; each part but the last ends with a line."""
+    start = len(codecs.BOM_UTF8) if encoding == "utf-8" and content.startswith(codecs.BOM_UTF8) else 0
+    while True:
+        end = content.find(b"\n", start + _PART) + 1
+        lines = _LINE_END.split(content[start : end or len(content)].decode(encoding))
+        if not end:
+            yield from lines
+            return
+        yield from lines[:-1]
+        start = end
 
 
 def number(word: str) -> float:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.lengths import METRES, unit_note
-from musculo.io.text import PathLike, exact, explain, number, read_lines, write_text
+from musculo.io.text import PathLike, exact, explain, lines_of, number, write_text
 from musculo.results.markers import Markers
 
 _KIND = "a marker file (.trc)"
@@ -36,6 +38,8 @@ _KEYS = (
 # By this part a rate may differ from what times say that are rounded.
 _SAME_RATE = 0.02
 _PAUSE = 2.5  # usual steps
+# Lines among which the header is, and rows that are made an array at a time.
+_MOST_HEAD, _BLOCK = 50, 512
 
 
 class _Head(NamedTuple):
@@ -54,15 +58,16 @@ def read_trc(path: PathLike) -> Markers:
     Raises:
         InvalidFile: with file, line and column, for everything that is no such file.
     """
-    lines = read_lines(path, _KIND)
+    lines = lines_of(path, _KIND)
     where = os.fspath(path)
-    head = _head(lines, where)
+    top = list(islice(lines, _MOST_HEAD))
+    head = _head(top, where)
     notes: list[str] = []
     scale = _scale(head, where)
     count = _number_of(head, "NumMarkers")
     if count is not None and count != len(head.names):
         notes.append(f"NumMarkers is {count:g}, but {len(head.names)} markers are named; all named ones were read")
-    time, values, lines_of_rows = _rows(lines, head, where, notes)
+    time, values, lines_of_rows = _rows(chain(top[head.first_row :], lines), head, where, notes)
     frames = _number_of(head, "NumFrames")
     if frames is not None and len(time) < frames:
         notes.append(f"NumFrames is {frames:g}, but there are only {len(time)} rows; is the file cut off?")
@@ -73,11 +78,14 @@ def read_trc(path: PathLike) -> Markers:
         )
     _check_time(time, lines_of_rows, where)
     names = _once(head.names, notes)
-    position = values.reshape(len(time), len(names), 3) * scale
-    partly = np.isfinite(position).any(axis=2) & ~np.isfinite(position).all(axis=2)
+    values *= scale
+    position = values.reshape(len(time), len(names), 3)
+    seen = np.isfinite(position)
+    partly = seen.any(axis=2) & ~seen.all(axis=2)
     if partly.any():
         notes.append(f"{int(partly.sum())} points with one or two coordinates were taken as gaps")
     markers = Markers(time, names, position, _rate(head, time, notes), source=where)
+    del values, position, seen  # as large as the markers themselves
     odd = unit_note(markers, head.stated.get("Units", ""))
     return replace(markers, notes=(*notes, *markers.notes, *markers.report(), *odd))
 
@@ -88,7 +96,7 @@ def _cells(line: str) -> list[str]:
 
 def _head(lines: list[str], where: str) -> _Head:
     """The five lines of the header, found by the line that begins with Frame#."""
-    names_at = next((k for k, line in enumerate(lines[:50]) if line.split()[:1] and _is_frame(line.split()[0])), None)
+    names_at = next((k for k, line in enumerate(lines) if line.split()[:1] and _is_frame(line.split()[0])), None)
     if names_at is None:
         raise InvalidFile(f"{where}:1: no line that begins with 'Frame#' and names the markers; it should be {_KIND}")
     stated: dict[str, str] = {}
@@ -155,13 +163,16 @@ def _rate(head: _Head, time: np.ndarray, notes: list[str]) -> float:
     return stated
 
 
-def _rows(lines: list[str], head: _Head, where: str, notes: list[str]) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Times (rows,), coordinates (rows, 3 markers) and the line of each row."""
+def _rows(lines: Iterable[str], head: _Head, where: str, notes: list[str]) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Times (rows,), coordinates (rows, 3 markers) and the line of each row, from the lines at `head.first_row` on."""
     width = 3 * len(head.names)
-    times, values, at, short = [], [], [], 0
-    for k in range(head.first_row, len(lines)):
-        line = lines[k]
-        if not line.strip():
+    short, k = 0, head.first_row - 1
+    times: list[float] = []
+    at: list[int] = []
+    values: list[list[float]] = []
+    blocks: list[np.ndarray] = []  # of many rows each: lists of numbers take four times as much
+    for k, line in enumerate(lines, head.first_row):
+        if not line.strip() or (not at and _is_axes(line)):
             continue
         cells = _cells(line.rstrip())
         if len(cells) - 2 > width:
@@ -176,11 +187,21 @@ def _rows(lines: list[str], head: _Head, where: str, notes: list[str]) -> tuple[
         times.append(row[1])
         values.append(row[2:] + [math.nan] * (width - len(row) + 2))
         at.append(k + 1)
+        if len(values) == _BLOCK:
+            blocks.append(np.array(values))
+            values.clear()
     if not times:
-        raise InvalidFile(f"{where}:{len(lines)}: no rows of numbers follow the header")
+        raise InvalidFile(f"{where}:{k + 1}: no rows of numbers follow the header")
     if short:
         notes.append(f"{short} rows end before the last marker; what they lack was taken as gaps")
-    return np.array(times), np.array(values), at
+    blocks.append(np.array(values).reshape(-1, width))
+    whole = np.empty((len(times), width))
+    last = len(times)
+    while blocks:  # each is given up once it is copied
+        block = blocks.pop()
+        whole[last - len(block) : last] = block
+        last -= len(block)
+    return np.array(times), whole, at
 
 
 def _floats(cells: list[str], head: _Head, line: int, where: str) -> list[float]:

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,8 @@ WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
+KEPT_POINTS = 20_000
+"""Of more frames than these the points of paths, larger than all else, are made only when they are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +92,21 @@ class PathGeometry(LabelledGeometry):
     _q: FloatArray = field(repr=False)
     _paths: CompiledPaths = field(repr=False)
     _points: PathPoints | None = field(repr=False)
+    # (frames, paths), where the points of the paths are not kept
+    _price: FloatArray | None = field(default=None, repr=False, kw_only=True)
 
     @cached_property
     def path_points(self) -> PathPoints:
-        """The paths themselves; after work on a GPU the CPU makes them when they are asked for.
+        """The paths themselves; after work on a GPU, and of very many frames, they are made when they are asked for.
 
         A contact is its first and its last point; between them the path is a geodesic of the surface, not the chord.
         """
         if self._points is not None:
             return self._points
         Q = np.atleast_2d(self._q)
-        return run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None)[3]
+        points = run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None).points
+        assert points is not None  # they are kept unless it is told otherwise
+        return points
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,13 +133,13 @@ class PathGeometry(LabelledGeometry):
         Zero wherever the status is "converged" or "inside", and with wrapping="opensim". Lengths less prices are those
         of the paths; moment arms are those of the whole length.
         """
-        price = self.path_points.price
+        price = self.path_points.price if self._price is None else self._price
         return price[0] if np.ndim(self.length) == 1 else price
 
     @property
     def has_price(self) -> bool:
         """Whether `price` takes no time: after work on a GPU the CPU has to make the paths for it."""
-        return self._points is not None or "path_points" in vars(self)
+        return self._points is not None or self._price is not None or "path_points" in vars(self)
 
     @property
     def has_independent_arms(self) -> bool:
@@ -274,18 +280,23 @@ def _geometry(
         # strings need more room than a GPU's threads have
         rest = np.flatnonzero((status == STATUSES.index("overlapped")).any(axis=1))
         if len(rest):
-            length[rest], _, arms[rest], _, status[rest] = run_paths(c, p, Q[rest], None, literal, threads)
+            some = run_paths(c, p, Q[rest], None, literal, threads, keep_points=False)
+            length[rest], arms[rest], status[rest] = some.length, some.arms, some.status
         mark_cut_short(p, Q, status)
-        speed, points = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None
+        speed, points, price = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
-        length, speed, arms, points, status = run_paths(c, p, Q, U, literal, threads)
+        run = run_paths(c, p, Q, U, literal, threads, keep_points=len(Q) <= KEPT_POINTS)
+        length, speed, arms, status, points = run.length, run.speed, run.arms, run.status, run.points
+        price = run.price if points is None else None
     refuse_endless(model, p.names, Q, length, literal)
     if literal:
         _warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
-    return PathGeometry(model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points)
+    return PathGeometry(
+        model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points, _price=price
+    )
 
 
 def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, literal: bool) -> None:
@@ -342,6 +353,17 @@ def refuse_mixed_rates(p: CompiledPaths) -> None:
 _NO_TWISTS = np.zeros((0, 6))
 
 
+class PathRun(NamedTuple):
+    """What the kernels give of all frames; `points` only where they are kept."""
+
+    length: FloatArray  # (frames, paths)
+    speed: FloatArray | None
+    arms: FloatArray  # (frames, paths, n_u)
+    status: NDArray[np.int8]  # (frames, paths)
+    price: FloatArray  # (frames, paths)
+    points: PathPoints | None
+
+
 def run_paths(
     c: CompiledModel,
     p: CompiledPaths,
@@ -350,41 +372,44 @@ def run_paths(
     literal: bool,
     threads: int | None,
     extra: FloatArray = _NO_TWISTS,
-) -> tuple[FloatArray, FloatArray | None, FloatArray, PathPoints, NDArray[np.int8]]:
-    """Lengths, speeds, moment arms, current paths and statuses of all frames.
+    keep_points: bool = True,
+) -> PathRun:
+    """Lengths, speeds, moment arms, statuses, prices and current paths of all frames.
 
     `extra` (m, 6) are twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
     first = p.paths.path_entry
-    entries = int(first[-1])
+    entries, size = int(first[-1]), min(frames, _CHUNK)
     length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
-    places, owners = np.zeros((frames, 3 * entries)), np.full((frames, entries), -1, dtype=np.int32)
-    counts, price = np.zeros((frames, n), dtype=np.int64), np.zeros((frames, n))
+    kept = frames if keep_points else size
+    places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
+    counts, price = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
     status = np.zeros((frames, n), dtype=np.int8)
     rest = np.zeros((1, n_u))
     moving = U is not None and literal
     speed = np.zeros((frames if moving else 1, n))
-    size = min(frames, _CHUNK)
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
     twists[:, 6 * c.n_u :] = extra.ravel()
     if U is not None and len(extra):
         U = np.concatenate([U, np.zeros((frames, len(extra)))], axis=1)
     for start in range(0, frames if n else 0, _CHUNK):
         now = slice(start, min(start + _CHUNK, frames))
-        X = Q[now]
+        X, there = Q[now], now if keep_points else slice(0, size)
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        kept = (arms[now], places[now], owners[now], price[now], counts[now])
+        found = (arms[now], places[there], owners[there], price[now], counts[there])
         if literal:
             given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
-            results = (length[now], speed[now] if moving else speed, *kept)
+            results = (length[now], speed[now] if moving else speed, *found)
             over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
         else:
-            given = (X, motion, twists, length[now], *kept, status[now])
+            given = (X, motion, twists, length[now], *found, status[now])
             over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
     mark_cut_short(p, Q, status)
     r = arms.reshape(frames, n, n_u)
-    points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
+    points = None
+    if keep_points:
+        points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
     if U is None:
-        return length, None, r, points, status
-    return length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, points, status
+        return PathRun(length, None, r, status, price, points)
+    return PathRun(length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, status, price, points)

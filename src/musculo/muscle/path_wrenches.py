@@ -15,6 +15,7 @@ from musculo.compile.frames import FloatArray, same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.geometry import (
+    KEPT_POINTS,
     WRAPPINGS,
     PathGeometry,
     PathPoints,
@@ -30,6 +31,7 @@ IntArray = NDArray[np.int64]
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and
 # memory that is used again is not cleared again.
 _CHUNK = 512
+_NO_ARMS = np.zeros((0, 0, 0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +50,7 @@ class PathWrenches(PathGeometry):
     def part(self, at: slice) -> PathWrenches:
         """Some of the frames, with the frame axis also of a single pose; without the points of the paths."""
         arrays = {"length": 2, "speed": 2, "moment_arm": 3, "status": 2, "_q": 2, "wrench": 3}
-        changes: dict[str, Any] = {"_points": None}
+        changes: dict[str, Any] = {"_points": None, "_price": None}
         for name, dims in arrays.items():
             value = getattr(self, name)
             if value is not None:
@@ -184,17 +186,19 @@ def path_wrenches(
     for start in range(0, max(frames, 1), _CHUNK):
         now = slice(start, min(start + _CHUNK, frames))
         speeds = None if U is None else U[now]
-        length, speed, r, points, status = run_paths(
-            c, layout.paths, Q[now], speeds, wrapping == "opensim", threads, extra
+        run = run_paths(
+            c, layout.paths, Q[now], speeds, wrapping == "opensim", threads, extra, keep_points=frames <= KEPT_POINTS
         )
+        r = run.arms
         arms[now] = r[:, :, :n_u]
         np.take(r.reshape(len(r), -1), places, axis=1, out=wrench[now].reshape(len(r), -1))
-        parts.append((length, speed, points, status))
-    length = np.concatenate([part[0] for part in parts])
+        parts.append(run._replace(arms=_NO_ARMS))
+    length = np.concatenate([part.length for part in parts])
     refuse_endless(model, p.names, Q, length, wrapping == "opensim")
-    speed = None if U is None else np.concatenate([part[1] for part in parts if part[1] is not None])
-    points = _joined([part[2] for part in parts])
-    status = np.concatenate([part[3] for part in parts])
+    speed = None if U is None else np.concatenate([part.speed for part in parts if part.speed is not None])
+    points = _joined([part.points for part in parts if part.points is not None])
+    price = np.concatenate([part.price for part in parts]) if points is None else None
+    status = np.concatenate([part.status for part in parts])
     if single:
         length, arms, status, Q, wrench = length[0], arms[0], status[0], Q[0], wrench[0]
         speed = None if speed is None else speed[0]
@@ -214,12 +218,13 @@ def path_wrenches(
         layout.row_path,
         layout.row_body,
         wrench,
+        _price=price,
     )
 
 
-def _joined(parts: list[PathPoints]) -> PathPoints:
-    if len(parts) == 1:
-        return parts[0]
+def _joined(parts: list[PathPoints]) -> PathPoints | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
     count, position, wrap, price = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "position", "wrap", "price")
     )

@@ -58,11 +58,13 @@ class Markers:
     def __post_init__(self) -> None:
         where = self.source or "markers"
         time, names = frozen_time(self.time, where), check_names("marker", self.names, where)
-        position = np.array(frozen("positions", self.position, (len(time), len(names), 3), where))
+        position = frozen("positions", self.position, (len(time), len(names), 3), where)
+        position.setflags(write=True)  # a copy, and of large recordings one is enough
+        finite = np.isfinite(position)
         with np.errstate(invalid="ignore"):
-            far = np.asarray((np.isfinite(position) & (np.abs(position) > FARTHEST)).any(axis=2))
+            far = np.asarray((finite & ((position > FARTHEST) | (position < -FARTHEST))).any(axis=2))
         # A point with two coordinates is no point.
-        position[~np.isfinite(position).all(axis=2) | far] = np.nan
+        position[~finite.all(axis=2) | far] = np.nan
         position.setflags(write=False)
         notes = tuple(self.notes)
         if far.any():
