@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -188,6 +189,13 @@ def test_headers_that_contradict_the_rows_are_told(tmp_path):
     assert not read_trc(trc(tmp_path, STANDING, "m", rate="120", frames=40, time=time)).notes
     time[20:] += 5.0
     assert not read_trc(trc(tmp_path, STANDING, "m", rate="120", frames=40, time=time)).notes
+
+
+def test_times_that_no_clock_shows_are_read_without_a_warning(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_trc(trc(tmp_path, STANDING, "m", time=np.array([0.0, 1.0, 2.0, 1.7e308])))) == 4
+        assert len(read_trc(trc(tmp_path, STANDING, "m", time=np.array([-1.5e308, 0.0, 1.0e308, 1.7e308])))) == 4
 
 
 def test_double_tabs_part_cells_as_in_opensims_storage(tmp_path):

@@ -151,9 +151,10 @@ def _rate(head: _Head, time: np.ndarray, notes: list[str]) -> float:
     stated = _number_of(head, "DataRate")
     if len(time) < 2:
         return stated if stated is not None and stated > 0.0 else 0.0
-    steps = np.diff(time)
-    # times are rounded, often to milliseconds, so that only the mean of steps tells; pauses are none
-    counted = 1.0 / float(steps[steps < _PAUSE * np.median(steps)].mean())
+    with np.errstate(all="ignore"):  # of times that no clock shows
+        steps = np.diff(time)
+        # times are rounded, often to milliseconds, so that only the mean of steps tells; pauses are none
+        counted = float(1.0 / steps[steps <= _PAUSE * np.median(steps)].mean())
     if stated is None or stated <= 0.0:
         return counted
     if abs(counted / stated - 1.0) > _SAME_RATE:
