@@ -6,6 +6,7 @@ fails here, and so does a class of which nobody has said what becomes of it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from musculo.model.force import Force
 from musculo.model.path_force import PATH_FORCES
 from support.opensim_process import ask
 from support.osim_objects import model_with, other_value, sample
+from support.recorded_data import NO_DATA, recorded, within
 
 pytest.importorskip("opensim")
 
@@ -183,3 +185,25 @@ def test_one_object_may_stand_under_its_class_or_in_its_property(classes, read, 
     model = read(model_with(kind, bases, element))
     assert plain(model) == before
     assert [note for note in model.notes if "no property" in note.why] == []
+
+
+# --- real files -----------------------------------------------------------------------------------------------------
+_MODELS = recorded("**/*.osim")
+
+
+@pytest.mark.skipif(not _MODELS, reason=NO_DATA)
+@pytest.mark.parametrize("file", _MODELS, ids=within(_MODELS))
+def test_what_no_class_has_is_noted_in_real_files_of_every_version(file, read):
+    """One object of each known class of the file gets an element that is no property."""
+    content = re.sub(rb"(</?\w+)::(?=\w)", rb"\1-colons-", file.read_bytes())
+    root = etree.fromstring(content, etree.XMLParser(remove_comments=True))
+    first = {}
+    for element in root.find("Model").iter():
+        kind = element.tag.replace("-colons-", "::")
+        if kind in PROPERTIES and len(element) and not any(a.tag == "defaults" for a in element.iterancestors()):
+            first.setdefault(kind, element)
+    for k, element in enumerate(first.values()):
+        etree.SubElement(element, f"frob_{k}").text = "1"
+    told = " ".join(n.why for n in read(etree.tostring(root, encoding="unicode").replace("-colons-", "::")).notes)
+    assert len(first) > 10
+    assert [kind for k, kind in enumerate(first) if f"<frob_{k}>" not in told] == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from musculo.errors import MusculoWarning
+from musculo.errors import InvalidModel, MusculoWarning
+from musculo.forces.stated import flag
 from musculo.functions import SimmSpline, UnsupportedFunction
 from musculo.io import read_osim
 from musculo.io.marker_set import read_marker_set
@@ -304,3 +305,19 @@ def test_what_a_file_of_markers_holds_beside_them_is_warned_of(read, tmp_path):
         "Marker 'k' (/markerset/k): the attribute weight='2' is not read, in OpenSim neither",
         "Marker (/markerset/k): <locaton> is no property of Marker and changes nothing; did you mean <location>?",
     ]
+
+
+@pytest.mark.parametrize(("word", "value"), [("1", True), ("TRUE", True), ("0", False), ("False", False)])
+def test_flags_are_read_as_opensim_reads_them(read, word, value):
+    """In a muscle, and in a force whose values are texts."""
+    forces = (
+        f'<ForceSet><objects><DeGrooteFregly2016Muscle name="m">{PATH}<ignore_passive_fiber_force>{word}'
+        '</ignore_passive_fiber_force></DeGrooteFregly2016Muscle><PrescribedForce name="f"><socket_frame>/bodyset/a'
+        f"</socket_frame><pointIsGlobal>{word}</pointIsGlobal></PrescribedForce></objects></ForceSet>"
+    )
+    model = read(document(rest=forces))
+    assert model.muscle("m").parameter("ignore_passive_fiber_force", None) is value
+    force = model.forces[1]
+    assert flag(force, "pointIsGlobal", not value) is value
+    with pytest.raises(InvalidModel, match="PrescribedForce 'f': pointIsGlobal is 'yes', neither true nor false"):
+        flag(replace(force, properties=(("pointIsGlobal", "yes"),)), "pointIsGlobal", value)

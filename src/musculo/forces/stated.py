@@ -39,8 +39,11 @@ def finite(force: Force, key: str, default: float) -> float:
 
 
 def flag(force: Force, key: str, default: bool) -> bool:
+    """True or false, as OpenSim reads them: in any case, or 1 and 0; other words are refused."""
     text = force.text(key).strip().lower()
-    return text == "true" if text else default
+    if text in ("true", "1", "false", "0", ""):
+        return text in ("true", "1") if text else default
+    raise InvalidModel(f"{described(force)}: {key} is {text!r}, neither true nor false")
 
 
 def vector(force: Force, key: str, default: Vec3, unit: bool = False) -> FloatArray:

@@ -259,7 +259,9 @@ def _beyond_opensim(muscle: Muscle) -> Iterator[str]:
 
 
 def _scalar(element: Element, tag: str, word: str) -> Scalar:
-    if word in ("true", "false"):
+    if isinstance(PARAMETERS.get(element.tag, {}).get(tag), bool):
+        return flag(element, tag, False)
+    if word in ("true", "false"):  # of a kind that is not known
         return word == "true"
     try:
         float(word)

@@ -273,7 +273,6 @@ BASES: dict[str, Properties] = {
     "Constraint": _CONSTRAINT,
     "WrapObject": _WRAP,
     "ContactGeometry": {**_CONTACT, **_applied("filename")},
-    "Force": _ALONG_PATH,
 }
 
 
