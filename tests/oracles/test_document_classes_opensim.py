@@ -455,11 +455,40 @@ def test_a_name_that_its_set_has_too_gets_another(tmp_path):
     assert any("under another name" in note.why for note in muscles.notes)
 
 
-def test_forces_in_components_act(tmp_path):
-    """OpenSim's accelerations with the spring in the components are those with it in its set, and ours."""
-    bare, listed = document(BodySet=A, JointSet=JA), document(BodySet=A, JointSet=JA, ForceSet=SPRING)
+FLOOR = """<ContactHalfSpace name="floor"><socket_frame>/ground</socket_frame><location>0 0.1 0</location><orientation>
+    0 0 -1.5707963267948966</orientation></ContactHalfSpace>"""
+BALL = """<ContactSphere name="ball"><socket_frame>/bodyset/a</socket_frame><location>0.3 0 0</location><radius>0.2
+    </radius></ContactSphere>"""
+HERTZ = """<HuntCrossleyForce name="hc"><HuntCrossleyForce::ContactParametersSet name="contact_parameters"><objects>
+    <HuntCrossleyForce::ContactParameters><geometry>ball floor</geometry><stiffness>1e5</stiffness><dissipation>0
+    </dissipation></HuntCrossleyForce::ContactParameters></objects></HuntCrossleyForce::ContactParametersSet>
+    </HuntCrossleyForce>"""
+SMOOTH = """<SmoothSphereHalfSpaceForce name="sm"><socket_sphere>{0}/ball</socket_sphere><socket_half_space>{0}/floor
+    </socket_half_space><stiffness>1e5</stiffness></SmoothSphereHalfSpaceForce>"""
+BUSHING = """<BushingForce name="bu"><socket_frame1>f</socket_frame1><socket_frame2>/bodyset/a</socket_frame2><frames>
+    <PhysicalOffsetFrame name="f"><socket_parent>/ground</socket_parent><translation>0.2 0 0</translation>
+    </PhysicalOffsetFrame></frames><rotational_stiffness>1 2 3</rotational_stiffness><translational_stiffness>10 20 30
+    </translational_stiffness></BushingForce>"""
+# {label: (what stands in the components, the same in its sets)}
+ACTING = {
+    "a spring": (SPRING, {"ForceSet": SPRING}),
+    "a bushing": (BUSHING, {"ForceSet": BUSHING}),
+    "a contact": (FLOOR + BALL + HERTZ, {"ContactGeometrySet": FLOOR + BALL, "ForceSet": HERTZ}),
+    "a contact by sockets": (
+        FLOOR + BALL + SMOOTH.format(""),
+        {"ContactGeometrySet": FLOOR + BALL, "ForceSet": SMOOTH.format("/contactgeometryset")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ACTING)
+def test_forces_in_components_act(case, tmp_path):
+    """OpenSim's accelerations with a force in the components are those with it in its set, and ours."""
+    components, sets = ACTING[case]
+    bodies = {"BodySet": A, "JointSet": JA}
+    documents = (document(components, **bodies), document(**bodies, **sets), document(**bodies))
     files = []
-    for k, content in enumerate((COMPONENTS["a spring"], listed, bare)):
+    for k, content in enumerate(documents):
         files.append(tmp_path / f"{k}.osim")
         files[-1].write_text(content)
     there, in_set, without = (
@@ -470,7 +499,7 @@ def test_forces_in_components_act(tmp_path):
     assert abs(there - without) > 0.1
     model = read_osim(files[0])
     tau = musculo.model_forces(model, [0.3], [0.0]).tau
-    assert musculo.forward_dynamics(model, [0.3], [0.0], tau).item() == pytest.approx(there, abs=1e-10)
+    assert musculo.forward_dynamics(model, [0.3], [0.0], tau).item() == pytest.approx(there, rel=1e-8)
 
 
 def test_constraints_in_components_are_enforced(tmp_path):
