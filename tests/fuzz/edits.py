@@ -112,7 +112,7 @@ def main(what: str, count: int, first: int, given: list[str]) -> int:
         found = recorded("**/*.osim")
         small = [Path(ARM_FILE), Path(MODEL_FILE), *(file for file in found if file.stat().st_size < LARGE)]
         large = [file for file in found if file.stat().st_size >= LARGE]
-        rows = models(seeds, [Path(path) for path in given] or small * 4 + large)
+        rows = models(seeds, [Path(path).resolve() for path in given] or small * 4 + large)
     else:
         rows = setups(seeds, given or list(edited_setups.SETUPS))
     for file, seed, edit, verdict in rows:

@@ -114,6 +114,8 @@ def _forces_of(o: Any, live: Any, u: np.ndarray, names: list[str], found: Number
             value = [muscle.getTendonForce(state) / muscle.getMaxIsometricForce(), muscle.getFiberLength(state)]
         except RuntimeError:
             value = [np.nan, np.nan]
+        if not value[1] > 0.0:  # a fibre of negative length is no equilibrium
+            value = [np.nan, np.nan]
         found[f"muscle {muscle.getName()}"] = np.array(value)
     for muscle in muscles:
         muscle.setAppliesForce(state, False)

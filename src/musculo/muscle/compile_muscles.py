@@ -244,10 +244,18 @@ def _millard(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     }
 
 
+def _exponent(muscle: Muscle, key: str, default: float) -> float:
+    """A shape that stands in an exponent, so that a float64 holds the power."""
+    value = _positive(muscle, key, default)
+    if value > _LARGEST_EXPONENT:
+        raise _refuse(muscle, f"its {key} is {value:g}; give a number of {_LARGEST_EXPONENT:g} at most (usual: 3 to 6)")
+    return value
+
+
 def _thelen(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     strain = _positive(muscle, "FmaxTendonStrain", 0.04)
     # exact values; [Thelen2003] prints 0.609 and 1.712
-    rate = _positive(muscle, "KshapePassive", 5.0)
+    rate = _exponent(muscle, "KshapePassive", 5.0)
     stretch = _positive(muscle, "FmaxMuscleStrain", 0.6)
     e3 = math.exp(3.0)
     toe = 99.0 * strain * e3 / (166.0 * e3 - 67.0)
@@ -286,7 +294,7 @@ def _hill(muscle: Muscle, shape: float, top: float) -> dict[str, float]:
 def _thelen_deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     """Thelen's muscle as OpenSim had it first: printed roundings of the tendon's constants, damping inside Hill's
     equation, and a tendon and a fibre that always pull a little."""
-    strain, rate = _positive(muscle, "FmaxTendonStrain", 0.033), _positive(muscle, "KshapePassive", 4.0)
+    strain, rate = _positive(muscle, "FmaxTendonStrain", 0.033), _exponent(muscle, "KshapePassive", 4.0)
     stretch = _positive(muscle, "FmaxMuscleStrain", 0.6)
     fastest, slowest = _positive(muscle, "Vmax", 10.0), _positive(muscle, "Vmax0", 5.0)
     return {

@@ -244,6 +244,8 @@ def _use(child: Element, known: Properties) -> str | None:
     use = known.get(child.tag)
     if use is None:
         name = child.get("name", "")
+        if name == "frame_geometry" and child.tag != "FrameGeometry":
+            return None  # OpenSim opens no such file; readers refuse other objects of a wrong class themselves
         if not name and child.tag in PROPERTIES:  # only functions stand so
             name = "function"
         use = known.get(name if stands_by_class(child.getparent().tag, name) else restore_colons(child.tag))
