@@ -20,6 +20,8 @@ from musculo.io import read_osim
 from musculo.io.osim.forces import acts_by_itself
 from musculo.io.osim.properties import APPLIED, DRAWN, NOT_COMPUTED, PROPERTIES, REASONS, stands_by_class
 from musculo.model.force import Force
+from musculo.model.model import Model
+from musculo.model.muscle_parameters import CURVES
 from musculo.model.path_force import PATH_FORCES
 from support.opensim_process import ask
 from support.osim_objects import model_with, other_value, sample
@@ -169,6 +171,57 @@ def test_a_force_asks_for_every_value_that_is_applied(classes, read, kind, monke
     (force,) = model.forces
     applied = {name for name, _ in force.properties if PROPERTIES[kind].get(name) == APPLIED}
     assert {name.removeprefix("socket_") for name in applied} <= {name.removeprefix("socket_") for name in asked}
+
+
+# --- what is not stated ----------------------------------------------------------------------------------------------
+def law(model):
+    """What a model computes of its one force: the arrays of its law, or the actuator and its unit loads."""
+    (force,) = model.forces
+    if force.kind not in CONTROLLED:
+        return [numbers(group) for group in compiled_forces(model).groups]
+    (one,) = actuators_of(model)
+    loads = [] if one.coordinate else unit_loads(model, force, np.zeros((1, len(model.coordinate_names))))
+    return [(one.optimal_force, one.min_control, one.max_control, one.coordinate), [numbers(load) for load in loads]]
+
+
+def numbers(value):
+    """The numbers and words in an object, whatever holds them; not the model that it points to."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Model | Force) or callable(value):
+        return None
+    if isinstance(value, dict):
+        return {key: numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [numbers(item) for item in value]
+    return numbers(vars(value)) if hasattr(value, "__dict__") else value
+
+
+# Values of a curve are kept only where they are stated; the muscles' own tests compare the curves with OpenSim's.
+_ONLY_STATED = {*CURVES, *_LATER}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PROPERTIES if kind not in _ONLY_STATED])
+def test_what_is_not_stated_has_the_default_of_opensim(classes, read, kind):
+    """Each value that OpenSim prints as its default is taken out in turn: the model stays the same, or is refused."""
+    bases, printed = classes[kind]["bases"], classes[kind]["xml"]
+    made = law if kind in (*_COMPUTED, *CONTROLLED) else plain
+    before = made(read(model_with(kind, bases, sample(kind, printed))))
+    defaults = {child.tag: child.text for child in etree.fromstring(re.sub(r"(</?\w+)::", r"\1-colons-", printed))}
+    differ = []
+    for leaf in sample(kind, printed):
+        stated = leaf.text and leaf.text == defaults.get(leaf.tag) and not len(leaf)
+        if PROPERTIES[kind].get(leaf.tag) != APPLIED or not stated:
+            continue
+        element = sample(kind, printed)
+        element.remove(element.find(leaf.tag))
+        try:
+            after = made(read(model_with(kind, bases, element)))
+        except MusculoError as error:
+            after = before if "states no" in str(error) else error
+        if after != before:
+            differ.append(leaf.tag)
+    assert differ == []
 
 
 @pytest.mark.parametrize("kind", PROPERTIES)
