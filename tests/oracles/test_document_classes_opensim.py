@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import musculo
@@ -361,6 +363,16 @@ def test_coordinates_of_one_name_in_several_joints(tmp_path):
         assert sorted(rewritten["coordinates"]) == sorted(theirs["coordinates"])
         assert largest_difference(again, rewritten, OWN_NAMES) < ROUNDING
         assert largest_difference(model, rewritten, OWN_NAMES) < ROUNDING
+
+
+def test_coordinates_without_a_name(tmp_path):
+    """OpenSim calls them _coord_0 and so on, in every joint."""
+    plain = three_in_a_row()
+    nameless = re.sub("<coordinates>.*?</coordinates>", "", plain)
+    ((model, theirs),) = both([nameless], tmp_path)
+    own = {path: path.removeprefix("/jointset/") for path in theirs["coordinates"]}
+    assert sorted(own.values()) == ["ja/_coord_0", "jb/_coord_0", "jc/_coord_0"]
+    assert largest_difference(model, theirs, own) < ROUNDING
 
 
 def coupler(independent: str, dependent: str) -> str:

@@ -52,16 +52,10 @@ _OUTSIDE = math.sqrt(np.finfo(float).eps)
 
 
 def read_joints(context: Context) -> tuple[Joint, ...]:
-    joints: list[Joint] = []
-    taken: set[str] = set()
-    for element in objects(context.model, "JointSet"):
-        joint = _read_joint(element, context, taken)
-        taken.update(joint.coordinate_names)
-        joints.append(joint)
-    return tuple(joints)
+    return tuple(_read_joint(element, context) for element in objects(context.model, "JointSet"))
 
 
-def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
+def _read_joint(element: Element, context: Context) -> Joint:
     common: dict[str, Any] = {
         "name": element.get("name", ""),
         "parent": context.joint_placement(element, "parent_frame"),
@@ -79,8 +73,9 @@ def _read_joint(element: Element, context: Context, taken: set[str]) -> Joint:
         return reader(element, context, common, stated)
     if element.tag in _PLAIN:
         kind, size = _PLAIN[element.tag]
-        coordinates = _complete(element, context, stated, size, taken)
-        return kind(**common, coordinates=coordinates, **_special_fields(element))
+        if len(stated) != size:
+            raise invalid(element, f"needs {size} coordinates and states {len(stated)}; complete its <coordinates>")
+        return kind(**common, coordinates=stated, **_special_fields(element))
     context.note(element, "joints of this kind are carried but cannot be computed")
     return UnsupportedJoint(
         **common,
@@ -104,19 +99,9 @@ def _special_fields(element: Element) -> dict[str, Any]:
     return {}
 
 
-def _complete(
-    element: Element, context: Context, stated: tuple[Coordinate, ...], size: int, taken: set[str]
-) -> tuple[Coordinate, ...]:
-    """The coordinates of a joint that needs `size`; OpenSim names missing ones `_coord_0` and so on."""
-    if len(stated) == size:
-        return stated
-    if stated:
-        raise invalid(element, f"needs {size} coordinates and states {len(stated)}; complete its <coordinates>")
-    names_ = [f"_coord_{k}" for k in range(size)]
-    if taken.intersection(names_):
-        names_ = [f"{element.get('name')}_coord_{k}" for k in range(size)]
-    context.note(element, f"the file names no coordinates; they are called {', '.join(names_)}")
-    return tuple(Coordinate(n) for n in names_)
+def coordinate_count(tag: str) -> int:
+    """How many coordinates a joint of this kind has; none where the file decides."""
+    return _PLAIN[tag][1] if tag in _PLAIN else 0
 
 
 def _read_coordinate(element: Element, context: Context) -> Coordinate:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from lxml import etree
+
 from musculo.io.osim.context import component_path
-from musculo.io.osim.xml import Element, describe, names, objects
+from musculo.io.osim.joints import coordinate_count
+from musculo.io.osim.xml import Element, describe, ensure, names, objects
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
 
@@ -15,7 +18,7 @@ _BY_NAME = ("coordinate", "independent_coordinate_names", "dependent_coordinate_
 
 def tell_apart(model: Element) -> list[Note]:
     """Give coordinates whose name is not the only one the name `joint/name`, and so to all that refers to them."""
-    notes = [note for joint in objects(model, "JointSet") for note in _within(joint)]
+    notes = [note for joint in objects(model, "JointSet") for note in (*_missing(joint), *_within(joint))]
     held = {joint: _names(joint) for joint in objects(model, "JointSet")}
     count = Counter(name for own in held.values() for name in own)
     first: dict[str, str] = {}
@@ -40,6 +43,18 @@ def _names(joint: Element) -> tuple[str, ...]:
     stated = [c.get("name", "") for c in joint.iterfind("coordinates/Coordinate")]
     driving = [name for axis in joint.iterfind("SpatialTransform/TransformAxis") for name in names(axis, "coordinates")]
     return tuple(dict.fromkeys(name for name in (*stated, *driving) if name))
+
+
+def _missing(joint: Element) -> list[Note]:
+    """A joint whose file names no coordinates has those that OpenSim gives it."""
+    size = coordinate_count(joint.tag)
+    if not size or joint.find("coordinates/Coordinate") is not None:
+        return []
+    names_ = [f"_coord_{k}" for k in range(size)]
+    for name in names_:
+        etree.SubElement(ensure(joint, "coordinates"), "Coordinate", name=name)
+    why = f"the file names no coordinates; they are called {', '.join(names_)}, as in OpenSim"
+    return [Note(describe(joint), component_path(joint), why)]
 
 
 def _within(joint: Element) -> list[Note]:
