@@ -288,6 +288,18 @@ def test_a_pause_is_told_of_and_filtered_in_parts(shell, walker):
     assert "without a frame" not in flat(shell("id", model, part, "--lowpass", 6, "-o", walker / "part"))
 
 
+def test_times_in_milliseconds_are_told_of(shell, walker):
+    table, trial = read_storage(walker / "walk.mot"), musculo.read_trc(walker / "walk.trc")
+    write_storage(replace(table, time=1e3 * table.time), walker / "ms.mot")
+    write_trc(replace(trial, time=1e3 * trial.time), walker / "ms.trc")
+    model = walker / "walker.osim"
+    for step in ("id", model, walker / "ms.mot"), ("ik", model, walker / "ms.trc"):
+        assert f"{step[2].name}: frames come every 10 s: are times in milliseconds?" in flat(
+            shell(*step, "-o", walker / "out", "--no-report")
+        )
+    assert "are times in" not in flat(shell("id", model, walker / "walk.mot", "-o", walker / "out", "--no-report"))
+
+
 def test_a_pause_of_plates_is_told_of(shell, walker):
     step = ("id", walker / "walker.osim", walker / "walk.mot", "-l", plates(walker / "l.xml"), "-o", walker / "out")
     assert "without a frame" not in flat(shell(*step))

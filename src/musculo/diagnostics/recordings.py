@@ -22,6 +22,8 @@ FAR = 100.0
 LONG_STEP = 2.5
 """A step of so many usual ones is a hole that splines notice: two frames at least are missing."""
 _SAME_TIME = 1e-6  # [s]
+# Nobody records so few frames [s], of at least so many: 250 a second, counted in milliseconds, are 4 apart.
+_SLOW, _SERIES = 4.0, 10
 # Ends of columns of states that are no values of coordinates.
 _NO_COORDINATES = ("/speed", "activation", "fiber_length", "normalized_tendon_force")
 
@@ -76,11 +78,14 @@ def marker_hole_findings(markers: Markers) -> list[Finding]:
 
 
 def hole_findings(time: FloatArray, source: str, least: float, then: str) -> list[Finding]:
-    """Steps of at least so many usual ones, and what becomes of them."""
-    after = holes(time, least)
+    """Steps of at least so many usual ones, and what becomes of them; and times that are none of seconds."""
+    after, step = holes(time, least), np.diff(time)
+    usual = float(np.median(step)) if len(step) else 0.0
+    if len(time) >= _SERIES and usual >= _SLOW:
+        text = f"{source}: frames come every {usual:.3g} s: are times in milliseconds? They must be in seconds"
+        return [Finding(text, Severity.DOUBTFUL)]
     if not after.size:
         return []
-    step = np.diff(time)
     k = int(after[step[after].argmax()])
     count = "" if after.size == 1 else f"{after.size} holes, the longest "
     text = (
