@@ -144,12 +144,11 @@ def _fill(kind: str, element: etree._Element) -> None:
             found.find("objects").append(etree.fromstring(f"<{one}><geometry>ball floor</geometry></{one}>"))
     for found in element.findall("FunctionSet"):
         found.find("objects").extend(etree.fromstring(f"<_>{_FUNCTION * 3}</_>")[:])
-    if kind in ("EllipsoidJoint", "ScapulothoracicJoint", "ContactEllipsoid", "WrapEllipsoid"):
-        for found in element:
-            if "radii" in found.tag:
-                found.text = "0.1 0.2 0.3"
-    for found in element.iterfind("radius"):
-        found.text = "0.1"
+    for found in element:
+        if "radii" in found.tag:
+            found.text = "0.1 0.2 0.3"
+        elif found.tag == "radius" and found.text == "0":
+            found.text = "0.1"
     for found in element.iter():
         if found.text in ("NaN", "nan"):  # what a file must state
             found.text = "0.5"
