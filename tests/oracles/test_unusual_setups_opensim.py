@@ -101,6 +101,20 @@ def test_both_steps_of_scaling_may_write_one_file(tmp_path):
     both = run_both(tmp_path, {SETUP: scale(measurement("m", "humerus"), placer=placer)})
     same_model(both, "scaled.osim")
     same(both, "pose.sto", POSE)
+    assert sorted(file.name for file in both.result.files) == ["factors.xml", "pose.sto", "scaled.osim"]
+    assert run_setup(both.ours / SETUP, compare=False, force=False).status.name == "UNCHANGED"
+
+
+def test_a_scale_set_of_another_file_is_not_written_over(tmp_path):
+    arm_recordings(tmp_path)
+    brought = f"<ScaleSet><objects>{manual_scale('forearm')}</objects></ScaleSet>"
+    (tmp_path / "factors.xml").write_text(brought)
+    inline = "<ScaleSet><objects></objects></ScaleSet>"
+    assert inline in scale()
+    (tmp_path / SETUP).write_text(scale().replace(inline, '<ScaleSet file="factors.xml"/>'))
+    with pytest.raises(InvalidInput, match=r"factors.xml is an input, too"):
+        run_setup(tmp_path / SETUP)
+    assert (tmp_path / "factors.xml").read_text() == brought
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from musculo import InvalidInput
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, INCOMPLETE, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from support.unusual_setups import arm_recordings, inverse_kinematics, marker_placer, marker_task, scale
 
 MODEL, MOTION = str(ARM_FILE), str(ARM_FLEXION_FILE)
 
@@ -442,3 +443,24 @@ def test_what_is_said_of_scaling(tmp_path):
     assert out.read_bytes() == before
     shell("scale", out, "-o", out, "--factors", f"{body}=2", "--force")
     assert out.read_bytes() != before
+
+
+def test_tasks_come_from_a_set_up_as_the_help_says(tmp_path):
+    """A set-up of inverse kinematics, one of the scale tool, and a file of tasks alone give the same poses."""
+    arm_recordings(tmp_path)
+    tasks = marker_task("wrist_radial", 7) + marker_task("upper_arm", 2) + marker_task("elbow_lateral", 0.5)
+    files = {
+        "ik.xml": inverse_kinematics(tasks),
+        "scale.xml": scale(placer=marker_placer(tasks)),
+        "tasks.xml": f"<IKTaskSet><objects>{tasks}</objects></IKTaskSet>",
+    }
+    found = {}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        out = tmp_path / f"out_{name}"
+        shell("ik", tmp_path / "arm.osim", tmp_path / "trial.trc", "--tasks", tmp_path / name, "-o", out)
+        found[name] = musculo.read_storage(out / "trial_ik.mot").values
+    assert (found["ik.xml"] == found["tasks.xml"]).all()
+    assert (found["scale.xml"] == found["tasks.xml"]).all()
+    shell("ik", tmp_path / "arm.osim", tmp_path / "trial.trc", "-o", tmp_path / "all")
+    assert np.abs(musculo.read_storage(tmp_path / "all" / "trial_ik.mot").values - found["ik.xml"]).max() > 0.1

@@ -13,7 +13,10 @@ from musculo.io.setup.analyses import KINDS, Analysis
 from musculo.model.measurement import Measurement
 
 # Who it is about, and what readers said; `xml` is the text of an element that is not known.
-_NO_OPTIONS = ("name", "notes", "source", "results_directory", "subject_notes", "xml", "element")
+_NO_OPTIONS = (
+    *("name", "notes", "source", "included", "results_directory", "subject_notes", "xml", "element"),
+    *("states_time_range", "states_final_time"),
+)
 _TIMES = ("time_range", "initial_time", "final_time", "start_time", "end_time")
 
 

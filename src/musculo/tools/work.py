@@ -274,7 +274,8 @@ class Work:
         self.wrote(target)
 
     def wrote(self, path: Path) -> None:
-        self.files.append(path)
+        if path not in self.files:  # a later step may write over what an earlier one wrote
+            self.files.append(path)
 
     # --- saying -----------------------------------------------------------------------------------------------------
     def note(self, text: str) -> None:

@@ -48,6 +48,7 @@ class InverseDynamicsSetup:
     output_body_forces_file: str = field(default="body_forces_at_joints.sto", metadata=TEXT)
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it
 
     @property
     def forces_name(self) -> str:
@@ -109,6 +110,7 @@ class AnalyzeSetup:
     lowpass_cutoff_frequency_for_coordinates: float = field(default=-1.0, metadata=NUMBER)
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it
 
     def of_kind(self, kind: type[A]) -> tuple[A, ...]:
         """The analyses of one kind that are on, for instance `of_kind(StaticOptimizationAnalysis)`."""

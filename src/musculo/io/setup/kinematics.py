@@ -96,6 +96,7 @@ class InverseKinematicsSetup:
     report_marker_locations: bool = field(default=False, metadata=FLAG)
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it
 
     @property
     def marker_weights(self) -> dict[str, float]:

@@ -44,6 +44,7 @@ class SetupFile:
         self.where = where
         self.folder = Path(where).parent
         self.notes: list[str] = []
+        self.included: list[Path] = []  # files that hold parts of it
 
     def note(self, element: Element, why: str) -> None:
         self.notes.append(f"{place(element)}: <{restore_colons(element.tag)}> {why}")
@@ -76,6 +77,7 @@ class SetupFile:
         if path is None:
             return element
         where = os.fspath(path)
+        self.included.append(path)
         try:
             content = read_bytes(path, f"a file with <{element.tag}>")
             root = parse_xml(content, where, f"it should hold <{element.tag}>", self.notes)

@@ -67,7 +67,7 @@ def read_setup(path: PathLike) -> Setup:
         setup = read_properties(kind, tool, file, **given)
     except InvalidModel as error:  # what reads the elements of models reads these, too
         raise InvalidFile(str(error)) from None
-    result: Setup = replace(setup, notes=tuple(file.notes), source=where)
+    result: Setup = replace(setup, notes=tuple(file.notes), source=where, included=tuple(file.included))
     return result
 
 

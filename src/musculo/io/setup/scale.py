@@ -126,3 +126,4 @@ class ScaleSetup:
     placer: MarkerPlacer = field(default=MarkerPlacer(), metadata=object_of(MarkerPlacer, "MarkerPlacer"))
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it

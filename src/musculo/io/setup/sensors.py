@@ -50,6 +50,7 @@ class IMUPlacerSetup:
     output_model_file: Path | None = field(default=None, metadata=FILE)
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class IMUInverseKinematicsSetup:
     weights: tuple[OrientationWeight, ...] = field(default=(), metadata=members_of(_WEIGHTS, "OrientationWeightSet"))
     notes: tuple[str, ...] = ()
     source: str = ""
+    included: tuple[Path, ...] = ()  # files that hold parts of it
 
     @property
     def motion_name(self) -> str:
