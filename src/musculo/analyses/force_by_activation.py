@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
+from musculo.errors import InvalidModel
 from musculo.model.model import Model
 from musculo.muscle.capacity import active_force_capacity
 from musculo.muscle.equilibrium import Method, muscle_equilibrium
@@ -47,6 +48,14 @@ class ForceByActivation:
             self.capacity = np.broadcast_to([m.max_isometric_force for m in model.muscles], shape) * self.used
             return
         self.capacity = active_force_capacity(model, self.length, self.speed, method=method, threads=threads)
+        lost = np.argwhere(~np.isfinite(self.capacity))
+        if len(lost):
+            frame, k = lost[0]
+            raise InvalidModel(
+                f"muscle {self.names[k]!r}: its force at the length {self.length[frame, k]:g} m and the speed "
+                f"{self.speed[frame, k]:g} m/s is no number; look at its lengths, its speed and the parameters of its "
+                "curves: is one of them far too small or too large?"
+            )
         self.capacity *= self.used
         if self.passive:
             still = muscle_equilibrium(

@@ -46,6 +46,9 @@ _POWERS = {"square": 2.0, "cube": 3.0, "recip": -1.0}
 _FUNCTIONS = (*_TWO, *_ONE, *_INVERSE, *_POWERS)
 
 Step = tuple[int, float]
+# Brackets, signs, powers and definitions inside each other, and steps of a whole program: no formula of a force needs
+# so many, and definitions that use each other twice can ask for any number.
+_DEEPEST, _LONGEST = 100, 100_000
 
 
 class _Parser:
@@ -61,11 +64,13 @@ class _Parser:
                 raise self.wrong(f"{part!r} is no definition; write name = formula")
             self.definitions[name] = meaning
         self.open: list[str] = []
+        self.depth = 0
         self.steps: list[Step] = []
         self.parse(main)
 
     def wrong(self, why: str) -> InvalidInput:
-        return InvalidInput(f"the expression {self.whole!r}: {why}")
+        shown = self.whole if len(self.whole) <= 200 else f"{self.whole[:197]}..."
+        return InvalidInput(f"the expression {shown!r}: {why}")
 
     def parse(self, text: str) -> None:
         tokens = _TOKEN.findall(text)
@@ -85,6 +90,14 @@ class _Parser:
 
     def terms(self, least: int) -> None:
         """An operand and the operators after it that bind at least so tightly."""
+        self.depth += 1
+        if self.depth > _DEEPEST or len(self.steps) > _LONGEST:
+            which = (
+                f"{_DEEPEST} brackets, signs, powers or definitions inside"
+                if self.depth > _DEEPEST
+                else (f"{_LONGEST} steps, definitions written out, after")
+            )
+            raise self.wrong(f"it has more than {which} each other; write it in simpler terms")
         self.operand()
         while self.tokens:
             sign = self.tokens[0]
@@ -98,6 +111,7 @@ class _Parser:
                 self.steps.append((step, 0.0))
             else:
                 break
+        self.depth -= 1
 
     def operand(self) -> None:
         token = self.take()

@@ -18,13 +18,18 @@ from musculo.results.external_loads import ExternalForce, ExternalLoads
 
 _KIND = "an external loads file (.xml)"
 _VERSION = 40000
+# From this version on <appliesForce> takes the place of <isDisabled>, which OpenSim no longer looks at.
+_APPLIES_FORCE = 30509
 
 
-def read_external_loads(path: PathLike, by_position: bool = False) -> ExternalLoads:
+def read_external_loads(path: PathLike, by_position: bool = False, obsolete_flags: bool = True) -> ExternalLoads:
     """Read an `<ExternalLoads>` file and the table that it names.
 
     Which columns are x, y and z is told by the ends of their names, and columns that do not tell are refused; with
     `by_position` by their order, as OpenSim does.
+
+    A load that a file of OpenSim 4 switches off by `<isDisabled>`, which was the word before, is off; OpenSim lets it
+    act, and so does this without `obsolete_flags`. A note says which.
 
     The table is looked for beside the XML file, then in the working directory (OpenSim looks there first).
     `loads.at(time)` gives force, point and moment of each load at any times, as OpenSim interpolates them.
@@ -47,6 +52,18 @@ def read_external_loads(path: PathLike, by_position: bool = False) -> ExternalLo
             notes.append(f"<{member.tag}> in line {member.sourceline} is no external force, and is left out")
             continue
         forces.append(_force(member, where))
+        if _version(root) >= _APPLIES_FORCE and _flag(member, "isDisabled", False, where) and forces[-1].applies:
+            forces[-1] = replace(forces[-1], applies=not obsolete_flags)
+            acts = (
+                "OpenSim does not look at, so that it acts there"
+                if obsolete_flags
+                else ("OpenSim does not look at: it acts, as it does there (--exact leaves it out)")
+            )
+            notes.append(
+                f"external force {forces[-1].name!r} is switched off by <isDisabled>, which in files of this version "
+                f"{acts}; write <appliesForce>false</appliesForce>"
+            )
+            continue
         if not forces[-1].applies:
             notes.append(f"external force {forces[-1].name!r} is switched off and does not act")
     if not forces:
@@ -69,6 +86,12 @@ def _parse(content: bytes, where: str, remarks: list[str]) -> Any:
     return root
 
 
+def _version(root: Any) -> int:
+    """Of the document; one that does not tell is as old as can be."""
+    stated = root.get("Version", "")
+    return int(stated) if stated.isdecimal() else 0
+
+
 def _text(element: Any, tag: str) -> str:
     found = element.find(tag)
     words = "".join(found.itertext()).strip() if found is not None else ""
@@ -77,7 +100,9 @@ def _text(element: Any, tag: str) -> str:
 
 def _force(element: Any, where: str) -> ExternalForce:
     name = element.get("name") or "externalforce"
-    applies = _flag(element, "appliesForce", True, where) and not _flag(element, "isDisabled", False, where)
+    applies = _flag(element, "appliesForce", True, where)
+    if _version(element.getroottree().getroot()) < _APPLIES_FORCE:
+        applies = applies and not _flag(element, "isDisabled", False, where)
     return ExternalForce(
         name,
         _frame(_text(element, "applied_to_body")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,10 +65,15 @@ def compile_muscles(model: Model) -> CompiledMuscles:
         if why:
             raise Unsupported(f"{why}; known kinds: {', '.join(_KINDS)}")
         _check(muscle)
+        _refuse_subnormal(muscle)
         try:
             rows.append({**_common(muscle), **_KINDS[muscle.kind](muscle, curves)})
         except InvalidInput as error:
             raise InvalidModel(f"muscle {muscle.name!r}: {error}") from None
+        except ArithmeticError as error:
+            raise _refuse(
+                muscle, f"its curves cannot be computed ({error}); give parameters that are less small or large"
+            ) from None
     integer = np.full((len(rows), table.INTEGERS), -1, dtype=np.int64)
     number = np.zeros((len(rows), table.NUMBERS))
     for k, row in enumerate(rows):
@@ -123,6 +129,25 @@ _INTEGER_COLUMNS = {
 # --- parameters that every kind has -----------------------------------------------------------------------------------
 def _refuse(muscle: Muscle, what: str) -> MusculoError:
     return InvalidModel(f"muscle {muscle.name!r}: {what}")
+
+
+def _refuse_subnormal(muscle: Muscle) -> None:
+    """Refuse numbers so small that one over them is none: only a damaged file has them."""
+    stated = [(key, value) for key, value in muscle.parameters if not isinstance(value, str)]
+    stated += [(f"{key} of {curve.element}", value) for curve in muscle.curves for key, value in curve.parameters]
+    stated += [(key, getattr(muscle, key)) for key in _LENGTHS_AND_FORCES]
+    for key, value in stated:
+        if 0.0 < abs(value) < sys.float_info.min:
+            raise _refuse(muscle, f"its {key} is {value:g}, too small to compute with; give 0 or a larger number")
+
+
+_LENGTHS_AND_FORCES = (
+    "max_isometric_force",
+    "optimal_fiber_length",
+    "tendon_slack_length",
+    "pennation_angle_at_optimal",
+    "max_contraction_velocity",
+)
 
 
 def _number(muscle: Muscle, key: str, default: float) -> float:

@@ -125,8 +125,8 @@ class Work:
     def loads(self, path: Path | None, model: Model, prepare: Preparation = NOTHING) -> ExternalLoads | None:
         if path is None:
             return None
-        # OpenSim takes columns for x, y, z by their order.
-        reader = partial(read_external_loads, by_position=not self.exact)
+        # OpenSim takes columns for x, y, z by their order, and switches of older layouts for nothing.
+        reader = partial(read_external_loads, by_position=not self.exact, obsolete_flags=self.exact)
         loads = prepare.acting(self._input(path, "external_loads_file", reader))
         data = Path(loads.table.source)
         self.used(data)
