@@ -52,6 +52,8 @@ def inverse_dynamics(
     Raises:
         InvalidInput: arrays that do not fit, loads over time without times of the frames.
     """
+    if isinstance(loads, list | tuple) and not loads:
+        return inverse.inverse_dynamics(model, q, u, udot, (), threads, device, acting)
     Q, single = coordinates_of(model, q)
     U, A = speeds_of(model, u)[0], speeds_of(model, udot, "udot")[0]
     outside, _ = acting_loads(model, Q, loads, frame_times(time, q, len(Q)))

@@ -14,7 +14,8 @@ from musculo.analyses.inverse_kinematics_targets import recorded_for
 from musculo.analyses.scale_factors import TimeRange, time_window
 from musculo.analyses.setup_tasks import SetupTasks, tasks_of_setup
 from musculo.compile.compiled import check_model
-from musculo.compile.frames import FloatArray, columns_by_name
+from musculo.compile.coordinates import coordinates_of
+from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
@@ -169,14 +170,14 @@ def move_markers(
         UnknownName: a fixed marker that the model does not have.
         InvalidInput: a marker of the trial that is never seen in that time.
     """
-    Q = np.asarray(columns_by_name("q", q, model.coordinate_names), dtype=float)
-    if Q.ndim != 1:
+    Q, single = coordinates_of(model, q)
+    if not single:
         raise InvalidInput(f"q has shape {Q.shape}; markers are placed in one pose, ({len(model.coordinate_names)},)")
     held = {fixed} if isinstance(fixed, str) else set(fixed)
     for name in held:
         if name not in model.marker_names:
             raise UnknownName("marker", name, model.marker_names, model.source or f"model {model.name!r}")
-    motion = kinematics(model, Q)
+    motion = kinematics(model, Q[0])
     frames = time_window(markers, time_range)
     placed: list[Marker] = []
     moved: dict[str, float] = {}

@@ -98,9 +98,9 @@ def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, flo
     With the value that is furthest out, and the range. Joints that turn on and on have wider ranges, or none; those
     that set a subject free in space tell how often it has turned, and do not count.
     """
-    if not len(q):
+    low, high, near = model.derived("narrow ranges", lambda: _narrow(model))
+    if not q.size or (q.max() <= near and q.min() >= -near):
         return []
-    low, high = model.derived("narrow ranges", lambda: _narrow(model))
     least, most = q.min(axis=0), q.max(axis=0)
     odd = np.flatnonzero((least < low - _TURN) | (most > high + _TURN))
     return [
@@ -114,8 +114,11 @@ def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, flo
     ]
 
 
-def _narrow(model: Model) -> tuple[FloatArray, FloatArray]:
-    """(n,) least and largest value of angles with a range of less than a turn, infinite for all other coordinates."""
+def _narrow(model: Model) -> tuple[FloatArray, FloatArray, float]:
+    """(n,) least and largest value of angles with a range of less than a turn, infinite for all other coordinates.
+
+    And what no coordinate exceeds unless it may be odd.
+    """
     turning = rotational_coordinates(model)
     free = {
         c.name
@@ -128,7 +131,7 @@ def _narrow(model: Model) -> tuple[FloatArray, FloatArray]:
         ends = sorted(coordinate.range)
         if coordinate.name in turning - free and ends[1] - ends[0] < _TURN - 1e-6:
             low[k], high[k] = ends
-    return low, high
+    return low, high, float(min(high.min(initial=np.inf), -low.max(initial=-np.inf))) + _TURN
 
 
 def small_for_degrees(angles: FloatArray) -> float | None:
