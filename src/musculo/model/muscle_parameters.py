@@ -115,8 +115,3 @@ def parameter_names(kind: str) -> tuple[str, ...] | None:
     """Names of the parameters that a muscle of this kind may have; None where the kind is not known."""
     own = PARAMETERS.get(kind)
     return None if own is None else tuple(dict.fromkeys((*own, *_EVERY_KIND, *_ALSO.get(kind, ()))))
-
-
-def in_some_kind(name: str) -> bool:
-    """Whether any kind has such a parameter: files that changed the kind of their muscles keep those of the old one."""
-    return any(name in own for own in PARAMETERS.values())
