@@ -226,3 +226,16 @@ def test_a_folder_is_looked_into_once(read, tmp_path, monkeypatch):
     with pytest.raises(InvalidFile) as told:
         read(document=ONE_FORCE.format("<datafile>x.sto</datafile>"))
     assert str(told.value).count(str(tmp_path.resolve())) == 2  # the file itself, and the folder
+
+
+def test_a_data_file_of_windows_is_looked_for_beside_the_loads(read, tmp_path):
+    plain = read()
+    assert not any("Windows" in note for note in plain.notes)
+    text = (tmp_path / "loads.xml").read_text()
+    (tmp_path / "loads.xml").write_text(text.replace("sub\\d.mot", r"C:\lab\walk\d.mot"))
+    with pytest.raises(InvalidFile, match="is missing"):
+        read_external_loads(tmp_path / "loads.xml")
+    (tmp_path / "sub" / "d.mot").rename(tmp_path / "d.mot")
+    found = read_external_loads(tmp_path / "loads.xml")
+    assert_array_equal(found.table.values, plain.table.values)
+    assert any("is a path of Windows with nothing here" in note for note in found.notes)

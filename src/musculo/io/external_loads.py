@@ -71,7 +71,10 @@ def read_external_loads(path: PathLike, by_position: bool = False, obsolete_flag
     stated = _text(element, "datafile")
     if not stated:
         raise InvalidFile(f"{where}:{element.sourceline}: <ExternalLoads> names no <datafile>; add it")
-    table = read_storage(_data_file(stated, where))
+    data = _data_file(stated, where)
+    if data not in _stated_places(stated, where):
+        notes.append(f"its data file {stated!r:.80} is a path of Windows with nothing here; {data} is taken for it")
+    table = read_storage(data)
     name = element.get("name") or "externalloads"
     try:
         return ExternalLoads(name, tuple(forces), table, stated, where, (*notes, *table.notes), by_position)
@@ -146,6 +149,13 @@ def data_files(path: PathLike) -> tuple[Path, ...]:
 
 
 def _candidates(stated: str, where: str) -> list[Path]:
+    windows = PureWindowsPath(stated)
+    # of a path of another machine the last part may lie beside the loads
+    beside = [Path(where).parent / windows.name] if windows.drive or "\\" in stated else []
+    return [*_stated_places(stated, where), *beside]
+
+
+def _stated_places(stated: str, where: str) -> list[Path]:
     names = [Path(stated), Path(PureWindowsPath(stated).as_posix())]
     return [folder / name for folder in (Path(where).parent, Path()) for name in names]
 
