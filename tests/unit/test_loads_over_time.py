@@ -145,3 +145,17 @@ def test_loads_of_another_trial_are_refused(loads):
     model, (q, u) = walker(), standing()
     with pytest.raises(InvalidInput, match=r"all 60 frames, 50 to 51 s, lie outside .*of the same trial"):
         musculo.inverse_dynamics(model, q, u, u, loads, time=TIME + 50.0)
+
+
+def test_a_small_force_by_hand_is_no_recording_in_other_units():
+    """A push of 2 N on a walker of 40 kg: for all frames alike, or in a few poses."""
+    model, (q, u) = walker(), standing()
+    point = np.array([0.05, 0.0, 0.2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MusculoWarning)
+        musculo.inverse_dynamics(model, q, u, u, ExternalLoad("foot_r", force=(0.0, 2.0, 0.0), point=point))
+        few = ExternalLoad("foot_r", force=np.tile([0.0, 2.0, 0.0], (3, 1)), point=point)
+        musculo.inverse_dynamics(model, q[:3], u[:3], u[:3], few)
+    many = ExternalLoad("foot_r", force=np.tile([0.0, 2.0, 0.0], (FRAMES, 1)), point=point)
+    with pytest.warns(MusculoWarning, match="are forces in kN"):
+        musculo.inverse_dynamics(model, q, u, u, many)

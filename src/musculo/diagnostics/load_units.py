@@ -29,16 +29,20 @@ _ARM = 5.0
 _AWAY = 3.0
 # Less force is an empty plate [N], in any unit but kN; and so is this part of its largest force.
 _EMPTY, _ACTING = 20.0, 0.1
-_FRAMES = 50  # that are looked at
+_FRAMES, _FEW = 50, 5  # that are looked at, and that a recording has at least
 # Loads of this part of the weight carry it; so many frames tell where to; the least cosine along an axis.
 _BEARS, _ENOUGH, _ALONG = 0.3, 3, 0.8
 
 
 def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
-    """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted."""
-    rows = np.arange(0, len(q), max(len(q) // _FRAMES, 1))
-    if not len(rows):
+    """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted.
+
+    Only those that were recorded: what acts in a few poses, or is one force for all frames, was made by hand.
+    """
+    loads = [one for one in loads if np.ndim(one.force) == 2]
+    if len(q) < _FEW or not loads:
         return []
+    rows = np.arange(0, len(q), max(len(q) // _FRAMES, 1))
     found = []
     parts = [[_each_frame(x, len(q)) for x in (one.force, one.point, one.moment)] for one in loads]
     source = next((one.source for one in loads if one.source), "the external loads").split(": external force")[0]
@@ -54,7 +58,7 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
         )
     elif _carried(model):
         found += _push(model, sum((force for force, _, _ in parts), start=np.zeros((len(q), 3))), weight, source)
-    poses = kinematics(model, q[rows]) if loads else None
+    poses = kinematics(model, q[rows])
     for load, (force, point, moment) in zip(loads, parts, strict=True):
         size = np.linalg.norm(force, axis=1)
         largest = float(size.max(initial=0.0))
@@ -65,7 +69,7 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
                 "moments in N mm? They must be in N m"
             )
         acting = rows[size[rows] > max(_ACTING * largest, 0.0 if light else _EMPTY)]
-        if poses is None or load.point_in != GROUND or load.body not in model.body_names or not acting.size:
+        if load.point_in != GROUND or load.body not in model.body_names or not acting.size:
             continue
         centre = poses.position(load.body, model.body(load.body).mass_center).reshape(-1, 3)[np.isin(rows, acting)]
         away = float(np.median(np.linalg.norm(point[acting] - centre, axis=1)))
