@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -203,11 +202,12 @@ def unit_findings(model: Model, markers: Markers) -> list[Finding]:
 
 def _apart(recorded: FloatArray, model_at: FloatArray, bodies: Sequence[str]) -> float | None:
     """How many times as far apart as in the model markers of one body are (the median); None where pairs are few."""
-    ratios = []
-    for i, j in combinations(range(len(bodies)), 2):
-        distance = float(np.linalg.norm(model_at[i] - model_at[j]))
-        if bodies[i] == bodies[j] and distance > _CLOSE:
-            ratios.append(float(np.linalg.norm(recorded[i] - recorded[j])) / distance)
+    _, body = np.unique(np.array(bodies), return_inverse=True)
+    i, j = np.triu_indices(len(bodies), 1)
+    i, j = i[body[i] == body[j]], j[body[i] == body[j]]
+    distance = np.linalg.norm(model_at[i] - model_at[j], axis=1)
+    apart = distance > _CLOSE
+    ratios = np.linalg.norm(recorded[i] - recorded[j], axis=1)[apart] / distance[apart]
     ratio = float(np.median(ratios)) if len(ratios) >= _PAIRS else 0.0
     return ratio if ratio > 0.0 else None
 
