@@ -265,3 +265,13 @@ def test_convert_rounds_as_opensim_on_request(shell, tmp_path):
         file = tmp_path / f"new{len(option)}.osim"
         assert shell("convert", old, file, *option).status == 0
         assert musculo.read_osim(file).joint("j").parent.translation[0] == expected
+
+
+def test_a_warning_about_input_is_one_line():
+    code = (
+        "import sys; from musculo.cli import main; from musculo.errors import MusculoWarning; import warnings\n"
+        "main._run_command = lambda: warnings.warn('look at the file', MusculoWarning)\n"
+        "main.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "warning: look at the file\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +17,7 @@ from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USA
 from musculo.cli.overwriting import Commands
 from musculo.cli.pipeline import Strict, add_commands
 from musculo.cli.sensors import add_sensor_commands
-from musculo.errors import MusculoError
+from musculo.errors import MusculoError, MusculoWarning
 
 app = Commands(
     help="Musculoskeletal multibody dynamics: how bodies move, and which muscles move them.",
@@ -233,6 +235,7 @@ def main() -> None:
             # A terminal without Greek letters or arrows shows a question mark rather than nothing.
             stream.reconfigure(errors="replace")
     started_by_shell()
+    warnings.formatwarning = _one_line(warnings.formatwarning)
     try:
         _run_command()
     except BrokenPipeError:
@@ -257,6 +260,17 @@ def _run_command() -> None:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     finally:
         sys.stdout.flush()
+
+
+def _one_line(usual: Callable[..., str]) -> Callable[..., str]:
+    """Warnings about the input as one line: a line of our own code, which Python adds, says nothing to a user."""
+
+    def format_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> str:
+        if issubclass(category, MusculoWarning):
+            return f"warning: {message}\n"
+        return usual(message, category, *where, **more)
+
+    return format_warning
 
 
 def _fail(message: str, code: int = BAD_INPUT) -> None:
