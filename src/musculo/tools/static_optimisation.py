@@ -30,6 +30,7 @@ from musculo.tools.work import Work, largest
 # Where OpenSim stops later, its activations of the arm that ships are within 5e-4 of the optimum (0.14 where it stops
 # at its default, 1e-4).
 _LOOSE = 1e-6
+_FEW = 50  # iterations; OpenSim's default is 100
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,11 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     if not analysis.use_model_force_set:
         work.note(f"{analysis.name}: motors take the place of the model's forces; OpenSim 4.6 crashes on this")
         study = replace(study, model=_driven(study.model))
-    stop = analysis.optimizer_convergence_criterion
-    if stop > _LOOSE and not isinstance(analysis, LeastEffort):
+    stop, most = analysis.optimizer_convergence_criterion, analysis.optimizer_max_iterations
+    if (stop > _LOOSE or most < _FEW) and not isinstance(analysis, LeastEffort):
         work.note(
-            f"{analysis.name}: OpenSim stops at optimizer_convergence_criterion {stop:g}, which can leave activations "
-            "a tenth from the optimum; these are the optimum to rounding"
+            f"{analysis.name}: OpenSim stops at optimizer_convergence_criterion {stop:g} or after {most} iterations, "
+            "which can leave activations a tenth from the optimum or further; these are the optimum to rounding"
         )
     optimum = _solve(study, analysis, exact=work.exact)
     _say(optimum, study, work)
