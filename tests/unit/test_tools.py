@@ -371,7 +371,9 @@ def test_setups_wait_only_where_they_share_files(tmp_path):
     assert [set(w.needs) for w in waits_of([so, k, jr, same])] == [set(), set(), {0}, set()]
     # given first, it reads the file of an earlier call, which must not change meanwhile
     assert waits_of([jr, so]) == [(set(), set()), ({0}, set())]
-    assert waits_of([folder / "none.xml", so, jr], tmp_path / "elsewhere")[2].after == set()
+    # what is written elsewhere is read there
+    assert waits_of([folder / "none.xml", so, jr], tmp_path / "elsewhere")[2].needs == {1}
+    assert waits_of([folder / "none.xml", k, jr], tmp_path / "elsewhere")[2].after == set()
 
 
 def test_the_table_of_external_loads_is_an_input(tmp_path):

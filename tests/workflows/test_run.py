@@ -8,6 +8,7 @@ import pytest
 
 import musculo
 from musculo.functions import Linear
+from musculo.io.tool_results import write_result
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -93,6 +94,77 @@ def test_a_setup_waits_for_the_one_that_writes_what_it_reads(shell, tmp_path, jo
     told = shell("run", folder / "so.xml", folder / "jr.xml", "--jobs", jobs, "--no-compare")
     assert told.status == 1
     assert "jr.xml: not run, since it reads what" in told.err
+
+
+def _write_doubled(forces, stale):
+    """Other forces, of an earlier run."""
+    table = musculo.read_storage(forces)
+    stale.parent.mkdir()
+    write_result(stale, "Forces", table.time, table.names, 2.0 * table.values)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_an_earlier_setup_writes_is_read_from_the_folder_of_results(shell, tmp_path, jobs):
+    """A file of the same name beside the set-ups, of whatever run, is no input."""
+    folder = arm_folder(
+        tmp_path, so=tool_setups.analyze('<StaticOptimization name="SO"/>'), jr=tool_setups.analyze(REACTION)
+    )
+    call = ("run", folder / "so.xml", folder / "jr.xml", "--jobs", jobs, "--no-compare", "-o")
+    one, other = tmp_path / "one", tmp_path / "other"
+    told = shell(*call, one)
+    assert (told.status, told.err) == (0, "")
+    forces = one / "arm_SO_force.sto"
+    stale = folder / "results" / forces.name
+    assert f"note: {stale} is read from {forces}, where {folder / 'so.xml'} wrote it" in told.out
+    record = json.loads((one / "jr.musculo.json").read_text())
+    assert str(forces) in record["inputs"]
+    assert not any("results" in path for path in record["inputs"])
+    assert shell(*call, one).out.count("nothing changed") == 2
+
+    _write_doubled(forces, stale)
+    assert shell(*call, other).status == 0
+    loads = "arm_JR_ReactionLoads.sto"
+    assert (other / loads).read_text() == (one / loads).read_text()
+    # alone it reads what it names
+    shell("run", folder / "jr.xml", "--no-compare", "-o", other)
+    assert (other / loads).read_text() != (one / loads).read_text()
+
+
+def test_a_scaled_model_is_read_from_the_folder_of_results(shell, tmp_path):
+    scale = tool_setups.document(
+        "ScaleTool",
+        "<GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler>"
+        "<scaling_order>manualScale</scaling_order><ScaleSet><objects><Scale><scales>1.2 1.2 1.2</scales>"
+        "<segment>humerus</segment><apply>true</apply></Scale></objects></ScaleSet>"
+        "<output_model_file>subject/scaled.osim</output_model_file></ModelScaler>"
+        "<MarkerPlacer><apply>false</apply></MarkerPlacer>",
+    )
+    dynamics = tool_setups.inverse_dynamics().replace("arm.osim", "subject/scaled.osim")
+    folder = arm_folder(tmp_path, scale=scale, id=dynamics)
+    told = shell("run", folder / "scale.xml", folder / "id.xml", "--no-compare", "-o", tmp_path / "out")
+    assert (told.status, told.err) == (0, "")
+    assert (
+        str(tmp_path / "out" / "scaled.osim")
+        in json.loads((tmp_path / "out" / "id.musculo.json").read_text())["inputs"]
+    )
+
+
+def test_joint_loads_of_one_setup_with_its_static_optimisation_follow_the_folder(shell, tmp_path):
+    both = tool_setups.analyze('<StaticOptimization name="SO"/>' + REACTION)
+    folder, out = arm_folder(tmp_path, both=both), tmp_path / "out"
+    told = shell("run", folder / "both.xml", "--no-compare", "-o", out)
+    assert told.status == 0
+    assert "forces are those of this run" in told.out
+    loads = (out / "arm_JR_ReactionLoads.sto").read_text()
+    # those of an earlier run are read as in OpenSim, which is told; the exact method has no use for them
+    stale = folder / "results" / "arm_SO_force.sto"
+    _write_doubled(out / stale.name, stale)
+    told = shell("run", folder / "both.xml", "--no-compare", "-o", out)
+    assert told.status == 3
+    assert "used the forces that it held before" in told.err
+    assert (out / "arm_JR_ReactionLoads.sto").read_text() != loads
+    told = shell("run", folder / "both.xml", "--exact", "-o", out)
+    assert (told.status, told.err) == (0, "")
 
 
 def test_a_span_outside_the_recording_is_a_trouble(shell, tmp_path):

@@ -18,7 +18,7 @@ from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongU
 from musculo.cli.report import Page, check_to_json, is_bad, report_of_runs
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
-from musculo.tools.order import Waits, refuse_clashes, waits_of
+from musculo.tools.order import Waits, Written, redirected, refuse_clashes, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
@@ -96,7 +96,9 @@ def _outcomes(
         done: dict[int, Outcome] = {}
         for k, setup in enumerate(setups):
             with _bar(Path(_name(setup)).name, show) as progress:
-                done[k] = _lost(k, waits[k], setups, done) or _one(setup, options, progress)
+                done[k] = _lost(k, waits[k], setups, done) or _one(
+                    setup, options, _written(waits[k], setups, done), progress
+                )
             yield done[k]
         return
     share = max((os.cpu_count() or 1) // jobs, 1)
@@ -124,7 +126,7 @@ def _scheduled(
             if lost:
                 done[k] = lost
             else:
-                running[pool.submit(_one, setups[k], options)] = k
+                running[pool.submit(_one, setups[k], options, _written(waits[k], setups, done))] = k
         while told in done:
             yield done[told]
             told += 1
@@ -139,13 +141,21 @@ def _lost(k: int, waits: Waits, setups: Sequence[Path | Setup], done: Mapping[in
     return f"{_name(setups[k])}: not run, since it reads what {failed[0]} writes, which failed" if failed else ""
 
 
+def _written(waits: Waits, setups: Sequence[Path | Setup], done: Mapping[int, Outcome]) -> list[Written]:
+    """What those that a set-up needs have left."""
+    ended = [(setups[i], done[i]) for i in sorted(waits.needs)]
+    return [Written(setup, one.files) for setup, one in ended if isinstance(one, ToolResult)]
+
+
 def _name(setup: Path | Setup) -> str:
     return str(setup) if isinstance(setup, Path) else setup.source or setup.name
 
 
-def _one(setup: Path | Setup, options: Options, progress: Progress | None = None) -> Outcome:
+def _one(
+    setup: Path | Setup, options: Options, earlier: Sequence[Written] = (), progress: Progress | None = None
+) -> Outcome:
     try:
-        known = read_setup(setup) if isinstance(setup, Path) else setup
+        known = redirected(read_setup(setup) if isinstance(setup, Path) else setup, earlier, options.output)
         return run_setup(
             known,
             exact=options.exact,

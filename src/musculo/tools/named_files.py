@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from glob import escape, glob
 from os.path import relpath
 from pathlib import Path
@@ -37,13 +37,37 @@ def results_folder(setup: Setup, output: PathLike | None) -> Path:
 def read_files(setup: Setup) -> list[Path]:
     """Files that a set-up reads: itself, those that it names, and the table that its external loads name."""
     base = Path(setup.source).parent
-    inputs = list(_inputs(setup))
-    # OpenSim opens some of them from the working directory.
-    inputs += [Path(relpath(path, base)) for path in inputs if not path.exists()]
+    named = list(setup.included)
+
+    def seen(path: Path) -> Path:
+        named.append(path)
+        return path
+
+    with_inputs(setup, seen)
+    inputs = [place for path in named for place in places_of(path, setup)]
     loads = getattr(setup, "external_loads_file", None)
     if loads is not None:
         inputs += [table for path in (loads, Path(relpath(loads, base))) for table in data_files(path)]
     return [*([Path(setup.source)] if setup.source else []), *inputs]
+
+
+def places_of(path: Path, setup: Setup) -> list[Path]:
+    """Where an input may lie: OpenSim opens some from the working directory where they are not where they should be."""
+    return [path] if path.exists() else [path, Path(relpath(path, Path(setup.source).parent))]
+
+
+def with_inputs(value: Any, change: Callable[[Path], Path]) -> Any:
+    """A set-up, or a part of one, whose paths are changed, but for those of results and of what was read with it."""
+    if isinstance(value, Path):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(with_inputs(one, change) for one in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    names = [one.name for one in fields(value) if not one.name.startswith(("output_", "results_directory", "included"))]
+    own = {name: getattr(value, name) for name in names}
+    changed = {name: new for name, one in own.items() if (new := with_inputs(one, change)) != one}
+    return replace(value, **changed) if changed else value
 
 
 def written_files(setup: Setup, output: PathLike | None = None) -> list[str]:
@@ -58,15 +82,27 @@ def own_forces_file(setup: Setup, output: PathLike | None = None) -> list[Path]:
     if not isinstance(setup, AnalyzeSetup):
         return []
     on = [one for one in setup.analyses if one.on]
-    folder = results_folder(setup, output)
     made = [
         folder / f"{setup.name}_{one.name}_{what}.sto"
+        for folder in dict.fromkeys((results_folder(setup, None), results_folder(setup, output)))
         for one in on
         if isinstance(one, StaticOptimizationAnalysis)
         for what in ("force", "activation")
     ]
     read = [one.forces_file for one in on if isinstance(one, JointReactionAnalysis) and one.forces_file is not None]
     return [path for path in read if any(same_file(path, other) for other in made)]
+
+
+def with_own_forces(setup: Setup, output: PathLike | None, exact: bool) -> Setup:
+    """The set-up whose joint reactions read forces from `output`, where its own static optimisation writes them.
+
+    Those of an earlier run, which OpenSim reads, stay where they are; the exact method has no use for them.
+    """
+    if output is None:
+        return setup
+    own = [path for path in own_forces_file(setup, output) if exact or not path.exists()]
+    changed: Setup = with_inputs(setup, lambda path: Path(output) / path.name if path in own else path)
+    return changed
 
 
 def same_file(first: Path, second: Path) -> bool:
@@ -97,19 +133,6 @@ def refuse_overwriting_of(setup: Setup, output: PathLike | None = None) -> None:
 
 
 ADVICE = "give another one, or --force to write over it (overwrite=True in Python)"
-
-
-def _inputs(value: Any) -> Iterator[Path]:
-    """All paths of a set-up and its parts but those of results."""
-    if isinstance(value, Path):
-        yield value
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _inputs(one)
-    elif is_dataclass(value):
-        for field in fields(value):
-            if not field.name.startswith(("output_", "results_directory")):
-                yield from _inputs(getattr(value, field.name))
 
 
 def _names(setup: Setup) -> Iterator[str]:

@@ -1,18 +1,23 @@
-"""Which set-ups of one call must wait for others: those that share files, where at least one of the two writes."""
+"""Which set-ups of one call must wait for others: those that share files, where at least one of the two writes.
+
+Where the call names a folder for all results, what earlier set-ups write is read from there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from glob import escape
 from os.path import realpath
+from pathlib import Path
 from typing import NamedTuple
 
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.io.text import PathLike
-from musculo.tools.named_files import read_files, written_files
+from musculo.tools.named_files import places_of, read_files, with_inputs, written_files
 
 
 class Waits(NamedTuple):
@@ -27,10 +32,11 @@ class _Files(NamedTuple):
 
     reads: frozenset[str]
     writes: tuple[str, ...]
+    named: tuple[str, ...]  # outputs where the set-up wants them, which others may read
 
     def feed(self, other: _Files) -> bool:
-        """Whether the other one reads what this one writes."""
-        return any(fnmatchcase(path, pattern) for path in other.reads for pattern in self.writes)
+        """Whether the other one reads what this one writes, or would write were it not for another folder."""
+        return _match(other.reads, (*self.writes, *self.named))
 
     def clash(self, other: _Files) -> str:
         """A file, or the beginning of the names of some, that both write; empty where they share none."""
@@ -41,6 +47,10 @@ class _Files(NamedTuple):
                 if same or (fnmatchcase(_plain(b), a) and not b.endswith("*")):
                     return _plain(a if not a.endswith("*") else b)
         return ""
+
+
+def _match(paths: Iterable[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(path, pattern) for path in paths for pattern in patterns)
 
 
 def _plain(pattern: str) -> str:
@@ -79,7 +89,7 @@ def waits_of(setups: Sequence[PathLike | Setup], output: PathLike | None = None)
     found = []
     for k, own in enumerate(files):
         needs = frozenset(i for i in range(k) if files[i].feed(own))
-        others = (i for i in range(k) if own.feed(files[i]) or own.clash(files[i]))
+        others = (i for i in range(k) if _match(files[i].reads, own.writes) or own.clash(files[i]))
         found.append(Waits(needs.union(others), needs))
     return found
 
@@ -87,7 +97,51 @@ def waits_of(setups: Sequence[PathLike | Setup], output: PathLike | None = None)
 def _files(setup: PathLike | Setup, output: PathLike | None) -> _Files:
     try:
         known = setup if isinstance(setup, Setup) else read_setup(setup)
-        reads, writes = read_files(known), written_files(known, output)
+        reads, writes = read_files(known), _outputs(known, output)
+        named = writes if output is None else _outputs(known)
     except (MusculoError, OSError):
-        return _Files(frozenset(), ())
-    return _Files(frozenset(realpath(path) for path in reads), tuple(_without_links(pattern) for pattern in writes))
+        return _Files(frozenset(), (), ())
+    return _Files(frozenset(realpath(path) for path in reads), writes, named)
+
+
+def _outputs(setup: Setup, output: PathLike | None = None) -> tuple[str, ...]:
+    return tuple(_without_links(pattern) for pattern in written_files(setup, output))
+
+
+class Written(NamedTuple):
+    """A set-up that has run, and the files that it left."""
+
+    setup: PathLike | Setup
+    files: tuple[Path, ...]
+
+
+def redirected(setup: Setup, earlier: Iterable[Written], output: PathLike | None) -> Setup:
+    """The set-up that reads from `output` what earlier ones would have written elsewhere without it; notes say so.
+
+    What an earlier one did not write in the end is read from where the set-up says.
+
+    Args:
+        setup: the one that is about to run.
+        earlier: those of the same call that have run before it, in order.
+        output: the folder for all their results.
+    """
+    if output is None:
+        return setup
+    found: dict[Path, Path] = {}
+    notes: dict[Path, str] = {}
+    for one in earlier:
+        known = one.setup if isinstance(one.setup, Setup) else read_setup(one.setup)
+        named, left = _outputs(known), {realpath(file) for file in one.files}
+
+        def follow(path: Path, known: Setup = known, named: Sequence[str] = named, left: set[str] = left) -> Path:
+            target = Path(output) / path.name
+            if realpath(target) in left and _match([realpath(place) for place in places_of(path, setup)], named):
+                found[path] = target
+                notes[path] = f"{path} is read from {target}, where {known.source or known.name} wrote it"
+            return path
+
+        with_inputs(setup, follow)
+    if not found:
+        return setup
+    changed: Setup = with_inputs(setup, lambda path: found.get(path, path))
+    return replace(changed, notes=(*setup.notes, *notes.values()))

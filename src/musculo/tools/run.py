@@ -22,7 +22,7 @@ from musculo.tools.analyze import run_analyze
 from musculo.tools.imu import run_imu_inverse_kinematics, run_imu_placer
 from musculo.tools.inverse_dynamics import run_inverse_dynamics
 from musculo.tools.inverse_kinematics import run_inverse_kinematics
-from musculo.tools.named_files import own_forces_file, refuse_overwriting_of, results_folder
+from musculo.tools.named_files import own_forces_file, refuse_overwriting_of, results_folder, with_own_forces
 from musculo.tools.record import unchanged, write_record
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.scale import run_scale
@@ -68,7 +68,7 @@ def run_setup(
     Raises:
         MusculoError: files that are missing or cannot be read, names that do not fit the model.
     """
-    known = setup if isinstance(setup, Setup) else read_setup(setup)
+    known = with_own_forces(setup if isinstance(setup, Setup) else read_setup(setup), output, exact)
     tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
     source = known.source or "set-up"
     work = Work(source, results_folder(known, output), exact, output is not None, compare, threads)
