@@ -10,9 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 import musculo
-from musculo import Body, Coordinate, FreeJoint, Marker, Markers, Model, MusculoWarning
+from musculo import Body, Coordinate, FreeJoint, Marker, Markers, Model, MusculoWarning, Placement
 from musculo.cli.main import app
+from musculo.cli.summary import motion_of as motion_type
 from musculo.demo import ARM_FILE, arm, arm_flexion
+from musculo.functions import Constant, Linear, Scaled, SimmSpline
+from musculo.model.joints import Axis, CustomJoint
+from musculo.results.angles import sliding_coordinates, translational_coordinates
 
 
 def flexion() -> Markers:
@@ -103,3 +107,50 @@ def test_another_axis_up_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MusculoWarning)
         musculo.inverse_kinematics(model, upright)
+
+
+def scaled_walker(factor: float = -1.0) -> Model:
+    """A body that is free in space by lines under a factor, as OpenSim's scaling writes them."""
+    turns = tuple(Axis(tuple(d), Linear(), (n,)) for d, n in zip(np.eye(3), ("rx", "ry", "rz"), strict=True))
+    slides = tuple(
+        Axis(tuple(d), Scaled(Scaled(Linear(1.0 / factor, 0.01), factor)), (n,))
+        for d, n in zip(np.eye(3), ("tx", "ty", "tz"), strict=True)
+    )
+    names = tuple(Coordinate(n) for n in ("rx", "ry", "rz", "tx", "ty", "tz"))
+    base = CustomJoint("base", Placement("ground"), Placement("b"), names, rotations=turns, translations=slides)
+    places = [(0.1, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 0.2), (-0.1, 0.5, 0.1)]
+    on = tuple(Marker(f"m{k}", "b", at) for k, at in enumerate(places))
+    return Model("walker", (Body("b", 70.0, inertia=(0.1, 0.2, 0.3, 0, 0, 0)),), (base,), markers=on)
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 2.0])
+def test_translations_under_a_factor_do_not_switch_checks_off(factor):
+    """A model that was scaled has translations that are lines times one; its base slides all the same."""
+    model = scaled_walker(factor)
+    (joint,) = model.joints
+    assert sliding_coordinates(joint) == {"tx", "ty", "tz"}
+    assert translational_coordinates(joint) == frozenset()  # to OpenSim they are coupled
+    assert {motion_type(name, joint) for name in ("tx", "ty", "tz")} == {"mixed"}
+    q = np.zeros((30, 6))
+    q[:, 3] = np.linspace(0.0, 1.0, 30)
+    upright = Markers(
+        0.01 * np.arange(30), model.marker_names, musculo.kinematics(model, q).markers(model.marker_names)
+    )
+    with pytest.warns(MusculoWarning, match="points along z here"):
+        musculo.inverse_kinematics(model, upright.rotated(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))))
+    for force, words in ((0.686, "are forces in kN"), (-686.0, "pull the model down"), (686.0, "")):
+        load = musculo.ExternalLoad("b", force=np.tile((0.0, force, 0.0), (30, 1)), point=np.zeros((30, 3)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", MusculoWarning)
+            musculo.inverse_dynamics(model, q, 0.0 * q, 0.0 * q, [load])
+        assert [words in str(one.message) for one in told] == ([True] if words else [])
+
+
+def test_only_translations_that_equal_their_coordinate_slide():
+    (joint,) = scaled_walker().joints
+    first, *others = joint.translations
+    for function in (Scaled(Linear(), 0.5), Linear(0.5), Scaled(SimmSpline((0.0, 1.0), (0.0, 1.0))), Constant(1.0)):
+        assert sliding_coordinates(replace(joint, translations=(replace(first, function=function), *others))) == {
+            "ty",
+            "tz",
+        }

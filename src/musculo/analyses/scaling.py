@@ -24,7 +24,7 @@ from musculo.model.path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
 from musculo.muscle.geometry import Wrapping, path_geometry
-from musculo.results.angles import sliding_coordinates
+from musculo.results.angles import translational_coordinates
 from musculo.spatial.rotation import from_xyz
 
 Factors = Mapping[str, float | Sequence[float]]
@@ -260,7 +260,7 @@ def _constraint(constraint: Constraint, model: Model, scale: Mapping[str, Vec3])
         return constraint
     joint = next(j for j in model.joints if constraint.dependent in j.coordinate_names)
     factors = scale.get(joint.parent.body, _UNSCALED)
-    if constraint.dependent not in sliding_coordinates(joint):
+    if constraint.dependent not in translational_coordinates(joint):
         return constraint
     if len(set(factors)) > 1:
         raise Unsupported(

@@ -9,7 +9,6 @@ from typing import Any
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.rules import Coupled, Locked, Prescribed
 from musculo.errors import MusculoError
-from musculo.functions.elementary import Linear
 from musculo.io.osim.xml import document_version, parse_document
 from musculo.model.constraint import Constraint, UnsupportedConstraint
 from musculo.model.coordinate import Coordinate
@@ -18,6 +17,7 @@ from musculo.model.joints import UnsupportedJoint
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion, Joint
 from musculo.model.model import Model
 from musculo.model.wrap import UnsupportedWrapObject, WrapObject
+from musculo.results.angles import is_coordinate
 
 Summary = dict[str, Any]
 
@@ -123,8 +123,7 @@ def motion_of(coordinate: str, joint: Joint) -> str:
         if isinstance(motion, FunctionMotion):
             for kind, axes in ((ROTATION, motion.rotations), (TRANSLATION, motion.translations)):
                 for axis in axes:
-                    pure = isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0
-                    if pure and axis.coordinates == (coordinate,):
+                    if is_coordinate(axis.function) and axis.coordinates == (coordinate,):
                         found = kind
         elif isinstance(motion, BallMotion | FreeMotion | EllipsoidMotion) and coordinate in motion.coordinates:
             quaternion = not isinstance(motion, EllipsoidMotion) and motion.quaternion

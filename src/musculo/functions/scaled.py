@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from musculo.errors import InvalidInput
 from musculo.functions.base import Function
 from musculo.functions.checks import set_number
-from musculo.functions.elementary import Constant
+from musculo.functions.elementary import Constant, Linear
 from musculo.functions.table import PackedFunction
 
 
@@ -30,3 +30,11 @@ class Scaled(Function):
     def packed(self) -> PackedFunction:
         inner = self.function.packed()
         return inner._replace(scale=self.scale * inner.scale)
+
+
+def slope_of(function: Function) -> float | None:
+    """The slope of a function that is a straight line, seen through its factors; None where it is none."""
+    if isinstance(function, Scaled):
+        inner = slope_of(function.function)
+        return None if inner is None else function.scale * inner
+    return function.slope if isinstance(function, Linear) else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from musculo.functions.base import Function
 from musculo.functions.elementary import Linear
+from musculo.functions.scaled import slope_of
 from musculo.model.body import GROUND
 from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion
 from musculo.signals.arrays import FloatArray
@@ -38,7 +40,7 @@ def _find(model: Model) -> frozenset[str]:
             if isinstance(motion, FunctionMotion):
                 for axes, kind in ((motion.rotations, True), (motion.translations, False)):
                     for axis in axes:
-                        if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0:
+                        if is_coordinate(axis.function):
                             (rotational.update if kind else rotational.difference_update)(axis.coordinates)
             elif isinstance(motion, EllipsoidMotion) or (
                 isinstance(motion, BallMotion | FreeMotion) and not motion.quaternion
@@ -66,13 +68,31 @@ def shown_units(model: Model) -> dict[str, str]:
     return {name: "°" if name in turning else unit for name, unit in coordinate_units(model).items()}
 
 
+def is_coordinate(function: Function) -> bool:
+    """Whether a rotation or translation equals its coordinate, up to sign, by OpenSim's rule: a bare line.
+
+    One under a factor, as pelvis translations of gait2392 once it is scaled, makes a coordinate "coupled" to OpenSim,
+    whatever the factor: that decides about degrees and about scaling. `sliding_coordinates` looks at the motion itself.
+    """
+    return isinstance(function, Linear) and abs(function.slope) == 1.0
+
+
 def sliding_coordinates(joint: Joint) -> frozenset[str]:
-    """Coordinates of a joint that are distances: a translation of it equals them, up to sign."""
+    """Coordinates of a joint that are distances: a translation of it equals them, up to sign and an offset."""
+    return _translations(joint, lambda function: abs(slope_of(function) or 0.0) == 1.0)
+
+
+def translational_coordinates(joint: Joint) -> frozenset[str]:
+    """Those of them that OpenSim calls translational (`is_coordinate`)."""
+    return _translations(joint, is_coordinate)
+
+
+def _translations(joint: Joint, equal: Callable[[Function], bool]) -> frozenset[str]:
     found: set[str] = set()
     for motion in joint.motions():
         if isinstance(motion, FunctionMotion):
             for axis in motion.translations:
-                if isinstance(axis.function, Linear) and abs(axis.function.slope) == 1.0:
+                if equal(axis.function):
                     found.update(axis.coordinates)
         elif isinstance(motion, FreeMotion):
             found.update(motion.coordinates[-3:])
