@@ -8,9 +8,22 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidInput, MusculoWarning, motion_of, place_markers
+from musculo import (
+    Body,
+    Coordinate,
+    CoordinateCoupler,
+    InvalidInput,
+    Model,
+    MusculoWarning,
+    PinJoint,
+    Placement,
+    Table,
+    motion_of,
+    place_markers,
+)
 from musculo.analyses.motion import motion_of_states
 from musculo.demo import ARM_FILE, arm, arm_flexion
+from musculo.functions import Linear
 
 
 @pytest.mark.parametrize("table", ["motion.mot", np.zeros((7, 2)), None])
@@ -49,3 +62,30 @@ def test_a_table_is_not_said_to_state_a_unit():
         (note,) = motion_of(arm(), table).notes
     assert [str(one.message) for one in told] == [note]
     assert note.startswith("q.mot: its angles are taken in radians, but ")
+
+
+def clamped_pair() -> Model:
+    """Two hinges, one of which follows the other, which is clamped to 0 to 1."""
+    bodies = tuple(Body(name, 1.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0)) for name in "ab")
+    joints = (
+        PinJoint("first", Placement("ground"), Placement("a"), (Coordinate("bend", range=(0.0, 1.0), clamped=True),)),
+        PinJoint("second", Placement("a"), Placement("b"), (Coordinate("follow"),)),
+    )
+    coupler = CoordinateCoupler("tie", dependent="follow", independents=("bend",), function=Linear(0.5))
+    return Model("pair", bodies, joints, constraints=(coupler,))
+
+
+def test_ranges_are_judged_in_the_recording_and_not_in_what_the_filter_adds():
+    """OpenSim's filter reflects the ends of a recording: a ramp within the range goes on beyond it there."""
+    time, model = np.linspace(0.0, 1.0, 101), clamped_pair()
+    ramp = Table(time, ("bend",), (0.02 + 0.96 * time)[:, None])
+    found = motion_of(model, ramp, 6.0, like="opensim analyze")
+    padded = ramp.lowpass(6.0, method="opensim")
+    assert padded.values.max() > 1.2
+    assert found.q[:, 0].max() == 1.0  # as OpenSim's assembly
+    assert not any("leave their range" in note for note in found.notes)
+    steeper = replace(ramp, values=1.2 * ramp.values)
+    (note,) = (n for n in motion_of(model, steeper, like="opensim analyze").notes if "leave their range" in n)
+    assert "bend (by up to 0.176 at 16 of 101 frames between 0.85 and 1 s)" in note
+    early = motion_of(model, steeper, like="opensim analyze", span=(0.0, 0.5))
+    assert not any("leave their range" in n for n in early.notes)

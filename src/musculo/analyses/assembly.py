@@ -19,6 +19,7 @@ Departs: this is the minimum, to rounding. OpenSim's own pose is within 4e-9 of 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics import Status, fit_poses
 from musculo.compile.frames import FloatArray
@@ -30,26 +31,30 @@ from musculo.results.markers import Markers
 _MOVED = 1e-6
 
 
-def assembled(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+def assembled(
+    model: Model, time: FloatArray, q: FloatArray, shown: NDArray[np.bool_]
+) -> tuple[FloatArray, tuple[str, ...]]:
     """(frames, n) coordinates as OpenSim's assembly leaves them but for couplers and locks, and what to say of it.
 
     Args:
         model: the model; without constraints nothing changes.
         time: (frames,) [s].
         q: (frames, n) coordinates as recorded [rad, m].
+        shown: (frames,) which frames are spoken of: not what a filter added, nor what is not analysed.
     """
     if not model.constraints or not len(q):
         return q, ()
     e = embedding_of(model)
     if not e.loops or e.unsolved:
-        return _within_ranges(model, time, q)
+        return _within_ranges(model, time, q, shown)
     # goals of all that no coupler, lock or prescribed motion determines; nothing else is followed
     driven = {rule.dependent for rule in e.rules} - {name for loop in e.loops for name in loop.dependents}
     driven |= {c.name for c in model.coordinates if c.free_to_satisfy_constraints}
     goals = {name: (1.0, q[:, model.coordinate_index(name)]) for name in model.speed_names if name not in driven}
     nothing = Markers(time, (), np.zeros((len(q), 0, 3)))
     found = fit_poses(model, nothing, tasks=goals, start=q[0])
-    moved = {name: float(np.abs(found.q[:, (k := model.coordinate_index(name))] - q[:, k]).max()) for name in goals}
+    apart = np.abs(found.q - q)[shown].max(axis=0, initial=0.0)
+    moved = {name: float(apart[model.coordinate_index(name)]) for name in goals}
     worst = max(moved, key=lambda name: moved[name])
     notes = []
     if moved[worst] > _MOVED:
@@ -58,13 +63,15 @@ def assembled(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray
             f"moves coordinates by up to {moved[worst]:.3g} rad or m ({worst}); exact is to keep the independent ones "
             "(--exact)"
         )
-    lost = int((found.status == Status.SLOW).sum())
+    lost = int((found.status[shown] == Status.SLOW).sum())
     if lost:
-        notes.append(f"closed loops: in {lost} of {len(q)} frames the search for the nearest pose did not end")
+        notes.append(f"closed loops: in {lost} of {int(shown.sum())} frames the search for the nearest pose did not end")
     return found.q, tuple(notes)
 
 
-def _within_ranges(model: Model, time: FloatArray, q: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
+def _within_ranges(
+    model: Model, time: FloatArray, q: FloatArray, shown: NDArray[np.bool_]
+) -> tuple[FloatArray, tuple[str, ...]]:
     """q with clamped independent coordinates put to the end of the range that they leave."""
     free = set(model.free_coordinate_names)
     held, told, drives = q.copy(), [], False
@@ -73,16 +80,16 @@ def _within_ranges(model: Model, time: FloatArray, q: FloatArray) -> tuple[Float
             continue
         k = model.coordinate_index(c.name)
         held[:, k] = np.clip(q[:, k], *c.range)
-        beyond = np.abs(held[:, k] - q[:, k])
+        beyond = np.abs(held[:, k] - q[:, k]) * shown
         if beyond.any():
             out = np.flatnonzero(beyond)
             told.append(
-                f"{c.name} (by up to {beyond.max():.3g} at {len(out)} of {len(time)} frames between {time[out[0]]:g} "
-                f"and {time[out[-1]]:g} s)"
+                f"{c.name} (by up to {beyond.max():.3g} at {len(out)} of {int(shown.sum())} frames between "
+                f"{time[out[0]]:g} and {time[out[-1]]:g} s)"
             )
             drives |= any(c.name in rule.inputs for rule in embedding_of(model).rules)
     if not told:
-        return q, ()
+        return held, ()
     said = (
         f"clamped coordinates leave their range [rad, m]: {', '.join(told)}; they are put at its end, as OpenSim's "
         "assembly does in a model with constraints"

@@ -89,6 +89,7 @@ def motion_of(
     like: Like = "exact",
     speeds: Table | None = None,
     few_at_rest: bool = False,
+    span: tuple[float, float] | None = None,
 ) -> Motion:
     """The motion that a table of coordinates records, low-pass filtered, with speeds and accelerations.
 
@@ -116,6 +117,7 @@ def motion_of(
         like: which way.
         speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; "opensim analyze" only.
         few_at_rest: take fewer than six frames, which have no rates, as poses at rest, with a note; "exact" only.
+        span: the times that notes about poses speak of [s], as far as the table has them: those that are looked at.
     """
     check_model(model)
     _check_table("the table of coordinates", table)
@@ -131,8 +133,12 @@ def motion_of(
         *motion_findings(table, model, cutoff, opensim=like != "exact"),
     ]
     warn_of(findings)
+    notes = (*texts(findings), *_notes(model, table, like))
+    start, end = span or (-np.inf, np.inf)
+    if len(table):
+        start, end = max(start, table.time[0]), min(end, table.time[-1])
     with unwarned():
-        return _motion(model, table, cutoff, like, speeds, few_at_rest, (*texts(findings), *_notes(model, table, like)))
+        return _motion(model, table, cutoff, like, speeds, few_at_rest, notes, (start, end))
 
 
 def _motion(
@@ -143,6 +149,7 @@ def _motion(
     speeds: Table | None,
     few_at_rest: bool,
     notes: tuple[str, ...],
+    span: tuple[float, float],
 ) -> Motion:
     """What `motion_of` gives, its arguments checked."""
     if cutoff is not None and cutoff >= 0.0:
@@ -168,13 +175,14 @@ def _motion(
     if speeds is not None:
         u, told = _speeds(model, speeds, table.time)
         notes = (*notes, *told)
-    return _analyzed(model, table.time, q, u, notes)
+    return _analyzed(model, table.time, q, u, notes, span)
 
 
-def motion_of_states(model: Model, table: Table) -> Motion:
+def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-np.inf, np.inf)) -> Motion:
     """The motion that a table of states records, as OpenSim's analyses take it: speeds as they stand, udot by splines.
 
     Columns go by `/jointset/<joint>/<coordinate>/value` and `/speed`, or by the older names that `Table.find` knows.
+    Notes about poses speak of those in the span [s].
     """
     check_model(model)
     _check_table("the table of states", table)
@@ -194,7 +202,7 @@ def motion_of_states(model: Model, table: Table) -> Motion:
             if value is None or speed is None:
                 missing.append(coordinate.name)
     notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: taken at default",) if missing else ()
-    return _analyzed(model, table.time, q, u, notes)
+    return _analyzed(model, table.time, q, u, notes, span)
 
 
 def _check_table(what: str, table: object) -> None:
@@ -345,7 +353,9 @@ def _speeds(model: Model, table: Table, time: FloatArray) -> tuple[FloatArray, t
     return u, (f"{said}; it looks for columns such as {absent[0]}_u",)
 
 
-def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, notes: tuple[str, ...]) -> Motion:
+def _analyzed(
+    model: Model, time: FloatArray, q: FloatArray, u: FloatArray, notes: tuple[str, ...], span: tuple[float, float]
+) -> Motion:
     """Constraints and locks imposed as OpenSim's assembly imposes them: on coordinates, not on speeds.
 
     Speeds of locked and prescribed coordinates remain what their columns say. Only a model without constraints has them
@@ -353,7 +363,8 @@ def _analyzed(model: Model, time: FloatArray, q: FloatArray, u: FloatArray, note
     """
     e = embedding_of(model)
     udot = NaturalSpline(time, u)(time, 1)
-    q, told = assembled(model, time, q)
+    shown = (time >= span[0] - _SAME_TIME) & (time <= span[1] + _SAME_TIME)
+    q, told = assembled(model, time, q, shown)
     notes += told
     if not e.rules:
         return Motion(time, q, u, udot, notes, model.coordinate_names)

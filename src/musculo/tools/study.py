@@ -178,7 +178,8 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     activation = fiber_length = None
     if setup.states_file is not None:
         table = work.table(setup.states_file, "states_file")
-        motion = motion_of_states(model, table)
+        span = work.asked_span(setup, table.time, table.source)
+        motion = motion_of_states(model, table, span)
         twin: Motion | None = motion
         activation, fiber_length = (_states(model, table, what) for what in ("activation", "fiber_length"))
     else:
@@ -186,9 +187,9 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         suggest_cutoff(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
         cutoff = setup.lowpass_cutoff_frequency_for_coordinates
         work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
-        motion, twin = _motions(setup, model, table, work)
+        span = work.asked_span(setup, table.time, table.source)
+        motion, twin = _motions(setup, model, table, span, work)
     work.notes += motion.notes
-    span = work.asked_span(setup, table.time, table.source)
     work.check_span(span, table.time, table.source)
     rows = opensim_rows(motion.time, *span)
     loads = work.loads(setup.external_loads_file, model, preparation_of(setup))
@@ -222,7 +223,9 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     )
 
 
-def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tuple[Motion, Motion | None]:
+def _motions(
+    setup: AnalyzeSetup, model: Model, table: Table, span: tuple[float, float], work: Work
+) -> tuple[Motion, Motion | None]:
     """The motion as it is analysed, and without OpenSim's faults at the same frames, where that can be made."""
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
@@ -233,7 +236,9 @@ def _motions(setup: AnalyzeSetup, model: Model, table: Table, work: Work) -> tup
         return motion, motion
     speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
     filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
-    motion = motion_of(model, filtered, like="opensim analyze", speeds=speeds)
+    if len(table):  # the filter adds frames beyond the recording
+        span = max(span[0], table.time[0]), min(span[1], table.time[-1])
+    motion = motion_of(model, filtered, like="opensim analyze", speeds=speeds, span=span)
     twin = None
     if work.compare:
         with work.beside("OpenSim's analyses with the exact methods"):
