@@ -65,7 +65,8 @@ def assembled(
         )
     lost = int((found.status[shown] == Status.SLOW).sum())
     if lost:
-        notes.append(f"closed loops: in {lost} of {int(shown.sum())} frames the search for the nearest pose did not end")
+        frames = f"{lost} of {int(shown.sum())} frames"
+        notes.append(f"closed loops: in {frames} the search for the nearest pose did not end")
     return found.q, tuple(notes)
 
 
