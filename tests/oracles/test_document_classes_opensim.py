@@ -227,6 +227,65 @@ def test_empty_function_of_two_coordinates_is_refused_by_both(tmp_path):
     assert "its <function> is empty and it names 2 coordinates" in str(error)
 
 
+# Functions that state less than they could.
+SPARSE = {
+    "a slope alone": "<LinearFunction><coefficients>2</coefficients></LinearFunction>",
+    "a line": "<LinearFunction/>",
+    "a polynomial": "<PolynomialFunction/>",
+    "a polynomial of one": "<PolynomialFunction><coefficients>0.4</coefficients></PolynomialFunction>",
+    "a constant": "<Constant/>",
+    "a sine": "<Sine/>",
+    "a step": "<StepFunction/>",
+    "a scaled line": "<MultiplierFunction><function><LinearFunction/></function></MultiplierFunction>",
+}
+
+
+def test_functions_that_state_little(tmp_path):
+    documents = {label: axes(40600, f"<function>{text}</function>", ("q", "p")) for label, text in SPARSE.items()}
+    answers = agree(documents, tmp_path)
+    assert not any("error" in theirs for _, theirs in answers.values())
+
+
+def prescribed(sets: str) -> str:
+    force = f'<PrescribedForce name="f"><socket_frame>/bodyset/a</socket_frame>{sets}</PrescribedForce>'
+    return document(BodySet=A, JointSet=JA, ForceSet=force)
+
+
+def test_functions_of_prescribed_forces_are_three(tmp_path):
+    """OpenSim opens neither two nor four; a set without a name would be all three sets at once."""
+    one = "<Constant><value>1</value></Constant>"
+    named = {n: f'<FunctionSet name="forceFunctions"><objects>{one * n}</objects></FunctionSet>' for n in (0, 2, 3, 4)}
+    for n, (model, theirs) in zip(named, both([prescribed(text) for text in named.values()], tmp_path), strict=True):
+        assert isinstance(model, Model) == (n in (0, 3))
+        assert ("error" not in theirs) == (n in (0, 3))
+    for odd in (
+        f"<FunctionSet><objects>{one * 3}</objects></FunctionSet>",
+        f"<forceFunctions><objects>{one * 3}</objects></forceFunctions>",
+    ):
+        (tmp_path / "odd.osim").write_text(prescribed(odd))
+        with pytest.raises(musculo.InvalidModel, match="forceFunctions"):
+            read_osim(tmp_path / "odd.osim")
+
+
+def test_forces_on_no_coordinate_are_noted(tmp_path):
+    there, lost = (
+        f'<CoordinateActuator name="f"><coordinate>{name}</coordinate></CoordinateActuator>' for name in ("qa", "lost")
+    )
+    documents = [document(BodySet=A, JointSet=JA, ForceSet=force) for force in (there, lost)]
+    (good, opened), (bad, refused) = both(documents, tmp_path)
+    assert "error" not in opened
+    assert "error" in refused
+    assert [any("no coordinate" in note.why for note in model.notes) for model in (good, bad)] == [False, True]
+
+
+def test_a_reversed_joint_without_frames_is_refused_by_both(tmp_path):
+    """In these versions neither program looks for bodies in connectors."""
+    text = two_pins(30510, SPELLINGS["connectors to bodies"], "<reverse>true</reverse>", True)
+    ((error, theirs),) = both([text], tmp_path)
+    assert "error" in theirs
+    assert "names no frame" in str(error)
+
+
 # --- bytes that are no text in the declared encoding ------------------------------------------------------------------
 ENCODED = {
     "a dash of Windows": (b'<?xml version="1.0" encoding="UTF-8" ?>', b"\x96"),

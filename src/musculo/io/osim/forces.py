@@ -68,6 +68,8 @@ _LESS = {
     "ActivationCoordinateActuator": "its control acts at once: the activation dynamics of such actuators are not "
     "computed, nor their activation where no control is given",
 }
+# The sets of functions of time of a PrescribedForce.
+_PRESCRIBED = ("forceFunctions", "pointFunctions", "torqueFunctions")
 _PATH_FORCES = {kind.__name__: kind for kind in PATH_FORCES}
 # Without these OpenSim does not open the file.
 _REQUIRED = {
@@ -121,7 +123,15 @@ class _Parts:
                 account(child, context)
                 members = list(child.iterfind("objects/*"))
                 name = child.get("name", "")
+                if name not in _PRESCRIBED or len(members) not in (0, 3):
+                    raise invalid(
+                        child,
+                        f"is called {name!r} and holds {len(members)} functions; a PrescribedForce has "
+                        f"{', '.join(_PRESCRIBED)} of three functions each",
+                    )
                 self.functions += [(f"{name}/{k}", read_function(f, context)) for k, f in enumerate(members)]
+            elif child.tag in _PRESCRIBED and child.find("objects") is not None:
+                raise invalid(child, f'is no FunctionSet; write <FunctionSet name="{child.tag}">')
             elif inner is not None and len(child) == 1 and is_function(inner):
                 self.functions.append((child.tag, read_function(inner, context)))
             elif inner is None and not child.attrib:
@@ -167,6 +177,10 @@ def _read_force(element: Element, context: Context) -> Force:
     )
     common["carried"] += curves
     leaves = {k: v for k, v in parts.leaves.items() if v}
+    driven = leaves.get("coordinate", leaves.get("socket_coordinate", "")).strip()
+    known = (*context.coordinates, *context.coordinates.values())
+    if driven and element.tag in PROPERTIES and not {driven, driven.rsplit("/", 1)[-1]} & set(known):
+        context.note(element, f"no coordinate {driven!r} is in the model; {REFUSED}")
     if element.tag in _PATH_FORCES and common["path"] is not None:
         return _read_path_force(element, leaves, common)
     if element.tag not in _KNOWN_FORCES:

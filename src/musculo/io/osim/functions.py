@@ -28,12 +28,20 @@ from musculo.io.osim.xml import Element, invalid, number, numbers, restore_colon
 
 def _linear(element: Element) -> Function:
     """Slopes and intercept; of several arguments it is a polynomial of first order (last variable fastest)."""
-    coefficients = numbers(element, "coefficients") or (1.0, 0.0)
-    if len(coefficients) == 1:
-        return Constant(coefficients[0])
-    if len(coefficients) == 2:
-        return Linear(*coefficients)
+    coefficients = _coefficients(element, (1.0, 0.0))
+    if len(coefficients) < 3:  # a slope alone has no intercept
+        return Linear(*coefficients, *(0.0,) * (2 - len(coefficients)))
     return MultivariatePolynomial(len(coefficients) - 1, 1, coefficients[::-1])
+
+
+def _coefficients(element: Element, default: tuple[float, ...]) -> tuple[float, ...]:
+    """Those of the file, or OpenSim's own where the file has no such element."""
+    if element.find("coefficients") is None:
+        return default
+    found = numbers(element, "coefficients")
+    if not found:
+        raise InvalidInput("its <coefficients> are empty")
+    return found
 
 
 def _gcv_spline(element: Element) -> Function:
@@ -48,7 +56,7 @@ def _gcv_spline(element: Element) -> Function:
 _READERS: dict[str, Callable[[Element], Function]] = {
     "Constant": lambda e: Constant(number(e, "value", 0.0)),
     "LinearFunction": _linear,
-    "PolynomialFunction": lambda e: Polynomial(numbers(e, "coefficients") or (0.0,)),
+    "PolynomialFunction": lambda e: Polynomial(_coefficients(e, (1.0,))),
     "Sine": lambda e: Sine(
         number(e, "amplitude", 1.0), number(e, "omega", 1.0), number(e, "phase", 0.0), number(e, "offset", 0.0)
     ),

@@ -79,7 +79,8 @@ def _upgrade_joint(model: Element, joint: Element, version: int, opensim_roundin
     if version < 30514 and reverse is not None:
         if flag(joint, "reverse", False):
             parent, child = joint.find("socket_parent_frame"), joint.find("socket_child_frame")
-            parent.text, child.text = child.text, parent.text
+            if parent is not None and child is not None:  # else the reader says which is missing
+                parent.text, child.text = child.text, parent.text
         drop(reverse)
 
 
