@@ -135,6 +135,40 @@ def test_plain_degrees_are_warned_of_once_a_call():
     assert len(told) == 1
 
 
+@pytest.mark.parametrize("room", [(-1.0, 2.0), (-5.0, 5.0)])
+def test_plain_millimetres_are_warned_of_once_a_call(room):
+    """A subject that is free in space: 0.95 m up, and 2 m ahead of the origin."""
+    base = FreeJoint("base", "ground", "trunk", tuple(Coordinate(f"c{k}", range=room) for k in range(6)))
+    model = Model("free", (Body("trunk", 1.0, (0, 0, 0), (1, 1, 1, 0, 0, 0)),), (base,))
+    good = np.tile((0.1, 0.2, 0.3, 2.0, 0.95, 0.1), (4, 1))
+    bad = good * (1.0, 1.0, 1.0, 1e3, 1e3, 1e3)
+    table = Table(0.1 * np.arange(4), model.coordinate_names, bad)
+    words = rf"q: c3 reaches 2000 m, with a range of {room[0]:g} to {room[1]:g}, c4 .*are these millimetres\? They"
+    for value in (bad, table, pandas.DataFrame(bad, columns=model.coordinate_names)):
+        for ask in (musculo.kinematics, musculo.center_of_mass):
+            with pytest.warns(MusculoWarning, match=words) as told:
+                ask(model, value.copy() if isinstance(value, np.ndarray) else value)  # the same array is told of once
+            assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        musculo.kinematics(model, good)
+        musculo.kinematics(model, good + 50.0 * (np.arange(6) == 3))  # a runner leaves the laboratory
+        musculo.kinematics(model, Table(table.time, table.names, bad, units=("rad",) * 3 + ("mm",) * 3))
+
+
+def test_distances_with_a_careless_range_or_a_wide_one_are_not_warned_of():
+    model = mixed()
+    joints = [*model.joints]
+    for room, value, odd in (((0.0, 0.01), 4.0, False), ((0.0, 0.01), 30.0, True), ((-50.0, 50.0), 900.0, False)):
+        joints[1] = SliderJoint("slide", Placement("a"), Placement("b"), (Coordinate("shift", range=room),))
+        q = Q.copy()
+        q[:, 1] = value
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            musculo.kinematics(model.replace(joints=tuple(joints)), q)
+        assert bool(told) == odd
+
+
 def test_turns_on_and_on_are_not_warned_of():
     """A wheel without a range, a knee a turn off, a body that is free in space, a curve's coordinate: none looks like
     degrees."""

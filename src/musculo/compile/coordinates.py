@@ -28,6 +28,12 @@ _UNITS = {
     "mm": ("m", 1e-3),
     **dict.fromkeys(("", "1", "-"), ("", 1.0)),
 }
+# What numbers far beyond the ranges of coordinates in these units look like.
+_QUESTIONS = {
+    "rad": "are these degrees? Arrays are in radians and metres; give the table itself, which knows its unit, or "
+    "table.coordinates(model)",
+    "m": "are these millimetres? They are taken in metres; convert them, or state the `units` of a table's columns",
+}
 
 
 def coordinates_of(
@@ -38,7 +44,7 @@ def coordinates_of(
     Arrays go by position; tables, data frames, series and labelled arrays by the names of their columns. What says that
     it is in degrees (`degrees` or `units` of a table, attributes of these names of a data frame or an xarray) is
     converted: one word for all columns is that of the rotational coordinates. Numbers far beyond what joints can do,
-    as degrees in a plain array are, give a `MusculoWarning`.
+    as degrees in a plain array are, or millimetres, give a `MusculoWarning`.
 
     Raises:
         UnknownName: a column has a name that is none of these, or a table lacks one.
@@ -52,7 +58,7 @@ def coordinates_of(
         _warn_of_small_angles(name, Q[:, (factor != 1.0) & np.isin(names, list(rotational_coordinates(model)))])
         Q = Q * factor
     if columns is None:
-        _warn_of_odd_angles(name, Q, model)
+        _warn_of_odd_units(name, Q, model)
     return Q, single
 
 
@@ -169,8 +175,8 @@ def _of(name: str, unit: str, where: str) -> tuple[str, float]:
 _told: weakref.ref[FloatArray] | None = None
 
 
-def _warn_of_odd_angles(name: str, Q: FloatArray, model: Model) -> None:
-    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do, as degrees would be."""
+def _warn_of_odd_units(name: str, Q: FloatArray, model: Model) -> None:
+    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do: degrees, millimetres."""
     global _told
     found = far_beyond_ranges(model, Q)
     if not found:
@@ -181,12 +187,22 @@ def _warn_of_odd_angles(name: str, Q: FloatArray, model: Model) -> None:
     if _told is not None and _told() is owner:
         return
     _told = weakref.ref(owner)
-    odd = [f"{one} reaches {value:.4g} rad, with a range of {low:.3g} to {high:.3g}" for one, value, low, high in found]
-    more = f" and {len(odd) - 2} others likewise" if len(odd) > 2 else ""
-    warn(
-        f"{name}: {', '.join(odd[:2])}{more}: are these degrees? Arrays are in radians and metres; give the table "
-        "itself, which knows its unit, or table.coordinates(model)"
-    )
+    warn(f"{name}: {'. '.join(_asked(model, found))}")
+
+
+def _asked(model: Model, found: list[tuple[str, float, float, float]]) -> list[str]:
+    """What is odd of angles, and of distances, and what it looks like."""
+    units, asked = coordinate_units(model), []
+    for unit, question in _QUESTIONS.items():
+        odd = [
+            f"{one} reaches {value:.4g} {unit}, with a range of {low:.3g} to {high:.3g}"
+            for one, value, low, high in found
+            if units[one] == unit
+        ]
+        more = f" and {len(odd) - 2} others likewise" if len(odd) > 2 else ""
+        if odd:
+            asked.append(f"{', '.join(odd[:2])}{more}: {question}")
+    return asked
 
 
 def _warn_of_small_angles(name: str, angles: FloatArray) -> None:

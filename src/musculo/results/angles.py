@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from musculo.model.model import Model
 
 _TURN = 2.0 * np.pi
+# Ranges of distances that are judged are less than a room [m]. Odd is what is so many times the range outside it, at
+# least a few metres, as ranges are stated carelessly; runners leave a laboratory, but not by more than this.
+_ROOM, _TIMES, _NEAR, _FAR = 20.0, 20.0, 5.0, 100.0
 # What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
 _HALF_TURN, _MOVES = 3.2, 0.2
 
@@ -113,16 +116,17 @@ def angle_columns(names: Iterable[str], model: Model) -> list[int]:
 
 
 def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, float, float]]:
-    """Angles of q (frames, n) [rad] that no joint has: more than a turn outside a range that is less than a turn.
+    """Coordinates of q (frames, n) [rad, m] that no joint has, as degrees and millimetres would be.
 
-    With the value that is furthest out, and the range. Joints that turn on and on have wider ranges, or none; those
+    Angles more than a turn outside a range that is less than a turn; distances far outside one of a laboratory's size.
+    With the value that is furthest out, and the range. Joints that turn on and on have wider ranges, or none; angles
     that set a subject free in space tell how often it has turned, and do not count.
     """
-    low, high, near = model.derived("narrow ranges", lambda: _narrow(model))
+    low, high, away, near = model.derived("narrow ranges", lambda: _narrow(model))
     if not q.size or (q.max() <= near and q.min() >= -near):
         return []
     least, most = q.min(axis=0), q.max(axis=0)
-    odd = np.flatnonzero((least < low - _TURN) | (most > high + _TURN))
+    odd = np.flatnonzero((least < low - away) | (most > high + away))
     return [
         (
             model.coordinate_names[k],
@@ -134,12 +138,13 @@ def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, flo
     ]
 
 
-def _narrow(model: Model) -> tuple[FloatArray, FloatArray, float]:
-    """(n,) least and largest value of angles with a range of less than a turn, infinite for all other coordinates.
+def _narrow(model: Model) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """(n,) least and largest value of angles and distances with a narrow range, infinite for all other coordinates.
 
-    And what no coordinate exceeds unless it may be odd.
+    And (n,) how far outside they are odd, and what no coordinate exceeds unless it may be odd.
     """
-    turning = rotational_coordinates(model)
+    turning, units = rotational_coordinates(model), coordinate_units(model)
+    sliding = {name for j in model.joints for name in sliding_coordinates(j) if units[name] == "m"}
     free = {
         c.name
         for j in model.joints
@@ -147,11 +152,15 @@ def _narrow(model: Model) -> tuple[FloatArray, FloatArray, float]:
         for c in j.coordinates
     }
     low, high = np.full(len(model.coordinates), -np.inf), np.full(len(model.coordinates), np.inf)
+    away = np.full(len(model.coordinates), _TURN)
     for k, coordinate in enumerate(model.coordinates):
         ends = sorted(coordinate.range)
-        if coordinate.name in turning - free and ends[1] - ends[0] < _TURN - 1e-6:
+        width = ends[1] - ends[0]
+        if coordinate.name in turning - free and width < _TURN - 1e-6:
             low[k], high[k] = ends
-    return low, high, float(min(high.min(initial=np.inf), -low.max(initial=-np.inf))) + _TURN
+        elif coordinate.name in sliding and width < _ROOM:
+            (low[k], high[k]), away[k] = ends, min(max(_TIMES * width, _NEAR), _FAR)
+    return low, high, away, float(min((high + away).min(initial=np.inf), (away - low).min(initial=np.inf)))
 
 
 def small_for_degrees(angles: FloatArray) -> float | None:
