@@ -126,16 +126,57 @@ def test_a_controller_of_the_set_up_drives_actuators(tmp_path, content, more):
     assert ("is disabled, and used all the same" in both.told) == ("false" in more)
 
 
-def test_a_control_that_is_none_of_the_model_drives_nothing(tmp_path):
-    """Beside another one OpenSim takes that one's values for it, and nothing for the other."""
-    setup, off = analyze(FORCES, controllers(controller("c.xml"))), linear("elbow_motor", model="false")
-    both = run_both(tmp_path / "alone", {SETUP: setup, "c.xml": control_set(off)})
-    same_files(both, 6)
-    both = run_both(tmp_path / "two", {SETUP: setup, "c.xml": control_set(off, linear("shoulder_motor"))})
-    theirs, ours = (read_storage(x / "results" / "arm_A_force.sto") for x in (both.theirs, both.ours))
-    assert_allclose(ours.column("shoulder_motor"), theirs.column("elbow_motor"), atol=1e-6)
-    assert not ours.column("elbow_motor").any()
-    assert "'elbow_motor' is no model control and drives nothing" in both.told
+def forces_of_both(folder: Path, content: str, exact: bool = False):
+    """Of the two motors, of OpenSim and ours, and what was said."""
+    setup = analyze(FORCES, controllers(controller("c.xml")))
+    both = run_both(folder, {SETUP: setup, "c.xml": content}, exact)
+    found = []
+    for side in (both.theirs, both.ours):
+        table = read_storage(side / "results" / "arm_A_force.sto")
+        found.append(np.column_stack([table.column(name) for name in ("shoulder_motor", "elbow_motor")]))
+    return (*found, both.told)
+
+
+def level(name: str, value: float, model: str | None = None, kind: str = "ControlLinear") -> str:
+    """A control that does not change; `model` is what it states of being a model control, if anything."""
+    flags = "" if model is None else f"<is_model_control>{model}</is_model_control>"
+    nodes = f"<x_nodes><ControlLinearNode><t>0</t><value>{value}</value></ControlLinearNode></x_nodes>"
+    stated = nodes if kind == "ControlLinear" else f"<value>{value}</value>"
+    return f'<{kind} name="{name}">{flags}{stated}</{kind}>'
+
+
+def constant(name: str, value: float, model: str | None = None) -> str:
+    return level(name, value, model, "ControlConstant")
+
+
+OPTIMAL = np.array([10.0, 10.0])  # of the two motors [N m]
+
+
+@pytest.mark.parametrize(
+    ("members", "exact", "said"),
+    [
+        ([constant("elbow_motor", 0.4)], (0.0, 0.4), "OpenSim takes for no model control: 'elbow_motor'"),
+        ([constant("elbow_motor", 0.4, "false")], (0.0, 0.0), "drives nothing: 'elbow_motor'"),
+        ([level("shoulder_motor", 0.2), constant("elbow_motor", 0.4)], (0.2, 0.4), "drives nothing: 'elbow_motor'"),
+        ([constant("elbow_motor", 0.4), level("shoulder_motor", 0.2)], (0.2, 0.4), "drives nothing: 'shoulder_motor'"),
+        (
+            [level("elbow_motor", 0.4, "false"), level("shoulder_motor", 0.2)],
+            (0.2, 0.0),
+            "the first 1 are used, as OpenSim does",
+        ),
+        ([level("elbow_motor", 0.2), level("elbow_motor", 0.3)], (0.0, 0.2), "of which one alone is used"),
+        ([level("elbow_motor.excitation", 0.3), level("elbow_motor", 0.2)], (0.0, 0.2), "of which one alone is used"),
+    ],
+    ids=["constant", "none", "constant last", "constant first", "none first", "twice", "excitation"],
+)
+def test_which_controls_of_a_file_drive_actuators(tmp_path, members, exact, said):
+    """In `run` those that OpenSim 4.6 uses, by their number and order; exactly those of the model."""
+    theirs, ours, told = forces_of_both(tmp_path / "run", control_set(*members))
+    assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    assert said in told
+    _, ours, told = forces_of_both(tmp_path / "exact", control_set(*members), exact=True)
+    assert_allclose(ours, np.broadcast_to(OPTIMAL * exact, ours.shape), rtol=0, atol=1e-6)
+    assert "c.xml: " in told
 
 
 def test_controls_of_several_controllers_add_up(tmp_path):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from musculo.model.model import Model
 
 FloatArray = NDArray[np.float64]
 _KIND = "a file of controls (.sto, .mot, or .xml with <ControlSet>)"
+_CONSTANT = "ControlConstant"
 CONTROL_SET_CONTROLLER = "ControlSetController"
 _OF_EXCITATION = ".excitation"  # what OpenSim's own tools write behind the names of muscles
 
@@ -30,7 +32,10 @@ class Control:
     value: FloatArray
     steps: bool = False  # from a node on, without it, until the next: the value of the next
     extrapolate: bool = True  # along the line of the two outermost nodes; the value at the end otherwise
-    of_model: bool = True  # what is no control of the model is kept in the file for optimisers
+    # What is no control of the model is kept in the file for optimisers. None: a constant that does not say, which
+    # OpenSim takes for no control of the model.
+    of_model: bool | None = True
+    of_excitation: bool = False  # whether the file names the excitation of the actuator
 
     def at(self, time: FloatArray) -> FloatArray:
         """Values at some times."""
@@ -55,14 +60,21 @@ def read_controls(path: PathLike) -> tuple[Control, ...]:
         table = read_storage(path)
         if not len(table):
             raise InvalidFile(f"{where} has no rows; it should be {_KIND}")
-        return tuple(Control(_actuator(name), table.time, table.values[:, k]) for k, name in enumerate(table.names))
+        return tuple(
+            Control(_actuator(name), table.time, table.values[:, k], of_excitation=_is_of_excitation(name))
+            for k, name in enumerate(table.names)
+        )
     root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
     holder = root if root.tag == "ControlSet" else root.find(".//ControlSet")
     if holder is None:
         raise InvalidFile(f"{where} holds no <ControlSet>; it should be {_KIND}")
     try:
         return tuple(
-            replace(_control(element), of_model=flag(element, "is_model_control", True))
+            replace(
+                _control(element),
+                of_model=_is_of_model(element),
+                of_excitation=_is_of_excitation(element.get("name", "")),
+            )
             for element in holder.iterfind("objects/*")
         )
     except InvalidModel as error:  # what reads the elements of models reads these, too
@@ -73,9 +85,19 @@ def _actuator(name: str) -> str:
     return name.removesuffix(_OF_EXCITATION)
 
 
+def _is_of_excitation(name: str) -> bool:
+    return name.endswith(_OF_EXCITATION)
+
+
+def _is_of_model(element: Element) -> bool | None:
+    if element.tag == _CONSTANT and not text(element, "is_model_control"):
+        return None
+    return flag(element, "is_model_control", True)
+
+
 def _control(element: Element) -> Control:
     name = _actuator(element.get("name", ""))
-    if element.tag == "ControlConstant":
+    if element.tag == _CONSTANT:
         return Control(name, np.zeros(1), np.array([number(element, "value", 0.0)]))
     if element.tag != "ControlLinear":
         raise InvalidFile(
@@ -90,6 +112,57 @@ def _control(element: Element) -> Control:
     if (np.diff(time) <= 0.0).any():
         raise InvalidFile(f"{place(element)}: the times of the control {name!r} do not increase; sort its nodes")
     return Control(name, time, value, flag(element, "use_steps", False), flag(element, "extrapolate", True))
+
+
+class Driving(NamedTuple):
+    """Controls of one file that drive actuators, one each, and what is to be said of the others."""
+
+    controls: tuple[Control, ...]
+    notes: tuple[str, ...]
+
+
+def driving(controls: Sequence[Control], exact: bool) -> Driving:
+    """Which controls of a file drive actuators: those of the model, and the first of each actuator.
+
+    OpenSim counts the controls of the model and uses as many from the first one on, whatever they are; the exact method
+    uses the controls of the model. Of one actuator both prefer what has its plain name to its excitation.
+    """
+    own = [one for one in controls if one.of_model or (exact and one.of_model is None)]
+    used, known = (own, own) if exact else (controls[: len(own)], controls)
+    of_actuators = {name: [one for one in known if one.name == name] for name in dict.fromkeys(x.name for x in used)}
+    chosen = {name: min(some, key=lambda one: one.of_excitation) for name, some in of_actuators.items()}
+    twice = [name for name, some in of_actuators.items() if len(some) > 1]
+    unsaid = [one.name for one in controls if one.of_model is None]
+    others = [one.name for one in controls if one.of_model is False]
+    notes = []
+    if unsaid and exact:
+        notes.append(
+            f"constant without is_model_control, which drives its actuator: {_listed(unsaid)}; OpenSim 4.6 takes it "
+            "for no model control: state <is_model_control>true</is_model_control>"
+        )
+    elif unsaid:
+        notes.append(
+            f"constant without is_model_control, which OpenSim takes for no model control: {_listed(unsaid)}; state "
+            "<is_model_control>true</is_model_control> (--exact takes it for one)"
+        )
+    if others:
+        notes.append(f"no model control: {_listed(others)}")
+    lost = [one.name for one in controls if one.name not in chosen]
+    if lost:
+        notes.append(f"drives nothing: {_listed(lost)}")
+    if any(one.of_model is not True for one in used) and not exact:
+        notes.append(
+            f"of its controls the first {len(used)} are used, as OpenSim does, since {len(own)} are model controls, "
+            "though those are others: write model controls first (--exact uses the model controls)"
+        )
+    if twice:
+        notes.append(f"several controls of one actuator, of which one alone is used, as in OpenSim: {_listed(twice)}")
+    return Driving(tuple(chosen.values()), tuple(notes))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in dict.fromkeys(names[:3]))
+    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from musculo.analyses.actuators import actuators_of
 from musculo.compile.frames import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated import number
-from musculo.io.controls import CONTROL_SET_CONTROLLER, Controller, controllers_of_model, read_controls
+from musculo.io.controls import CONTROL_SET_CONTROLLER, Controller, controllers_of_model, driving, read_controls
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
@@ -50,13 +50,11 @@ def controls_at(
             work.trouble(f"{whose}: there is no {named}; as OpenSim, this goes on without it")
             continue
         work.used(controller.controls_file)
-        for control in read_controls(controller.controls_file):
-            if not control.of_model:
-                work.note(
-                    f"{controller.controls_file}: the control {control.name!r} is no model control and drives nothing; "
-                    "OpenSim then gives the other controls to the wrong actuators, which is not followed"
-                )
-            elif control.name in clutches:
+        chosen = driving(read_controls(controller.controls_file), work.exact)
+        for note in chosen.notes:
+            work.note(f"{controller.controls_file}: {note}")
+        for control in chosen.controls:
+            if control.name in clutches:
                 work.trouble(f"{whose}: the clutch {control.name!r} is not computed, and gives nothing")
             elif control.name not in known:
                 raise UnknownName("actuator", control.name, known, str(controller.controls_file))
