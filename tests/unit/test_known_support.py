@@ -22,7 +22,7 @@ from musculo import (
     write_storage,
 )
 from musculo.cli.main import app
-from musculo.report import Light, report_of_folder
+from musculo.report import Check, Light, report_of_folder
 
 TIME = np.linspace(0.0, 2.0, 201)
 WEIGHT = 40.0 * 9.80665
@@ -187,8 +187,51 @@ def test_without_a_motion_residuals_are_not_judged(folder):
     assert "the motion is not known" in checks["Residuals, not judged"].found
 
 
-def test_plates_that_carry_nothing_judge_nothing(folder):
-    write_loads(folder, 5.0)
+def test_residuals_of_loads_that_never_carry_the_body_are_judged_by_its_weight(folder):
+    """Loads in kN, or zeros: the weight at the base is bad; a body in flight needs nothing there."""
+    for size in (0.0, 5.0):
+        write_loads(folder, size)
+        residual(folder, np.full(201, WEIGHT))
+        checks, _ = found_of(folder)
+        assert checks["Residual forces"].light is Light.BAD
+        assert "100.0 % of the body's weight, since external loads never carry it" in checks["Residual forces"].found
+        assert "Residuals, not judged" not in checks
+    residual(folder, np.full(201, 1.0))
+    assert found_of(folder)[0]["Residual forces"].light is Light.GOOD
+
+
+@pytest.mark.parametrize(("part", "light"), [(0.04, Light.GOOD), (0.19, Light.LOOK), (0.21, Light.BAD)])
+def test_residual_forces_of_recorded_motions_are_bad_beyond_a_fifth(folder, part, light):
+    residual(folder, np.where(TIME < 1.05, 0.0, part * WEIGHT))
+    assert found_of(folder)[0]["Residual forces"].light is light
+
+
+@pytest.mark.parametrize(("part", "light"), [(0.009, Light.GOOD), (0.09, Light.LOOK), (0.11, Light.BAD)])
+def test_residual_moments_of_recorded_motions_are_bad_beyond_a_tenth(folder, part, light):
+    moment = np.where(TIME < 1.05, 0.0, part * WEIGHT)
+    values = np.column_stack((moment, np.zeros(201), np.zeros(201)))
+    write_storage(Table(TIME, ("tilt_moment", "tx_force", "ty_force"), values), folder / "id.sto")
+    assert found_of(folder)[0]["Residual moments"].light is light
+
+
+@pytest.mark.parametrize(
+    ("size", "light"), [(0.001 * WEIGHT, Light.BAD), (-WEIGHT, Light.BAD), (0.0, Light.LOOK), (WEIGHT, None)]
+)
+def test_loads_in_doubt_are_judged_without_residuals(folder, size, light):
+    """Joint reactions have none: kN, forces on the plates and zeros are told by what the run found."""
+    (folder / "id.sto").unlink()
+    write_loads(folder, size)
+    words = ("jr", folder / "walker.osim", folder / "ik.mot", "-l", folder / "loads.xml", "-o", folder / "out")
+    done = CliRunner().invoke(app, [str(word) for word in (*words, "--time", "1.2:2", "--strict")])
+    assert done.exit_code == (4 if light is Light.BAD else 0), done.output
+    assert found_of(folder / "out")[0].get("External loads", Check("", "", None)).light is light
+    assert ("strict: External loads: " in done.stderr) == (light is Light.BAD)
+    again = CliRunner().invoke(app, [str(word) for word in (*words, "--time", "1.2:2", "--strict")])
+    assert again.exit_code == done.exit_code  # nothing changed, and it is judged all the same
+
+
+def test_plates_that_hardly_carry_judge_nothing(folder):
+    write_loads(folder, 15.0)
     checks, _ = found_of(folder)
     assert "Residual forces" not in checks
     assert checks["Residuals, not judged"].found == "in no frame: no plate ever carries more than 20 N"

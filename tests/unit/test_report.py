@@ -147,6 +147,10 @@ def test_a_muscle_analysis_is_shown_and_judged(folder):
     long = Table(TIME, ("m_r",), np.linspace(1.0, 1.9, 51)[:, None])
     write_storage(long, folder / "walk_MuscleAnalysis_NormalizedFiberLength.sto")
     assert lights(report_of_folder(folder))["Fibre lengths"] is Light.LOOK
+    for value, light in ((3.6, Light.LOOK), (3.7, Light.BAD), (0.23, Light.LOOK), (0.21, Light.BAD)):
+        none = Table(TIME, ("m_r",), np.full((51, 1), value))
+        write_storage(none, folder / "walk_MuscleAnalysis_NormalizedFiberLength.sto")
+        assert lights(report_of_folder(folder))["Fibre lengths"] is light
 
 
 def test_troubles_are_red(folder):
@@ -213,6 +217,30 @@ def test_a_limit_stands_beside_a_share(folder):
     assert "16.0 % of the largest moment there (limit 5 %)" in _reserve(folder, 8.0)
     (folder / "id.sto").unlink()
     assert "%" not in _reserve(folder, 8.0)
+
+
+def test_a_small_reserve_is_not_bad(folder):
+    """It gives half of what toes need, which is little beside the knee; a larger one of less share comes first."""
+    both = model()
+    toes = PinJoint("mtp", "leg", "toes", (Coordinate("mtp_r"),))
+    path = Path((PathPoint("a", "leg", (0.0, 0.1, 0.0)), PathPoint("b", "toes", (0.02, -0.2, 0.0))))
+    both = replace(
+        both,
+        bodies=(*both.bodies, Body("toes", 1.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0))),
+        joints=(*both.joints, toes),
+        forces=(*both.forces, Muscle("toe_r", "Thelen2003Muscle", path=path)),
+    )
+    write_osim(both, folder / "walker.osim")
+    moments = np.tile([100.0, 2.0], (51, 1))
+    write_storage(Table(TIME, ("hip_flexion_r_moment", "mtp_r_moment"), moments), folder / "id.sto")
+    acting(folder, m_r=500.0, toe_r=5.0, reserve_hip_flexion_r=0.5, reserve_mtp_r=0.5)
+    found = found_of(report_of_folder(folder))["Reserves"]
+    assert found.light is Light.LOOK
+    assert "50.0 % of the largest moment there (limit 5 %), which is little beside the 100 N m" in found.found
+    acting(folder, m_r=500.0, toe_r=5.0, reserve_hip_flexion_r=6.0, reserve_mtp_r=0.5)
+    found = found_of(report_of_folder(folder))["Reserves"]
+    assert found.light is Light.BAD
+    assert found.found.startswith("reserve_hip_flexion_r gives 12 N m")
 
 
 def _reserve(folder, value):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import musculo
 from musculo.cli.main import app
-from musculo.demo import arm
+from musculo.demo import ARM_FILE, arm
 from musculo.report import Light, report_of_folder
 from musculo.report.page import page
 from support.tool_setups import arm_folder, document
@@ -131,3 +131,45 @@ def test_a_measurement_that_is_not_used_leaves_nothing_green(tmp_path):
     (section,) = [section for section in report.sections if section.title == "Measured distances"]
     assert [row[0] for row in section.sheets[0].rows] == ["upper", "lower"]
     assert section.sheets[0].rows[1][4] == "not used"
+
+
+def test_two_scalings_of_a_folder_are_not_mixed(tmp_path):
+    """The page is of the one that was run, or of the newest, and names the other."""
+    model = arm()
+    still = np.repeat(musculo.kinematics(model, np.array([[0.0, 0.1]])).markers(model.marker_names), 20, axis=0)
+    for name, off in (("bad", 0.1), ("good", 0.0)):
+        places = still.copy()
+        places[:, 2, 0] += off
+        musculo.write_trc(musculo.Markers(0.01 * np.arange(20), model.marker_names, places), tmp_path / f"{name}.trc")
+        words = ["scale", ARM_FILE, "-o", tmp_path / "out" / f"{name}.osim", "--static", tmp_path / f"{name}.trc"]
+        words += ["--factors", "humerus=1", "--strict"]
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert result.exit_code == (4 if off else 0), result.output
+    report = report_of_folder(tmp_path / "out", scene=False)
+    assert lights(report)["Static pose, markers, largest"] is Light.GOOD
+    assert [check.title for check in report.checks].count("Static pose, markers, largest") == 1
+    assert [check.found for check in report.checks if check.title == "Several trials"] == [
+        "1 more of the same kind is not shown: bad.osim"
+    ]
+
+
+def test_a_scaling_of_a_scaled_model_is_named(tmp_path):
+    for source, name in ((ARM_FILE, "first"), (tmp_path / "out" / "first.osim", "second")):
+        words = ["scale", source, "-o", tmp_path / "out" / f"{name}.osim", "--factors", "humerus=1.1"]
+        assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0
+    report = report_of_folder(tmp_path / "out", scene=False)
+    told = [check.found for check in report.checks if check.title == "Scale factors"]
+    assert [text.partition(":")[0] for text in told] == ["second.osim", "first.osim"]
+    assert [s.title for s in report.sections][:2] == ["Scale factors (second.osim)", "Scale factors (first.osim)"]
+
+
+@pytest.mark.parametrize(
+    ("part", "light"), [(4.9, None), (5.1, Light.LOOK), (51.0, Light.BAD), (0.19, Light.LOOK), (0.019, Light.BAD)]
+)
+def test_a_mass_of_nobody_is_told(tmp_path, part, light):
+    mass = part * sum(body.mass for body in arm().bodies)
+    words = ["scale", ARM_FILE, "-o", tmp_path / "a.osim", "--factors", "humerus=1", "--mass", mass, "--strict"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == (4 if light is Light.BAD else 0), result.output
+    assert lights(report_of_folder(tmp_path, scene=False)).get("Mass of the subject") is light
+    assert ("is it in grams?" in result.stdout) == (light is not None and part > 1.0)

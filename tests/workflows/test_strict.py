@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ import musculo
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm, arm_flexion
+from musculo.diagnostics.finding import Severity
+from musculo.report import Light
+from musculo.report.grades import BY_SEVERITY
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -105,6 +109,25 @@ def test_numbers_that_are_not_finite_are_bad(tmp_path):
     values[2] = np.nan
     musculo.write_storage(musculo.Table(time, ("marker_error_RMS", "marker_error_max"), values), tmp_path / "e.sto")
     assert shell("report", tmp_path, "--strict").exit_code == NOT_GOOD
+
+
+def test_degrees_that_are_called_radians_are_bad(tmp_path):
+    """Where nothing else of the step is judged, too."""
+    table = arm_flexion()
+    musculo.write_storage(replace(table.in_degrees(arm()), degrees=False), tmp_path / "wrong.mot")
+    musculo.write_storage(table, tmp_path / "right.mot")
+    for command in ("jr", "muscles", "id"):
+        words = (command, ARM_FILE, "-o", tmp_path / command, "--time", "0:0.2", "--strict")
+        result = shell(*words, tmp_path / "wrong.mot")
+        assert result.exit_code == NOT_GOOD, result.output
+        assert "strict: Units of the motion: " in result.stderr
+        assert "BAD   Units of the motion: see the note" in result.stdout
+        assert shell(*words, tmp_path / "right.mot").exit_code == GOOD
+
+
+def test_findings_are_judged_by_how_much_they_matter():
+    lights = [BY_SEVERITY[severity] for severity in sorted(Severity)]
+    assert lights == [Light.INFO, Light.LOOK, Light.BAD, Light.BAD]
 
 
 @pytest.mark.parametrize(

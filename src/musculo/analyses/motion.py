@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from musculo.analyses.assembly import assembled
 from musculo.compile.compiled import check_model
 from musculo.compile.frames import FloatArray
-from musculo.diagnostics.finding import Finding, Severity, texts, warn_of
+from musculo.diagnostics.finding import texts, warn_of
 from musculo.diagnostics.recordings import motion_findings
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, speeds_from_rates, turning_joints
 from musculo.errors import InvalidInput, unwarned
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
-from musculo.results.angles import rotational_coordinates, small_for_degrees
 from musculo.results.notebook import series_html
 from musculo.results.table import Table
 from musculo.signals.natural import NaturalSpline
@@ -128,10 +127,7 @@ def motion_of(
     if speeds is not None and like != "opensim analyze":
         raise InvalidInput("speeds from a table are taken with like='opensim analyze' only")
     _check_columns(table, model.coordinate_names)
-    findings = [
-        *(Finding(text, Severity.DOUBTFUL) for text in _odd_angles(model, table)),
-        *motion_findings(table, model, cutoff, opensim=like != "exact"),
-    ]
+    findings = motion_findings(table, model, cutoff, opensim=like != "exact")
     warn_of(findings)
     notes = (*texts(findings), *_notes(model, table, like))
     start, end = span or (-np.inf, np.inf)
@@ -260,38 +256,6 @@ def _overruled(model: Model, table: Table) -> tuple[str, ...]:
     return (
         f"{table.source or 'the table'}: columns of locked coordinates are not used [rad, m]: {', '.join(told)}; "
         "unlock them in the model if they move",
-    )
-
-
-def _odd_angles(model: Model, table: Table) -> tuple[str, ...]:
-    """Angles that look as if the header said the wrong unit.
-
-    In radians, they go beyond two turns where the coordinate has less than one; in degrees, see `small_for_degrees`.
-    """
-    turning = rotational_coordinates(model)
-    found = [(c, k) for c in model.coordinates if c.name in turning and (k := table.find(c.name)) is not None]
-    if not found or not len(table):
-        return ()
-    angles = np.nan_to_num(table.values[:, [k for _, k in found]])
-    most, source = np.abs(angles).max(axis=0), table.source or "the table"
-    if table.degrees:
-        small = small_for_degrees(angles)
-        if small is None:
-            return ()
-        return (
-            f"{source}: its angles are taken in degrees, but the largest of all is {small:.3g}: are they "
-            "radians? Then write inDegrees=no into its header",
-        )
-    odd = [
-        f"{c.name} reaches {value:.4g} rad"
-        for (c, _), value in zip(found, most, strict=True)
-        if value > 4.0 * np.pi and max(map(abs, c.range)) <= 2.0 * np.pi + 1e-6
-    ]
-    if not odd:
-        return ()
-    return (
-        f"{source}: its angles are taken in radians, but {', '.join(odd)}: are they degrees? "
-        "Then write inDegrees=yes into its header",
     )
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -108,7 +108,8 @@ def report_of_runs(
             if page.trouble:
                 print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)
             elif not quiet and (fresh[folder] or not write):
-                lines = [_line(check) for check in page.checks if check.light in _AFTER_A_RUN]
+                said = {note for run in folders[folder] if run.status is not Status.UNCHANGED for note in run.notes}
+                lines = [_line(check, said) for check in page.checks if check.light in _AFTER_A_RUN]
                 made = [f"report: {page.path} (made in {page.seconds:.1f} s)"] if page.written else []
                 if lines or made:
                     print(*lines, *made, sep="\n")
@@ -140,5 +141,5 @@ def _is_of(check: Check, runs: Sequence[ToolResult]) -> bool:
     return not check.source or Path(check.source).resolve() in written
 
 
-def _line(check: Check) -> str:
-    return f"{_MARKS[check.light]}  {check.title}: {check.found}"
+def _line(check: Check, said: Collection[str] = ()) -> str:
+    return f"{_MARKS[check.light]}  {check.title}: {'see the note' if check.found in said else check.found}"

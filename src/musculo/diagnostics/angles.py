@@ -17,6 +17,7 @@ from musculo.results.angles import rotational_coordinates
 LEAP = np.radians(60.0)
 """No joint turns further from one frame to the next [rad], where frames are no further apart than `SLOWEST`."""
 SLOWEST = 0.05  # [s]
+OUT_OF_RANGE = "Angles out of range"  # the title of such a line
 BEYOND = np.radians(45.0)
 """An angle so far outside the range of its coordinate is no matter of a narrow range [rad]."""
 
@@ -45,7 +46,7 @@ def angle_findings(model: Model, time: FloatArray, q: FloatArray) -> list[Findin
             f"angles are far outside the ranges that the model states: {in_words(outside, time)}; look at markers and "
             "labels, or clamp the coordinates"
         )
-        found.append(Finding(text, Severity.DOUBTFUL))
+        found.append(Finding(text, Severity.DOUBTFUL, OUT_OF_RANGE))
     return found
 
 

@@ -16,6 +16,7 @@ from musculo.results.markers import Markers
 
 # Markers so far off on average have another reason than a bad fit [m].
 _BAD_FIT = 0.15
+_TITLE = "Axes of the recording"
 # The least cosine of a direction that is taken to be along an axis.
 _ALONG = 0.85
 # Turns of axes that bring z, x or y, counted from the file's axes, to y.
@@ -65,7 +66,7 @@ def axis_findings(
         f"{best} is taken to point up, and with {1e3 * fits['y']:.3g} mm as the file has them; OpenSim "
         f"takes y to point up: turn the markers (--up {best} in the shell, markers.rotated in Python)"
     )
-    return [Finding(text, Severity.DOUBTFUL)]
+    return [Finding(text, Severity.WRONG, _TITLE)]
 
 
 def _lying(model: Model, q: FloatArray, source: str, threads: int | None) -> list[Finding]:
@@ -86,7 +87,7 @@ def _lying(model: Model, q: FloatArray, source: str, threads: int | None) -> lis
         f"the file has {name} up, and OpenSim takes y to point up: turn the markers (--up {name} in the shell, "
         "markers.rotated in Python)"
     )
-    return [Finding(text, Severity.DOUBTFUL)]
+    return [Finding(text, Severity.DOUBTFUL, _TITLE)]
 
 
 def _mean(distance: FloatArray) -> float:

@@ -16,8 +16,10 @@ class Severity(IntEnum):
     NOTE = 0
     """Worth knowing; the result is what was asked for."""
     DOUBTFUL = 1
-    """The input is probably not what was meant, and the result then means something else."""
-    TROUBLE = 2
+    """The input is unusual, and perhaps not what was meant; the result then means something else."""
+    WRONG = 2
+    """The input cannot be what it is called: another unit, sign, axis or body. The result means something else."""
+    TROUBLE = 3
     """Part of the result means nothing."""
 
 
@@ -26,6 +28,7 @@ class Finding(NamedTuple):
 
     text: str
     severity: Severity = Severity.NOTE
+    title: str = "Input"  # what it is about, as the line of a report has it
 
 
 def texts(findings: Iterable[Finding]) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.results.angles import sliding_coordinates
 
+LOADS = "External loads"
+"""The title of what is found here, in a report."""
 # What carries a body that moves freely is not below this part of its weight.
 _LIGHT = 0.03
 # Between these parts it is what kN, or parts of the weight, make of usual forces; above, what N/kg make.
@@ -46,10 +48,15 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
     found = []
     parts = [[_each_frame(x, len(q)) for x in (one.force, one.point, one.moment)] for one in loads]
     source = next((one.source for one in loads if one.source), "the external loads").split(": external force")[0]
-    weight = sum(body.mass for body in model.bodies) * float(np.linalg.norm(model.gravity))
-    total = np.linalg.norm(sum((force for force, _, _ in parts), start=np.zeros((len(q), 3))), axis=1)
-    peak = float(total.max(initial=0.0))
-    light = _carried(model) and 0.0 < peak < _LIGHT * weight
+    total = sum((force for force, _, _ in parts), start=np.zeros((len(q), 3)))
+    weight, peak = _weight(model), float(np.linalg.norm(total, axis=1).max(initial=0.0))
+    light = carry_nothing(model, total)
+    if light and peak == 0.0:
+        text = (
+            f"{source}: no force acts in any frame, and the model weighs {weight:.3g} N: moments are those of a body "
+            "that hangs in the air, or is in flight"
+        )
+        return [Finding(text, Severity.DOUBTFUL, LOADS)]
     if light:
         unit = "kN, or in parts of the weight" if peak < _KILO * weight else "N/kg"
         found.append(
@@ -57,7 +64,7 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
             "They must be in N"
         )
     elif _carried(model):
-        found += _push(model, sum((force for force, _, _ in parts), start=np.zeros((len(q), 3))), weight, source)
+        found += _push(model, total, weight, source)
     poses = kinematics(model, q[rows])
     for load, (force, point, moment) in zip(loads, parts, strict=True):
         size = np.linalg.norm(force, axis=1)
@@ -78,7 +85,16 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
                 f"{source}: the force on {load.body} acts {away:.3g} m from it: are points in cm, or in other axes "
                 "than the motion? They must be in m, in ground"
             )
-    return [Finding(text, Severity.DOUBTFUL) for text in found]
+    return [Finding(text, Severity.WRONG, LOADS) for text in found]
+
+
+def carry_nothing(model: Model, total: FloatArray) -> bool:
+    """Whether the external force (frames, 3) on a model that nothing else carries is never a match for its weight."""
+    return _carried(model) and float(np.linalg.norm(total, axis=1).max(initial=0.0)) < _LIGHT * _weight(model)
+
+
+def _weight(model: Model) -> float:
+    return sum(body.mass for body in model.bodies) * float(np.linalg.norm(model.gravity))
 
 
 def _push(model: Model, total: FloatArray, weight: float, source: str) -> list[str]:

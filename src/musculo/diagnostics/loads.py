@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
-from musculo.diagnostics.load_units import load_unit_findings
+from musculo.diagnostics.load_units import LOADS, load_unit_findings
 from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
@@ -20,6 +20,7 @@ from musculo.model.model import Model
 from musculo.results.angles import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 
+FEET = "Feet and plates"  # the title of loads that act on the wrong foot
 # Where less than this part of its largest force acts, a plate's point of application is noise over nothing.
 _ACTING = 0.05
 # A plate is loaded beyond this part of its largest force, and beyond this force [N].
@@ -60,13 +61,13 @@ def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
                 f"{source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
                 "metres: are they in millimetres?"
             )
-            found.append(Finding(text, Severity.DOUBTFUL))
+            found.append(Finding(text, Severity.WRONG, LOADS))
     return found
 
 
 def foot_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
     """Loads that seem to act on the wrong foot, or to be in other units, and a walker that stands on nothing."""
-    found = [Finding(misplaced_in_words(one), Severity.DOUBTFUL) for one in misplaced_loads(model, q, loads)]
+    found = [Finding(misplaced_in_words(one), Severity.WRONG, FEET) for one in misplaced_loads(model, q, loads)]
     found += load_unit_findings(model, q, loads)
     base = free_base(model)
     turning = rotational_coordinates(model)

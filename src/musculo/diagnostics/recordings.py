@@ -12,7 +12,7 @@ import numpy as np
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.model import Model
-from musculo.results.angles import coordinate_units
+from musculo.results.angles import coordinate_units, rotational_coordinates, small_for_degrees
 from musculo.results.markers import Markers
 from musculo.results.table import Table
 from musculo.signals.arrays import HOLE, holes
@@ -21,6 +21,7 @@ FAR = 100.0
 """Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it."""
 LONG_STEP = 2.5
 """A step of so many usual ones is a hole that splines notice: two frames at least are missing."""
+_UNITS = "Units of the motion"
 _SAME_TIME = 1e-6  # [s]
 # Nobody records so few frames [s], of at least so many: 250 a second, counted in milliseconds, are 4 apart.
 _SLOW, _SERIES = 4.0, 10
@@ -29,7 +30,7 @@ _NO_COORDINATES = ("/speed", "activation", "fiber_length", "normalized_tendon_fo
 
 
 def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim: bool = False) -> list[Finding]:
-    """Columns of another model, translations that only another unit explains, and times that a spline passes over.
+    """Columns of another model, numbers that only another unit explains, and times that a spline passes over.
 
     With `opensim` the filter is OpenSim's, which passes over holes too.
     """
@@ -39,15 +40,49 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
         largest = 0.0 if k is None else float(np.nan_to_num(np.abs(table.values[:, k])).max(initial=0.0))
         if largest > FAR:
             far.append(f"{name} {largest:.4g} m")
-    found = _stranger_findings(table, model)
+    found = [*_unit_findings(table, model), *_stranger_findings(table, model)]
     if far:
         text = f"{source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
-        found.append(Finding(text, Severity.DOUBTFUL))
+        found.append(Finding(text, Severity.WRONG, _UNITS))
     over = "splines pass over it, and speeds and accelerations near it are guesses"
     if cutoff is None or cutoff < 0.0:
         return [*found, *hole_findings(table.time, source, LONG_STEP, over)]
     how = f"OpenSim's filter takes splines there; {over}" if opensim else f"each part is filtered by itself, {over}"
     return [*found, *hole_findings(table.time, source, HOLE, how)]
+
+
+def _unit_findings(table: Table, model: Model) -> list[Finding]:
+    """Angles that look as if the header said the wrong unit.
+
+    In radians, they go beyond two turns where the coordinate has less than one; in degrees, see `small_for_degrees`.
+    """
+    turning = rotational_coordinates(model)
+    found = [(c, k) for c in model.coordinates if c.name in turning and (k := table.find(c.name)) is not None]
+    if not found or not len(table):
+        return []
+    angles = np.nan_to_num(table.values[:, [k for _, k in found]])
+    most, source = np.abs(angles).max(axis=0), table.source or "the table"
+    if table.degrees:
+        small = small_for_degrees(angles)
+        if small is None:
+            return []
+        text = (
+            f"{source}: its angles are taken in degrees, but the largest of all is {small:.3g}: are they "
+            "radians? Then write inDegrees=no into its header"
+        )
+        return [Finding(text, Severity.DOUBTFUL, _UNITS)]
+    odd = [
+        f"{c.name} reaches {value:.4g} rad"
+        for (c, _), value in zip(found, most, strict=True)
+        if value > 4.0 * np.pi and max(map(abs, c.range)) <= 2.0 * np.pi + 1e-6
+    ]
+    if not odd:
+        return []
+    text = (
+        f"{source}: its angles are taken in radians, but {', '.join(odd)}: are they degrees? "
+        "Then write inDegrees=yes into its header"
+    )
+    return [Finding(text, Severity.WRONG, _UNITS)]
 
 
 def _stranger_findings(table: Table, model: Model) -> list[Finding]:
@@ -83,7 +118,7 @@ def hole_findings(time: FloatArray, source: str, least: float, then: str) -> lis
     usual = float(np.median(step)) if len(step) else 0.0
     if len(time) >= _SERIES and usual >= _SLOW:
         text = f"{source}: frames come every {usual:.3g} s: are times in milliseconds? They must be in seconds"
-        return [Finding(text, Severity.DOUBTFUL)]
+        return [Finding(text, Severity.WRONG, _UNITS)]
     if not after.size:
         return []
     k = int(after[step[after].argmax()])

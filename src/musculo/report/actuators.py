@@ -1,8 +1,10 @@
 """Reserves and residual actuators: what drives a model where its muscles or its external loads do not.
 
 Limits: Hicks et al. 2015 (J Biomech Eng 137:020905): residual forces within 5 % of the largest external force, residual
-moments within 1 % of it times the height of the mass centre, reserves within 5 % of the largest net moment. Residuals
-are judged in frames in which all that carries the body is measured (`musculo.diagnostics.support`).
+moments within 1 % of it times the height of the mass centre, reserves within 5 % of the largest net moment. They are
+for simulations, in which residuals were reduced; recorded walks leave more, so residuals are bad only beyond
+`BAD_FORCE` and `BAD_MOMENT`, our own. Residuals are judged in frames in which all that carries the body is measured
+(`musculo.diagnostics.support`), and in all frames against the weight where loads never carry the body.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.diagnostics.load_units import carry_nothing
 from musculo.diagnostics.loads import free_base, unknown_loads
 from musculo.diagnostics.support import known_support
 from musculo.dynamics.energy import total_mass
@@ -28,7 +31,10 @@ from musculo.results.table import Table
 from musculo.signals.gaps import runs
 
 RESIDUAL_FORCE, RESIDUAL_MOMENT = 0.05, 0.01
+BAD_FORCE, BAD_MOMENT = 0.2, 0.1
 RESERVE = 0.05
+_LITTLE = 0.05  # of the largest joint moment of all: a reserve that gives no more is not bad
+_LEAST = 0.01  # of the largest joint moment of all: what a reserve is compared with at least, since toes need little
 _HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 _GRAVITY = 9.80665
 _RESIDUAL = re.compile(r"(?:^|_)([FM])[XYZ](?:_|$)")  # OpenSim's names of what holds a free body
@@ -126,6 +132,9 @@ def judged_frames(table: Table, found: Results) -> tuple[NDArray[np.bool_], tupl
     except MusculoError as error:
         return ~every, (f"which feet stand on what is not known: {error}",)
     known = moving.copy()
+    if not support.carried and _carry_nothing(table, found):
+        known[moving] = ~support.unmeasured  # nobody stands on nothing: residuals tell
+        return known, ()
     known[moving] = support.known
     still = int((~moving).sum())
     which = "1 frame lies" if still == 1 else f"{still} frames lie"
@@ -217,20 +226,20 @@ def _residuals(residuals: Residuals, found: Results) -> list[Check]:
         return [Check(_NOT_JUDGED[residuals.title], f"in no frame: {why}", Light.UNJUDGED)]
     checks = []
     within = "" if count == frames else f" in {count} of {frames} frames"
-    for what, unit, limit, height in (
-        ("forces", "N", RESIDUAL_FORCE, 1.0),
-        ("moments", "N m", RESIDUAL_MOMENT, _HEIGHT),
+    for what, unit, limit, bad, height in (
+        ("forces", "N", RESIDUAL_FORCE, BAD_FORCE, 1.0),
+        ("moments", "N m", RESIDUAL_MOMENT, BAD_MOMENT, _HEIGHT),
     ):
         if not residuals.columns[unit]:
             continue
         worst = _worst([_peak(residuals.table, *one, residuals.frames) for one in residuals.columns[unit]])
         share = worst.value / (scale * height)
-        light = graded(share, limit)
+        light = graded(share, limit, bad)
         advice = "Filter motion and loads alike, check plates and mass; is a foot half off its plate?"
         whole = of + (f" times {_HEIGHT:g} m" if unit == "N m" else "")
         text = (
             f"{worst.value:.4g} {unit} at most{within}, {worst.name} at {worst.time:.4g} s: "
-            f"{100 * share:.1f} % of {whole} (limit {100 * limit:.0f} %)"
+            f"{100 * share:.1f} % of {whole} (limit {100 * limit:.0f} %, bad beyond {100 * bad:.0f} %)"
         )
         checks.append(Check(f"{residuals.title} {what}", text, light, "" if light is Light.GOOD else advice))
     if count < frames:
@@ -265,29 +274,51 @@ def _scale(table: Table, found: Results) -> tuple[float, str]:
     assert found.model is not None
     if found.loads is None:
         return total_mass(found.model) * _GRAVITY, "the body's weight, since no external loads are known,"
+    if _carry_nothing(table, found):
+        return total_mass(found.model) * _GRAVITY, "the body's weight, since external loads never carry it,"
     time = table.time[~unknown_loads(found.loads, table.time)]  # beyond its ends a spline may be anything
     peaks = [float(np.linalg.norm(series.force, axis=-1).max(initial=0.0)) for series in found.loads.at(time)]
     return max(peaks, default=0.0), "the largest external force"
 
 
+def _carry_nothing(table: Table, found: Results) -> bool:
+    """Whether the loads at the frames of a table never carry the body: zeros, or numbers in kN."""
+    assert found.model is not None
+    assert found.loads is not None
+    time = table.time[~unknown_loads(found.loads, table.time)]
+    forces = [series.force for series in found.loads.at(time)]
+    return bool(len(time)) and carry_nothing(found.model, sum(forces, start=np.zeros((len(time), 3))))
+
+
 def _reserves(used: list[Peak], found: Results) -> list[Check]:
-    """The largest share of a moment, or the largest of all where moments are not known."""
+    """The worst one: the largest share of a moment, or the largest of all where moments are not known.
+
+    One that gives little beside the largest joint moment of the motion is not bad: toes need little, and get it so.
+    """
     if not used:
         return []
     assert found.model is not None
-    shares = [peak.value / _largest_moment(peak.owner, found) for peak in used]
-    broken = [(float("inf"), peak) for peak in used if not np.isfinite(peak.value)]
-    share, peak = max(
-        broken or zip(shares, used, strict=True), key=lambda one: (one[0] if np.isfinite(one[0]) else -1.0, one[1])
-    )
-    known = bool(np.isfinite(share)) or bool(broken)
-    light = graded(share, RESERVE) if known else Light.INFO
+    needed, most = _largest_moments(found)
+    judged: list[tuple[int, float, Peak]] = []  # how bad, the share, whose
+    for one in used:
+        share = one.value / (max(needed.get(one.owner, np.nan), _LEAST * most) or np.nan)
+        if not np.isfinite(one.value):
+            judged.append((2, float("inf"), one))
+        elif np.isfinite(share):
+            judged.append((int(one.value > _LITTLE * most and graded(share, RESERVE) is Light.BAD), share, one))
+        else:
+            judged.append((0, -1.0, one))
+    worst, share, peak = max(judged)
+    known = share >= 0.0
+    light = Light.BAD if worst else graded(share, RESERVE, np.inf) if known else Light.INFO
     unit = "N m" if peak.owner in rotational_coordinates(found.model) else "N"
     part = (
         f": {100 * share:.1f} % of the largest moment there (limit {100 * RESERVE:.0f} %)"
         if known
         else "; joint moments are not known, so it is not judged"
     )
+    if light is Light.LOOK and graded(share, RESERVE) is Light.BAD:
+        part += f", which is little beside the {most:.3g} N m at most of all joints"
     advice = "Muscles cannot give this moment: check their strength, moment arms and the joint's range"
     text = f"{peak.name} gives {peak.value:.4g} {unit} at most, at {peak.time:.4g} s{part}"
     return [Check("Reserves", text, light, "" if light in (Light.GOOD, Light.INFO) else advice)]
@@ -305,8 +336,8 @@ def _motors(used: list[Peak], angles: frozenset[str]) -> list[Check]:
     return [Check("Actuators where no muscle acts", f"at most {', '.join(parts)}{rest}")]
 
 
-def _largest_moment(coordinate: str, found: Results) -> float:
-    """The largest moment about a coordinate, but not less than a hundredth of the largest of all: toes need little."""
+def _largest_moments(found: Results) -> tuple[dict[str, float], float]:
+    """The largest moment about each coordinate, and the largest of all but those of the free base."""
     base = free_base(found.model) if found.model is not None else ()
     # static optimisation tells what it had to serve, which counts where inverse dynamics was not run
     peaks = {name: float(peak) for record in found.records for name, peak in record.get("moments", {}).items()}
@@ -318,4 +349,4 @@ def _largest_moment(coordinate: str, found: Results) -> float:
     # nothing is a share of what is not finite
     peaks = {name: peak for name, peak in peaks.items() if np.isfinite(peak)}
     inner = [peak for name, peak in peaks.items() if name not in base]
-    return max(peaks.get(coordinate, np.nan), 0.01 * max(inner, default=0.0)) or np.nan
+    return peaks, max(inner, default=0.0)

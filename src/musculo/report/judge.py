@@ -3,7 +3,8 @@
 Limits: OpenSim's "Getting Started with Inverse Kinematics" for markers (root mean square below 2 cm, largest below
 4 cm); `musculo.report.actuators` has those of residuals and reserves, `musculo.report.scaling` those of scaling.
 Twice a limit is bad; between is worth a look. Only what was run is judged, and nothing is good where numbers are not
-finite or the step left frames unsolved.
+finite or the step left frames unsolved. What checks of the input found while a step ran is judged by how much it
+matters.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from musculo.diagnostics.angles import angles_far_outside, in_words, leaping_angles
-from musculo.diagnostics.loads import free_base, misplaced_in_words, misplaced_loads
+from musculo.diagnostics.angles import OUT_OF_RANGE, angles_far_outside, in_words, leaping_angles
+from musculo.diagnostics.finding import Severity
+from musculo.diagnostics.loads import FEET, free_base, misplaced_in_words, misplaced_loads
 from musculo.dynamics.energy import total_mass
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
@@ -24,7 +26,7 @@ from musculo.errors import MusculoError
 from musculo.model.model import Model
 from musculo.report.actuators import actuators, checks_of_moments
 from musculo.report.contents import Check, Light
-from musculo.report.grades import graded
+from musculo.report.grades import BY_SEVERITY, graded
 from musculo.report.results import Results
 from musculo.report.scaling import Scaling, checks_of_scaling
 from musculo.results.table import Table
@@ -35,6 +37,7 @@ FULL = 0.99  # an activation that has nothing left
 FIBERS = (0.44, 1.81)  # of the optimum: the ends of Millard's default curve of active force
 HALF_TURN = np.pi  # an angle so far outside its range is of no joint [rad]
 _SOLVERS = ("InverseKinematicsTool", "IMUInverseKinematicsTool")
+_FROM_TABLES = {OUT_OF_RANGE, FEET}  # findings that are judged from tables, where they are known
 _OFTEN = 0.1  # the part of the frames in which a muscle may be at its limit before it is bad
 
 
@@ -58,8 +61,11 @@ def checks_of(found: Results) -> tuple[Check, ...]:
             checks += _about(table, judge(table, found), found)
     checks += _reactions(found.reactions, model)
     checks += _of_unsolved(checks_of_scaling(found), found)
+    # what tables tell of the same comes first: it is about what is shown
+    checks += [check for check in _findings(found) if check.title not in _FROM_TABLES & {c.title for c in checks}]
     if found.more:
-        text = f"{len(found.more)} more tables of the same kinds are not shown: {_some(found.more)}"
+        many = "s are" if found.more[1:] else " is"
+        text = f"{len(found.more)} more of the same kind{many} not shown: {_some(found.more)}"
         checks.append(Check("Several trials", text, Light.LOOK, "Keep one trial a folder, and make a page of each"))
     if found.older:
         text = f"{len(found.older)} older tables of the same kinds are not shown: {_some(found.older)}"
@@ -135,6 +141,19 @@ def _tools(records: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
+def _findings(found: Results) -> list[Check]:
+    """What the steps had to say of their input: units, axes, loads, and bodies that they act on."""
+    told: dict[tuple[str, str], Check] = {}  # two steps with one input say the same
+    for record in found.records:
+        source = next(iter(record.get("results", {})), "")
+        for one in record.get("findings", ()):
+            title, text, severity = (str(one.get(key, "")) for key in ("title", "text", "severity"))
+            if severity in Severity.__members__:
+                light = BY_SEVERITY[Severity[severity]]
+                told.setdefault((title, text), Check(title, text, light, source=source))
+    return list(told.values())
+
+
 def _numbers(found: Results) -> list[Check]:
     """Tables without a frame, and numbers that are not finite: what came of them means nothing."""
     checks = []
@@ -174,7 +193,7 @@ def _angles(angles: Table, model: Model) -> list[Check]:
         advice = "Look at markers and labels; is a range of the model too narrow, or in the wrong unit?"
         light = Light.BAD if outside[0].most > HALF_TURN else Light.LOOK
         text = f"far outside the model's range: {in_words(outside, angles.time)}"
-        checks.append(Check("Angles out of range", text, light, advice))
+        checks.append(Check(OUT_OF_RANGE, text, light, advice))
     return checks
 
 
@@ -191,7 +210,7 @@ def _feet(angles: Table, model: Model, found: Results) -> list[Check]:
     except MusculoError:
         return []
     advice = "Look at applied_to_body of the external loads"
-    return [Check("Feet and plates", misplaced_in_words(one), Light.BAD, advice) for one in misplaced]
+    return [Check(FEET, misplaced_in_words(one), Light.BAD, advice) for one in misplaced]
 
 
 def _markers(errors: Table, found: Results) -> list[Check]:
@@ -275,7 +294,7 @@ def _activations(activations: Table, found: Results) -> list[Check]:
 
 
 def _fibers(lengths: Table, found: Results) -> list[Check]:
-    """Fibres that are so short or so long that activation gives nothing."""
+    """Fibres that are so short or so long that activation gives nothing; half or twice of that no fibre has."""
     if not lengths.names:
         return []
     least, most = lengths.values.min(axis=0), lengths.values.max(axis=0)
@@ -284,7 +303,8 @@ def _fibers(lengths: Table, found: Results) -> list[Check]:
     if not odd:
         return [Check("Fibre lengths", text, Light.GOOD)]
     advice = "Check the motion, and the scaling of fibres and tendons; fibres of such lengths give no active force"
-    return [Check("Fibre lengths", f"{text}: {_some(odd)}", Light.LOOK, advice)]
+    light = Light.BAD if least.min() < FIBERS[0] / 2.0 or most.max() > 2.0 * FIBERS[1] else Light.LOOK
+    return [Check("Fibre lengths", f"{text}: {_some(odd)}", light, advice)]
 
 
 def _prices(table: Table, found: Results) -> list[Check]:

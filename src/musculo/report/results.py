@@ -92,7 +92,8 @@ def read_results(folder: PathLike, model: Model | None = None, runs: Collection[
     moving = sorted((record for record in trial if not makes_model(record)), key=order.index)
     found.records = [*moving, *(record for record in trial if makes_model(record))]
     for record in (record for trial in trials[1:] for record in trial if record not in found.records):
-        found.more += [Path(name).name for name in _names(record, "results") if Path(name).suffix.lower() in _TABLES]
+        kinds = (".osim",) if makes_model(record) else _TABLES
+        found.more += [Path(name).name for name in _names(record, "results") if Path(name).suffix.lower() in kinds]
     _inputs(found)
     tables = [path for path in sorted(where.iterdir()) if path.suffix.lower() in _TABLES] if runs is None else []
     others = {
@@ -114,7 +115,8 @@ def read_results(folder: PathLike, model: Model | None = None, runs: Collection[
 def trials_of(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Runs that belong together, the largest group first: those that share a recording or a table.
 
-    The run that gave the model of a group belongs to it, and stands at its end.
+    The run that gave the model of a group belongs to it, and stands at its end. Where runs gave nothing but models,
+    each is a group, unless one made its model of another's.
     """
     makers = [record for record in records if makes_model(record)]
     groups: list[tuple[set[str], list[dict[str, Any]]]] = []
@@ -125,14 +127,20 @@ def trials_of(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         near = [group for group in groups if group[0] & files]
         groups = [group for group in groups if group not in near]
         groups.append((files.union(*(g[0] for g in near)), [*(r for g in near for r in g[1]), record]))
-    if not groups:
-        return [makers] if makers else []
+    if not groups and makers:
+        groups = [(set(), [record]) for record in makers if not _is_used(record, makers)] or [(set(), makers)]
     found = [group for _, group in sorted(groups, key=lambda group: -len(group[1]))]
     for group in found:
         for one in group:  # which grows: a model may be made of one that was made before
             read = set(_names(one, "inputs"))
             group += [record for record in makers if record not in group and read & set(_names(record, "results"))]
     return found
+
+
+def _is_used(record: dict[str, Any], records: list[dict[str, Any]]) -> bool:
+    """Whether another run read what this one gave."""
+    made = set(_names(record, "results"))
+    return any(made & set(_names(other, "inputs")) for other in records if other is not record)
 
 
 def makes_model(record: dict[str, Any]) -> bool:

@@ -7,7 +7,8 @@ is bad. Factors: people of one model differ by a quarter; beyond `LIKELY` it is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,12 @@ def scalings(found: Results) -> list[Scaling]:
 
 def checks_of_scaling(found: Results) -> list[Check]:
     """Factors from measurements, and markers in the static pose; factors that a person chose are facts."""
-    return [check for one in scalings(found) for check in (*_factors(one), *_static(one))]
+    several = len(scalings(found)) > 1
+    return [
+        replace(check, found=f"{Path(one.source).name}: {check.found}") if several else check
+        for one in scalings(found)
+        for check in (*_factors(one), *_static(one))
+    ]
 
 
 def _factors(one: Scaling) -> list[Check]:
@@ -116,12 +122,14 @@ def _static(one: Scaling) -> list[Check]:
 
 def sections_of_scaling(found: Results) -> list[Section]:
     """Factors, distances and markers, each as a plot and a table."""
+    several = len(scalings(found)) > 1
     made = [
-        section
+        replace(section, title=f"{section.title} ({Path(one.source).name})") if several else section
         for one in scalings(found)
         for section in (_factor_section(one), _pair_section(one), _marker_section(one))
+        if section is not None
     ]
-    return [section for section in made if section is not None]
+    return made
 
 
 def _factor_section(one: Scaling) -> Section | None:

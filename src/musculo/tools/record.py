@@ -16,7 +16,7 @@ from musculo.tools.result import Status, ToolResult
 from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder, stamp_of
 
-_LAYOUT = 5
+_LAYOUT = 6
 
 
 def record_path(folder: Path, source: str) -> Path:
@@ -75,6 +75,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
         "troubles": list(result.troubles),
+        "findings": [one._asdict() | {"severity": one.severity.name} for one in work.findings],
         "moments": work.moments,
         "prices": work.prices,
         "scaling": work.scaling or None,

@@ -13,6 +13,7 @@ from musculo.analyses.scale_factors import LIKELY, ScaleFactors, factors_of_setu
 from musculo.analyses.scaling import scale_model
 from musculo.analyses.undetermined import undetermined_coordinates
 from musculo.compile.frames import FloatArray
+from musculo.diagnostics.subject import mass_findings
 from musculo.errors import InvalidInput
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
 from musculo.io.osim import write_osim
@@ -83,6 +84,7 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
         shown = ", ".join(f"{name} ({', '.join(f'{f:g}' for f in found.factors[name])})" for name in odd[:6])
         work.note(f"scale factors beyond {low:g} to {high:g}, as of a wrong unit or marker: {shown}")
     _record_factors(scaler, found, work)
+    work.tell(mass_findings(model, setup.mass))
     scaled = scale_model(
         model,
         found.factors,

@@ -71,6 +71,7 @@ class Work:
     files: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # doubts about the input, which reports judge
     moments: dict[str, float] = field(default_factory=dict)  # the largest that the motion needs, by coordinate [N m, N]
     overwrite: bool = False  # whether results may take the place of inputs
     results: list[Path] = field(default_factory=list)  # of an earlier run, which this one reads before it replaces them
@@ -285,6 +286,8 @@ class Work:
     def tell(self, findings: Iterable[Finding]) -> None:
         """What checks found: notes, and troubles where part of the results means nothing."""
         for one in findings:
+            if Severity.NOTE < one.severity < Severity.TROUBLE and one not in self.findings:
+                self.findings.append(one)
             (self.trouble if one.severity is Severity.TROUBLE else self.note)(one.text)
 
     def trouble(self, text: str) -> None:
