@@ -293,3 +293,91 @@ def test_tables_and_markers_say_that_parts_were_filtered():
     assert "missing" not in table.between(0.0, 0.49).lowpass(6.0).notes[-1]
     markers = Markers(time, ("a",), np.ones((100, 1, 3)))
     assert markers.lowpass(6.0).notes[-1].endswith("each part was filtered by itself")
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------
+TIME = np.arange(60) / 50.0
+ANGLES = np.degrees(np.stack([np.sin(3.0 * TIME), np.cos(2.0 * TIME)], axis=1))
+DENSE = np.linspace(0.1, 1.0, 37)
+
+
+def labelled(kind):
+    """Two angles in degrees and what they are called, as users hold them."""
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    table = Table(TIME, ("hip", "knee"), ANGLES, degrees=True)
+    if kind == "xarray":
+        given = table.to_xarray("coordinate").assign_coords(unit=("coordinate", ["deg", "deg/s"]), frame=("time", TIME))
+        assert isinstance(given, xarray.DataArray)
+        return given
+    frame = table.to_pandas()
+    frame.attrs["units"] = {"hip": "deg", "knee": "deg/s"}
+    assert isinstance(frame, pandas.DataFrame)
+    return frame["hip"] if kind == "series" else frame
+
+
+@pytest.mark.parametrize("kind", ["data frame", "series", "xarray", "xarray, time last"])
+@pytest.mark.parametrize(
+    ("work", "order"),
+    [
+        (lambda t, y: (t, time_derivative(t, y)), 1),
+        (lambda t, y: (t, time_derivative(t, y, 2)), 2),
+        (lambda t, y: (DENSE, resample(t, y, DENSE)), 0),
+        (lambda t, y: (t, fill_gaps(t, y, 3)), 0),
+        (lambda t, y: lowpass(t, y, 6.0), 0),
+        (lambda t, y: lowpass(t, y, 6.0, method="opensim"), 0),
+    ],
+    ids=["derivative", "second derivative", "resample", "fill", "lowpass", "lowpass as OpenSim"],
+)
+def test_labelled_signals_keep_kind_names_and_units(kind, work, order):
+    given = labelled(kind.split(",")[0])
+    plain = np.asarray(given)
+    time, found = work(TIME, given.transpose() if "last" in kind else given)
+    known_time, known = work(TIME, plain)
+    assert type(known) is np.ndarray
+    assert type(found) is type(given)
+    assert_array_equal(np.asarray(found), known)
+    assert_array_equal(time, known_time)
+    assert found.attrs["degrees"] == 1
+    units = [["deg", "deg/s"], ["deg/s", "deg/s^2"], ["deg/s^2", "deg/s^3"]][order]
+    if "xarray" in kind:
+        assert found.dims == ("time", "coordinate")
+        assert found.coords["coordinate"].values.tolist() == ["hip", "knee"]
+        assert found.coords["unit"].values.tolist() == units
+        assert found.coords["time"].attrs == {"units": "s"}
+        assert_array_equal(found.coords["time"], time)
+    else:
+        assert list(found.attrs["units"].values()) == units
+        assert found.index.name == "time"
+        assert_array_equal(found.index, time)
+        assert list(found.columns) == ["hip", "knee"] if kind == "data frame" else found.name == "hip"
+    assert given.attrs["degrees"] == 1  # what was given stays as it was
+    assert "unit" not in given.attrs
+
+
+@pytest.mark.parametrize("make", [NaturalSpline, smoothing_spline])
+def test_splines_have_no_unit_and_refuse_degrees(make):
+    for kind in ("data frame", "series", "xarray"):
+        with pytest.raises(InvalidInput, match=r"values are in deg.*convert first \(table.in_radians\(model\)"):
+            make(TIME, labelled(kind))
+    given = labelled("data frame")
+    given.attrs = {"degrees": 1}
+    with pytest.raises(InvalidInput, match="values are in degrees, as their attrs say"):
+        make(TIME, given)
+    for unit in ("mm", "mm/s"):
+        given.attrs = {"units": unit}
+        with pytest.raises(InvalidInput, match=f"values are in {unit}, as their attrs say"):
+            make(TIME, given)
+    given.attrs = {"units": "rad"}
+    assert_array_equal(make(TIME, given)(DENSE), make(TIME, ANGLES)(DENSE))
+
+
+@pytest.mark.parametrize("work", [time_derivative, NaturalSpline, residual_cutoff, lambda t, y: lowpass(t, y, 6.0)])
+def test_tables_have_their_own_filters(work):
+    with pytest.raises(InvalidInput, match="are a Table; use its own lowpass, derivative, resample and fill"):
+        work(TIME, Table(TIME, ("hip", "knee"), ANGLES, degrees=True))
+
+
+def test_units_of_derivatives_of_derivatives():
+    table = Table(TIME, ("hip", "knee"), ANGLES, units=("deg", ""))
+    assert table.derivative().derivative().units == table.derivative(2).units == ("deg/s^2", "")
+    assert table.derivative().units == ("deg/s", "")

@@ -202,3 +202,123 @@ def test_radians_that_claim_to_be_degrees_are_warned_of():
     array.attrs["degrees"] = 1
     with pytest.warns(MusculoWarning, match="q: its angles are taken in degrees, as it states, but the largest of all"):
         musculo.muscle_geometry(model, array)
+
+
+def recorded() -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
+    """A motion in degrees, as slow as an arm that is lifted, and what it is in radians, with its derivatives."""
+    time = np.linspace(0.0, 2.0, 61)
+    q = np.stack([0.7 + 0.6 * np.sin(k * time) for k in (1.0, 2.0, 1.5, 3.0)], axis=1)
+    values = q.copy()
+    values[:, [0, 3]] = np.degrees(values[:, [0, 3]])
+    u, udot = (musculo.time_derivative(time, q, order) for order in (1, 2))
+    return Table(time, NAMES, values, degrees=True), q, u, udot
+
+
+@pytest.mark.parametrize("kind", ["pandas", "xarray", "units of a data frame", "units of an xarray", "table"])
+def test_derivatives_of_labelled_angles_keep_their_unit(kind):
+    """Speeds that were made of a recording in degrees are converted as its coordinates are."""
+    model = mixed()
+    table, q, u, udot = recorded()
+    stated = Table(table.time, NAMES, table.values, units=("deg", "m", "rad", "deg"))
+    given = {
+        "pandas": table.to_pandas(),
+        "xarray": table.to_xarray("coordinate"),
+        "units of a data frame": stated.to_pandas(),
+        "units of an xarray": stated.to_xarray("coordinate"),
+    }.get(kind, stated)
+    first, second = (
+        given.derivative(order) if kind == "table" else musculo.time_derivative(table.time, given, order)
+        for order in (1, 2)
+    )
+    assert type(first) is type(second) is type(given)
+    known = musculo.inverse_dynamics(model, q, u, udot)
+    scale = np.abs(known).max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = musculo.inverse_dynamics(model, given, first, second)
+        rates = musculo.speeds_from_rates(model, given, first)
+    np.testing.assert_allclose(found, known, atol=1e-9 * scale)
+    np.testing.assert_allclose(rates, u, atol=1e-9)
+
+
+def test_units_of_rates_do_not_serve_as_those_of_coordinates():
+    model = mixed()
+    table, q, _, _ = recorded()
+    whole = xarray.DataArray(q, dims=("time", "coordinate"), coords={"coordinate": list(NAMES)})
+    whole.attrs["units"] = "rad/s"
+    with pytest.raises(InvalidInput, match=r"q: its columns are in 'rad/s', but these are coordinates \[rad, m\]"):
+        pose(model, whole)
+    stated = Table(table.time, NAMES, table.values, units=("deg", "m", "rad", "deg"))
+    with pytest.raises(InvalidInput, match=r"u: column 'angle' is in 'deg/s\^2', but these are speeds"):
+        musculo.inverse_dynamics(model, stated, stated.derivative(2), stated.derivative(1))
+    whole.attrs["units"] = "rad/min"
+    with pytest.raises(InvalidInput, match="q: the unit 'rad/min' of its columns is not known"):
+        pose(model, whole)
+
+
+def test_speeds_that_no_joint_has_are_warned_of_once_a_call():
+    model = mixed()
+    fast = np.zeros_like(Q)
+    fast[3, 0] = -420.0  # a knee in walking, in degrees a second
+    with pytest.warns(MusculoWarning, match=r"u: angle reaches 420 rad/s, which no joint does: are these deg") as told:
+        musculo.equations_of_motion(model, Q, fast)  # which asks several others
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    for rates in (pandas.DataFrame(fast, columns=NAMES), fast.tolist(), fast[3]):
+        with pytest.warns(MusculoWarning, match="qdot: angle reaches 420 rad/s") as told:
+            musculo.speeds_from_rates(model, Q if np.ndim(rates) == 2 else Q[3], rates)
+        assert len(told) == 1
+    wheel = np.zeros_like(Q)
+    wheel[:, 1:] = 1e3  # a slider, a curve's coordinate and a wheel may be as fast as they like
+    wheel[:, 0] = 160.0  # a pitcher's shoulder
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        musculo.inverse_dynamics(model, Q, wheel, 1e4 * Q)
+
+
+@pytest.mark.parametrize(("named", "u_in", "udot_in"), [("u and udot", 1, 1), ("udot", 0, 1), ("u", 1, 0)])
+def test_rates_in_degrees_of_a_slow_motion_are_told_from_its_frames(named, u_in, udot_in):
+    model = mixed()
+    _, q, u, udot = recorded()
+    wrong = (u * (180.0 / np.pi) ** u_in, udot * (180.0 / np.pi) ** udot_in)
+    assert np.abs(wrong[0]).max() < 200.0
+    for analysis in (musculo.inverse_dynamics, musculo.joint_reactions, musculo.joint_loads):
+        with pytest.warns(MusculoWarning, match=rf"^{named}: 57 times as large") as told:
+            analysis(model, q, *(part.copy() for part in wrong))
+        assert len(told) == 1
+
+
+def test_frames_of_a_motion_in_radians_are_not_warned_of():
+    """All of them, some of them, in no order, at rest, or a few."""
+    model = mixed()
+    _, q, u, udot = recorded()
+    shuffled = np.random.default_rng(0).permutation(len(q))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (slice(None), slice(None, None, 5), slice(None, None, -1), shuffled, slice(0, 3), 0):
+            musculo.inverse_dynamics(model, q[rows], u[rows], udot[rows])
+        musculo.inverse_dynamics(model, q, 0.0 * u, 0.0 * u)
+        musculo.inverse_dynamics(model, q, u, 0.0 * u)
+
+
+def test_independent_coordinates_in_degrees_are_warned_of():
+    model = mixed()
+    embedding = musculo.embedding_of(model)
+    z = embedding.independent(Q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        embedding.coordinates(z)
+    z[:, embedding.coordinate_names.index("angle")] *= 180.0 / np.pi
+    with pytest.warns(MusculoWarning, match="z: angle reaches 85.94 rad"):
+        embedding.coordinates(z)
+
+
+def test_targets_of_inverse_kinematics_in_degrees_are_warned_of():
+    model = arm()
+    q = np.radians([[20.0, 50.0], [25.0, 60.0]])
+    markers = musculo.Markers([0.0, 0.1], model.marker_names, musculo.kinematics(model, q).markers())
+    with pytest.warns(MusculoWarning, match="tasks: elbow_flexion reaches 60 rad, .*: are these degrees"):
+        musculo.inverse_kinematics(model, markers, tasks={"elbow_flexion": (1.0, [np.nan, 60.0])})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        musculo.inverse_kinematics(model, markers, tasks={"elbow_flexion": (1e-3, [np.nan, np.radians(60.0)])})

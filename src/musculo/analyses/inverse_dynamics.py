@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import motion_in
 from musculo.compile.frames import FloatArray
 from musculo.dynamics import inverse
 from musculo.dynamics.external import Loads
@@ -54,8 +54,7 @@ def inverse_dynamics(
     """
     if isinstance(loads, list | tuple) and not loads:
         return inverse.inverse_dynamics(model, q, u, udot, (), threads, device, acting)
-    Q, single = coordinates_of(model, q)
-    U, A = speeds_of(model, u)[0], speeds_of(model, udot, "udot")[0]
+    Q, U, A, single = motion_in(model, q, u, udot)
     outside, _ = acting_loads(model, Q, loads, frame_times(time, q, len(Q)))
     tau = inverse.inverse_dynamics(model, Q, U, A, outside, threads, device, acting)
     return tau[0] if single else tau

@@ -38,6 +38,7 @@ from musculo.analyses.inverse_kinematics_targets import (
 )
 from musculo.analyses.undetermined import Sought, blind_speeds
 from musculo.compile.compiled import compiled
+from musculo.compile.coordinates import warn_of_odd_units
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.angles import angle_findings
 from musculo.diagnostics.axes import axis_findings
@@ -161,8 +162,18 @@ def inverse_kinematics(
         found, far = near_poses(fitted(None, {}, progress), tasks or {}, fitted)
         findings = _findings(found, markers, weights, turned, alone=orientations is None, threads=threads)
     findings = [*renamed, *far, *findings]
+    _warn_of_odd_targets(model, tasks or {})
     warn_of(findings)
     return replace(found, findings=tuple(findings))
+
+
+def _warn_of_odd_targets(model: Model, tasks: Mapping[str, tuple[float, ArrayLike]]) -> None:
+    """Say that targets are far beyond what their joints can do, by the rule of coordinates."""
+    targets = {name: np.asarray(target, dtype=float) for name, (_, target) in tasks.items()}
+    known = {name: target[np.isfinite(target)] for name, target in targets.items() if np.isfinite(target).any()}
+    if known:
+        ends = np.array([(target.min(), target.max()) for target in known.values()])
+        warn_of_odd_units("tasks", ends.T, model, tuple(known))
 
 
 def _at(frame: int | None, tasks: Mapping[str, tuple[float, ArrayLike]] | None) -> dict[str, tuple[float, ArrayLike]]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import coordinates_of, motion_in, speeds_of
 from musculo.compile.frames import FloatArray, finite, same_frames
 from musculo.compile.nodes import placed
 from musculo.diagnostics.finding import texts
@@ -170,12 +170,12 @@ def joint_loads(
     """
     wanted = _wanted(model, joints, on, frame)
     closed = closes_loops(model)
-    Q, single = coordinates_of(model, q)
-    U, _ = speeds_of(model, u)
+    A = None
+    if udot is None:
+        (Q, single), (U, _) = coordinates_of(model, q), speeds_of(model, u)
+    else:
+        Q, U, A, single = motion_in(model, q, u, udot)
     frames = same_frames(q=Q, u=U)
-    A = None if udot is None else speeds_of(model, udot, "udot")[0]
-    if A is not None:
-        same_frames(q=Q, udot=A)
     compiled(model).check_coordinates(Q)
     if geometry is not None:
         _check_geometry(model, geometry, frames)

@@ -19,7 +19,7 @@ from musculo.analyses.actuators import (
 from musculo.analyses.force_by_activation import ForceByActivation
 from musculo.analyses.least_effort import Status, check_power, least_effort
 from musculo.analyses.static_optimum import StaticOptimum
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.diagnostics.finding import Finding, texts
 from musculo.dynamics.external import ExternalLoad, Loads
@@ -214,7 +214,7 @@ def _generalized_forces(
         T, _ = frames_of("tau", tau, model.speed_names)
         same_frames(q=Q, tau=T)
         return T, []
-    D, _ = speeds_of(model, udot, "udot")  # type: ignore[arg-type]
+    D, _ = accelerations_of(model, udot)  # type: ignore[arg-type]
     acting, findings = acting_loads(model, Q, loads, time)
     return inverse_dynamics(model, Q, U, D, acting, threads=threads), findings
 

@@ -10,18 +10,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import check_model
-from musculo.compile.frames import FloatArray, frames_of, labels_of
+from musculo.compile.frames import FloatArray, frames_of, labels_of, same_frames
 from musculo.errors import InvalidInput, UnknownName, warn
 from musculo.model.coordinate import coordinate_path
-from musculo.results.angles import coordinate_units, far_beyond_ranges, rotational_coordinates, small_for_degrees
+from musculo.results.angles import (
+    coordinate_units,
+    far_beyond_ranges,
+    faster_than_joints,
+    rates_in_degrees,
+    rotational_coordinates,
+    small_for_degrees,
+)
 from musculo.results.table import RADIANS, Table
+from musculo.signals.labels import DEGREES, time_power
 
 if TYPE_CHECKING:
     from musculo.model.model import Model
 
 # What is left of a unit without "/s": the unit it means, and how much of it is one of these.
 _UNITS = {
-    **dict.fromkeys(("deg", "degree", "degrees", "°"), ("rad", RADIANS)),
+    **dict.fromkeys(DEGREES, ("rad", RADIANS)),
     **dict.fromkeys(("rad", "radian", "radians"), ("rad", 1.0)),
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), ("m", 1.0)),
     "cm": ("m", 1e-2),
@@ -52,26 +60,65 @@ def coordinates_of(
     """
     check_model(model)
     names = model.coordinate_names if columns is None else columns
-    value, factor = _measured(name, q, names, model, speeds=False)
+    value, factor = _measured(name, q, names, model, 0)
     Q, single = frames_of(name, value, names)
     if factor is not None:
         _warn_of_small_angles(name, Q[:, (factor != 1.0) & np.isin(names, list(rotational_coordinates(model)))])
         Q = Q * factor
-    if columns is None:
-        _warn_of_odd_units(name, Q, model)
+    warn_of_odd_units(name, Q, model, columns)
     return Q, single
 
 
 def speeds_of(
     model: Model, u: ArrayLike | Table, name: str = "u", columns: Sequence[str] | None = None
 ) -> tuple[FloatArray, bool]:
-    """Speeds or their derivatives as (frames, columns) [rad/s, m/s], likewise.
+    """Speeds as (frames, columns) [rad/s, m/s], likewise.
 
     In a table of states a speed goes by `/jointset/<joint>/<coordinate>/speed` or `<coordinate>_u`.
     """
     names = model.speed_names if columns is None else columns
-    value, factor = _measured(name, u, names, model, speeds=True)
-    U, single = frames_of(name, value, names)
+    U, single = _rates_of(model, u, name, names, 1)
+    found = faster_than_joints(model, U, names)
+    if found:
+        odd = _listed([f"{one} reaches {value:.4g} rad/s" for one, value in found])
+        _warn_once("u", U, f"{name}: {odd}, which no joint does: are these degrees? {_RATES}")
+    return U, single
+
+
+def accelerations_of(
+    model: Model, udot: ArrayLike | Table, name: str = "udot", columns: Sequence[str] | None = None
+) -> tuple[FloatArray, bool]:
+    """Derivatives of speeds as (frames, columns) [rad/s^2, m/s^2], likewise.
+
+    Large ones are not warned of: noise that is differentiated twice is as large as degrees are.
+    """
+    return _rates_of(model, udot, name, model.speed_names if columns is None else columns, 2)
+
+
+def motion_in(
+    model: Model, q: ArrayLike | Table, u: ArrayLike | Table, udot: ArrayLike | Table
+) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    """Coordinates, speeds and accelerations of the same frames, and whether these are a single one.
+
+    Frames that follow one another tell whether u or udot are in degrees though q is not: a `MusculoWarning`.
+    """
+    Q, single = coordinates_of(model, q)
+    U, A = speeds_of(model, u)[0], accelerations_of(model, udot)[0]
+    same_frames(q=Q, u=U, udot=A)
+    found = rates_in_degrees(model, Q, U, A)
+    if found:
+        which = " and ".join(found)
+        _warn_once(
+            "u", U, f"{which}: 57 times as large as frames that follow one another say: degrees, not radians? {_RATES}"
+        )
+    return Q, U, A, single
+
+
+def _rates_of(
+    model: Model, value: ArrayLike | Table, name: str, names: Sequence[str], power: int
+) -> tuple[FloatArray, bool]:
+    numbers, factor = _measured(name, value, names, model, power)
+    U, single = frames_of(name, numbers, names)
     return (U if factor is None else U * factor), single
 
 
@@ -86,16 +133,17 @@ def times_in(value: object) -> FloatArray | None:
     return None
 
 
-def _measured(
-    name: str, value: Any, columns: Sequence[str], model: Model, speeds: bool
-) -> tuple[Any, FloatArray | None]:
-    """The numbers of an argument, as `frames_of` takes them, and what makes each of its columns rad and m, or None."""
+def _measured(name: str, value: Any, columns: Sequence[str], model: Model, power: int) -> tuple[Any, FloatArray | None]:
+    """The numbers of an argument, as `frames_of` takes them, and what makes each of its columns rad and m, or None.
+
+    `power` is that of the seconds below their unit: 0 for coordinates, 1 for speeds, 2 for accelerations.
+    """
     if isinstance(value, np.ndarray | list | tuple | int | float):
         return value, None
     if isinstance(value, Table):
-        picks = [_column(value, column, model, speeds) for column in columns]
+        picks = [_column(value, column, model, power > 0) for column in columns]
         stated = [value.units[k] for k in picks] if value.units else [""] * len(picks)
-        return value.values[:, picks], _factors(name, columns, model, value.degrees, "", stated)
+        return value.values[:, picks], _factors(name, columns, model, value.degrees, "", stated, power)
     attributes = getattr(value, "attrs", None)
     if not isinstance(attributes, Mapping):
         return value, None
@@ -108,8 +156,8 @@ def _measured(
     elif "unit" in getattr(value, "coords", ()) and np.shape(value.coords["unit"]) == (len(names),):
         each = dict(zip(names, map(str, np.asarray(value.coords["unit"]).tolist()), strict=True))
     degrees = bool(attributes.get("degrees", 0))
-    found = _factors(name, columns, model, degrees, str(units), [each.get(column, "") for column in columns])
-    return value, found
+    stated = [each.get(column, "") for column in columns]
+    return value, _factors(name, columns, model, degrees, str(units), stated, power)
 
 
 def _column(table: Table, name: str, model: Model, speeds: bool) -> int:
@@ -128,7 +176,7 @@ def _column(table: Table, name: str, model: Model, speeds: bool) -> int:
 
 
 def _factors(
-    name: str, columns: Sequence[str], model: Model, degrees: bool, whole: str, each: Sequence[str]
+    name: str, columns: Sequence[str], model: Model, degrees: bool, whole: str, each: Sequence[str], power: int
 ) -> FloatArray | None:
     """What these columns are multiplied with to be in rad and m; None where nothing says that they are not.
 
@@ -139,6 +187,7 @@ def _factors(
         degrees: whether angles are in degrees.
         whole: the unit of all columns, which is that of the angles.
         each: the unit of each column, or nothing.
+        power: of the seconds below the unit.
 
     Raises:
         InvalidInput: a unit that is not known, or that such a coordinate cannot have.
@@ -146,11 +195,11 @@ def _factors(
     if not (degrees or whole or any(each)):
         return None
     turning, kinds = rotational_coordinates(model), coordinate_units(model)
-    degrees = degrees or _of(name, whole, "its columns")[1] == RADIANS
+    degrees = degrees or _of(name, whole, "its columns", power)[1] == RADIANS
     found = np.ones(len(columns))
     for k, (column, unit) in enumerate(zip(columns, each, strict=True)):
         if unit:
-            kind, found[k] = _of(name, unit, f"column {column!r}")
+            kind, found[k] = _of(name, unit, f"column {column!r}", power)
             if kind and kinds.get(column, kind) != kind:
                 raise InvalidInput(
                     f"{name}: column {column!r} is in {unit!r}, but the coordinate is in {kinds[column]}; state its "
@@ -161,8 +210,16 @@ def _factors(
     return None if (found == 1.0).all() else found
 
 
-def _of(name: str, unit: str, where: str) -> tuple[str, float]:
-    base = unit.split("/")[0].strip().lower()
+def _of(name: str, unit: str, where: str, power: int) -> tuple[str, float]:
+    base, stated = time_power(unit)
+    base = base.lower()
+    # Speeds may state the unit of their coordinates alone: "deg" of a file is that of all its columns.
+    if stated and stated != power:
+        kind = ("coordinates [rad, m]", "speeds [rad/s, m/s]", "accelerations [rad/s^2, m/s^2]")[power]
+        raise InvalidInput(
+            f"{name}: {where} {'are' if where.endswith('columns') else 'is'} in {unit!r}, but these are {kind}; are "
+            "the arguments in their order, or is the unit that of another table?"
+        )
     if base not in _UNITS:
         raise InvalidInput(
             f"{name}: the unit {unit!r} of {where} is not known; convert to radians and metres, or state one of "
@@ -171,23 +228,28 @@ def _of(name: str, unit: str, where: str) -> tuple[str, float]:
     return _UNITS[base]
 
 
-# The array that was last warned of: what one analysis hands on to the next is warned of once.
-_told: weakref.ref[FloatArray] | None = None
+# The arrays that were last warned of: what one analysis hands on to the next is warned of once.
+_told: dict[str, weakref.ref[FloatArray]] = {}
+_RATES = (
+    "Arrays are in radians and metres, per second; differentiate table.coordinates(model), or use motion_of(model, "
+    "table), or give table.derivative(), which knows its unit"
+)
 
 
-def _warn_of_odd_units(name: str, Q: FloatArray, model: Model) -> None:
-    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do: degrees, millimetres."""
-    global _told
-    found = far_beyond_ranges(model, Q)
-    if not found:
-        return
-    owner = Q
+def _warn_once(kind: str, array: FloatArray, text: str) -> None:
+    owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    if _told is not None and _told() is owner:
-        return
-    _told = weakref.ref(owner)
-    warn(f"{name}: {'. '.join(_asked(model, found))}")
+    if kind not in _told or _told[kind]() is not owner:
+        _told[kind] = weakref.ref(owner)
+        warn(text)
+
+
+def warn_of_odd_units(name: str, Q: FloatArray, model: Model, columns: Sequence[str] | None = None) -> None:
+    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do: degrees, millimetres."""
+    found = far_beyond_ranges(model, Q, columns)
+    if found:
+        _warn_once("q", Q, f"{name}: {'. '.join(_asked(model, found))}")
 
 
 def _asked(model: Model, found: list[tuple[str, float, float, float]]) -> list[str]:
@@ -199,10 +261,13 @@ def _asked(model: Model, found: list[tuple[str, float, float, float]]) -> list[s
             for one, value, low, high in found
             if units[one] == unit
         ]
-        more = f" and {len(odd) - 2} others likewise" if len(odd) > 2 else ""
         if odd:
-            asked.append(f"{', '.join(odd[:2])}{more}: {question}")
+            asked.append(f"{_listed(odd)}: {question}")
     return asked
+
+
+def _listed(odd: Sequence[str]) -> str:
+    return f"{', '.join(odd[:2])}{f' and {len(odd) - 2} others likewise' if len(odd) > 2 else ''}"
 
 
 def _warn_of_small_angles(name: str, angles: FloatArray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import coordinates_of, motion_in, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
@@ -65,10 +65,7 @@ def inverse_dynamics(
 def _motion(
     model: Model, q: ArrayLike | Table, u: ArrayLike | Table, udot: ArrayLike | Table
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    Q, single = coordinates_of(model, q)
-    U, _ = speeds_of(model, u)
-    A, _ = speeds_of(model, udot, "udot")
-    same_frames(q=Q, u=U, udot=A)
+    Q, U, A, single = motion_in(model, q, u, udot)
     compiled(model).check_coordinates(Q)
     return Q, U, A, single
 

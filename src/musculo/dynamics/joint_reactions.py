@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, same_frames
+from musculo.compile.coordinates import motion_in
+from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.inverse import transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
@@ -61,10 +61,7 @@ def joint_reactions(
         InvalidInput: arrays that do not fit, or loops that are not closed.
         Unsupported: a constraint of a kind that is carried only.
     """
-    Q, single = coordinates_of(model, q)
-    U, _ = speeds_of(model, u)
-    A, _ = speeds_of(model, udot, "udot")
-    same_frames(q=Q, u=U, udot=A)
+    Q, U, A, single = motion_in(model, q, u, udot)
     compiled(model).check_coordinates(Q)
     acting = listed(loads, len(Q))
     if closes_loops(model):

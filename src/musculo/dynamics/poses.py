@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, same_frames
 from musculo.compile.nodes import placed
 from musculo.errors import InvalidInput
@@ -200,7 +200,7 @@ def kinematics(
     if u is None and udot is not None:
         raise InvalidInput("udot is given without u; pass u as well (zeros if the model is at rest)")
     U = np.zeros((1, c.n_u)) if u is None else speeds_of(model, u)[0]
-    A = np.zeros_like(U) if udot is None else speeds_of(model, udot, "udot")[0]
+    A = np.zeros_like(U) if udot is None else accelerations_of(model, udot)[0]
     if u is not None:
         same_frames(q=Q, u=U, udot=A)
     motion = _run(c, Q, U, A, threads)[0] if order else _run(c, Q, None, None, threads, columns=False)[0]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import check_model
-from musculo.compile.coordinates import coordinates_of, speeds_of
+from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, frames_of, same_frames
 from musculo.embedding.choice import choose_loops
 from musculo.embedding.collect import collect_rules, sort_rules
@@ -253,7 +253,7 @@ class Embedding:
         """
         Z, single = coordinates_of(self.model, z, "z", self.coordinate_names)
         U, _ = speeds_of(self.model, zu, "zu", self.speed_names)
-        D = np.zeros_like(U) if zudot is None else speeds_of(self.model, zudot, "zudot", self.speed_names)[0]
+        D = np.zeros_like(U) if zudot is None else accelerations_of(self.model, zudot, "zudot", self.speed_names)[0]
         frames = same_frames(z=Z, zu=U, zudot=D)
         times = times_of(time, frames)
         q = self._fill(Z, times, self._guess(guess, frames))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,12 @@ _TURN = 2.0 * np.pi
 _ROOM, _TIMES, _NEAR, _FAR = 20.0, 20.0, 5.0, 100.0
 # What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
 _HALF_TURN, _MOVES = 3.2, 0.2
+# No joint is faster: the fastest that is measured, internal rotation of the shoulder in pitching, peaks below 160 rad/s
+# (9000 deg/s), and a knee in walking at 7. In degrees a second the latter are 400.
+FASTEST = 200.0  # [rad/s]
+# Frames that a step between them is told from, how well steps and rates have to agree to tell it, and by how much what
+# two rates tell may differ from a power of 180 / pi, in that power.
+_FEWEST, _AGREE, _ALIKE = 8, 0.9, 0.1
 
 
 def rotational_coordinates(model: Model) -> frozenset[str]:
@@ -115,9 +121,12 @@ def angle_columns(names: Iterable[str], model: Model) -> list[int]:
     return found
 
 
-def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, float, float]]:
+def far_beyond_ranges(
+    model: Model, q: FloatArray, names: Sequence[str] | None = None
+) -> list[tuple[str, float, float, float]]:
     """Coordinates of q (frames, n) [rad, m] that no joint has, as degrees and millimetres would be.
 
+    The columns are all coordinates of the model, or those of these names.
     Angles more than a turn outside a range that is less than a turn; distances far outside one of a laboratory's size.
     With the value that is furthest out, and the range. Joints that turn on and on have wider ranges, or none; angles
     that set a subject free in space tell how often it has turned, and do not count.
@@ -125,17 +134,60 @@ def far_beyond_ranges(model: Model, q: FloatArray) -> list[tuple[str, float, flo
     low, high, away, near = model.derived("narrow ranges", lambda: _narrow(model))
     if not q.size or (q.max() <= near and q.min() >= -near):
         return []
+    if names is None:
+        names = model.coordinate_names
+    else:
+        columns = [model.coordinate_index(name) for name in names]
+        low, high, away = low[columns], high[columns], away[columns]
     least, most = q.min(axis=0), q.max(axis=0)
-    odd = np.flatnonzero((least < low - away) | (most > high + away))
+    odd = np.flatnonzero((least < low - away) | (most > high + away)).tolist()
     return [
         (
-            model.coordinate_names[k],
+            names[k],
             float(most[k] if most[k] - high[k] > low[k] - least[k] else least[k]),
             float(low[k]),
             float(high[k]),
         )
         for k in odd
     ]
+
+
+def faster_than_joints(model: Model, u: FloatArray, names: Sequence[str]) -> list[tuple[str, float]]:
+    """Rates in u (frames, n) [rad/s] that no joint has, and how large: of angles with a range of less than a turn."""
+    if not u.size or (u.max() <= FASTEST and u.min() >= -FASTEST):
+        return []
+    low, *_ = model.derived("narrow ranges", lambda: _narrow(model))
+    bounded = {name for name, least in zip(model.coordinate_names, low, strict=True) if np.isfinite(least)}
+    narrow = bounded & rotational_coordinates(model)
+    most = np.abs(u).max(axis=0)
+    return [(name, float(most[k])) for k, name in enumerate(names) if name in narrow and most[k] > FASTEST]
+
+
+def rates_in_degrees(model: Model, q: FloatArray, u: FloatArray, udot: FloatArray) -> tuple[str, ...]:
+    """Which of u and udot (frames, n) look like degrees beside q [rad], where the frames follow one another.
+
+    The time from frame to frame is told by the steps of q and u, and by those of u and udot. Both tell the same, unless
+    one of them is in degrees: then they differ by 180 / pi, or its square. Frames in no order tell nothing.
+    """
+    angles = [name for name in model.speed_names if name in rotational_coordinates(model)]
+    if len(q) < _FEWEST or not angles:
+        return ()
+    at, rates = [model.coordinate_index(name) for name in angles], [model.speed_index(name) for name in angles]
+    first, second = _step(q[:, at], u[:, rates]), _step(u[:, rates], udot[:, rates])
+    if first is None or second is None:
+        return ()
+    turns = np.log(second / first) / np.log(180.0 / np.pi)
+    for power, found in ((1, ("u", "udot")), (2, ("u",)), (-1, ("udot",))):
+        if abs(turns - power) < _ALIKE:
+            return found
+    return ()
+
+
+def _step(x: FloatArray, rate: FloatArray) -> float | None:
+    """The time between frames of x (frames, n) that their rates tell; None where they do not agree."""
+    dx, mean = np.diff(x, axis=0).ravel(), (0.5 * (rate[1:] + rate[:-1])).ravel()
+    along, size, speed = float(dx @ mean), float(np.linalg.norm(dx)), float(np.linalg.norm(mean))
+    return along / speed**2 if size * speed > 0.0 and along > _AGREE * size * speed else None
 
 
 def _narrow(model: Model) -> tuple[FloatArray, FloatArray, FloatArray, float]:

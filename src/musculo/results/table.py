@@ -14,6 +14,7 @@ from musculo.results.frozen import check_names, frozen, frozen_time, mapped_name
 from musculo.results.provenance import Provenance
 from musculo.signals.arrays import FloatArray, sampling_rate
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
+from musculo.signals.labels import derived_unit
 from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
 from musculo.signals.natural import even_times, resample, time_derivative
 
@@ -269,7 +270,7 @@ class Table:
 
     def derivative(self, order: int = 1) -> Table:
         """Time derivatives of the columns, by quintic splines."""
-        units = tuple(f"{unit}/s" if order == 1 else f"{unit}/s^2" for unit in self.units)
+        units = tuple(derived_unit(unit, order) for unit in self.units)
         return replace(self, values=time_derivative(self.time, self.values, order), units=units)
 
     def resample(self, rate: float | None = None, time: ArrayLike | None = None) -> Table:

@@ -21,7 +21,7 @@ class Series(NamedTuple):
     """A signal over time."""
 
     time: FloatArray  # (frames,) [s]
-    values: FloatArray  # (frames, ...)
+    values: FloatArray  # (frames, ...), labelled where the signal was
 
 
 def series(time: ArrayLike, values: ArrayLike, least: int = 1, finite: bool = True) -> Series:
@@ -34,6 +34,11 @@ def series(time: ArrayLike, values: ArrayLike, least: int = 1, finite: bool = Tr
     try:
         t, y = np.asarray(time, dtype=float), np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
+        if hasattr(values, "names") and hasattr(values, "derivative"):
+            raise InvalidInput(
+                "the values are a Table; use its own lowpass, derivative, resample and fill, which keep names and "
+                "units, or table.coordinates(model)"
+            ) from None
         raise InvalidInput(f"time and values must be numbers: {error}") from None
     if t.ndim != 1 or y.ndim < 1 or len(y) != len(t):
         raise InvalidInput(f"time has shape {t.shape} and values {y.shape}; they need (frames,) and (frames, ...)")

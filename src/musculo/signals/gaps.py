@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
 from musculo.signals.arrays import FloatArray, series
+from musculo.signals.labels import labelled_like, time_first
 from musculo.signals.natural import NaturalSpline
 
 
@@ -52,11 +53,12 @@ def fill_gaps(time: ArrayLike, values: ArrayLike, longest: int, degree: int = 3)
 
     A channel is one column, and a vector is missing where any part of its column is NaN: hand vectors in with shape
     (n, channels, 3) to have their parts filled together. Gaps at the ends, longer ones, and those of channels with
-    fewer than degree + 1 frames stay gaps.
+    fewer than degree + 1 frames stay gaps. A data frame, series or xarray comes back as one.
     """
     if not isinstance(longest, int | np.integer) or isinstance(longest, bool) or longest < 1:
         raise InvalidInput(f"longest={longest!r}; give the longest gap that may be filled as a whole number of frames")
-    t, y = series(time, values, finite=False)
+    given = time_first(values)
+    t, y = series(time, given, finite=False)
     filled = np.array(y)
     flat = filled.reshape(len(t), 1, -1) if y.ndim < 2 else filled.reshape(len(t), y.shape[1], -1)
     missing: NDArray[np.bool_] = np.any(~np.isfinite(flat), axis=2)
@@ -69,4 +71,4 @@ def fill_gaps(time: ArrayLike, values: ArrayLike, longest: int, degree: int = 3)
             wanted[a:b] = a > 0 and b < len(t) and b - a <= longest
         if wanted.any():
             flat[wanted, k] = NaturalSpline(t[known], flat[known, k], degree)(t[wanted])
-    return filled
+    return cast(FloatArray, labelled_like(given, filled))

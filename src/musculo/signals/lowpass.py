@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from musculo.errors import InvalidInput
 from musculo.signals.arrays import FloatArray, Series, even_parts, series
 from musculo.signals.gaps import runs
+from musculo.signals.labels import labelled_like, time_first
 from musculo.signals.natural import NaturalSpline
 
 FilterMethod = Literal["butterworth", "opensim"]
@@ -35,7 +36,8 @@ def lowpass(
         time: (n,) [s], evenly spaced but for rounding; the values that come back belong to the times as stated. Where
             frames are missing altogether, each part is filtered by itself if it lasts a period of the cutoff
             ("opensim" takes splines for what is missing).
-        values: (n, ...); gaps (NaN) stay gaps, and what lies between them is filtered piece by piece.
+        values: (n, ...); gaps (NaN) stay gaps, and what lies between them is filtered piece by piece. A data frame,
+            series or xarray comes back as one.
         cutoff: [Hz]; one, or one per column for "butterworth".
         order: of the whole filter (both passes together), even; "butterworth" only.
         method: "butterworth": forwards and backwards, half power at the cutoff after both passes; the same times.
@@ -73,7 +75,8 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
 
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 2 or order % 2 or order > 16:
         raise InvalidInput(f"order={order!r}; the order of both passes together is even, from 2 to 16 (4 is usual)")
-    t, y = series(time, values, least=2, finite=False)
+    given = time_first(values)
+    t, y = series(time, given, least=2, finite=False)
     rate, parts = even_parts(t)
     columns = y.reshape(len(t), -1)
     try:
@@ -104,7 +107,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
             piece = columns[a:b, members]
             smooth = sosfiltfilt(sos, piece, axis=0, padtype="odd", padlen=min(b - a - 1, settle))
             result[a:b, members] = _at_stated_times(t[a:b], t[part.start] + first / rate, rate, smooth)
-    return result.reshape(y.shape)
+    return cast(FloatArray, labelled_like(given, result.reshape(y.shape)))
 
 
 def parts_in_words(time: ArrayLike) -> str:
@@ -166,13 +169,14 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     """
     from scipy.signal import butter
 
-    t, y = series(time, values)
+    given = time_first(values)
+    t, y = series(time, given)
     if not math.isfinite(cutoff) or cutoff <= 0.0:
         raise InvalidInput(f"a cutoff of {cutoff!r} Hz is impossible; give a positive number")
     columns = y.reshape(len(t), -1)
     t, columns = _reflect(t, len(t) // 2), _reflect(columns, len(t) // 2)
     if len(t) < 4:
-        return Series(t, columns.reshape(len(t), *y.shape[1:]))
+        return Series(t, labelled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
     step = float(np.diff(t).min())
     if (t[-1] - t[0]) / (len(t) - 1) - step > OPENSIM_STEP_TOLERANCE:
         step = max(step, float(t[-1] - t[0]) / OPENSIM_MOST_SAMPLES)
@@ -184,7 +188,7 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     b, a = butter(OPENSIM_ORDER, 2.0 * fc / rate)
     once = _recursion(b, a, columns)
     twice = _recursion(b, a, once[::-1])[::-1]
-    return Series(t, twice.reshape(len(t), *y.shape[1:]))
+    return Series(t, labelled_like(given, twice.reshape(len(t), *y.shape[1:]), t))
 
 
 def _reflect(x: FloatArray, count: int) -> FloatArray:

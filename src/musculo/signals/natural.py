@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
 from musculo.signals.arrays import FloatArray, series
+from musculo.signals.labels import labelled_like, refuse_other_units, time_first
 
 DEGREES = (1, 3, 5, 7)
 # Frames so close, in median steps, are at one time that a sum of steps rounded (1e-12 s at 100 Hz, which no clock
@@ -27,7 +29,7 @@ class NaturalSpline:
 
     Args:
         time: (n,) increasing [s], n at least degree + 1.
-        values: (n, ...) finite.
+        values: (n, ...) finite; what it gives is a plain array, so labelled values that state degrees are refused.
         degree: 1, 3, 5 or 7.
     """
 
@@ -37,7 +39,8 @@ class NaturalSpline:
 
         if degree not in DEGREES:
             raise InvalidInput(f"a natural spline has degree {', '.join(map(str, DEGREES))}, not {degree!r}")
-        t, y = series(time, values, least=degree + 1)
+        refuse_other_units(values)
+        t, y = series(time, time_first(values), least=degree + 1)
         apart = np.append(np.diff(t) > _SAME_TIME * np.median(np.diff(t)), True)
         if not apart.all() and apart.sum() > degree:
             t, y = t[apart], y[apart]
@@ -94,7 +97,8 @@ def smoothing_spline(
 
     if degree not in DEGREES[1:]:
         raise InvalidInput(f"a smoothing spline has degree {', '.join(map(str, DEGREES[1:]))}, not {degree!r}")
-    t, y = series(time, values, least=degree + 3)
+    refuse_other_units(values)
+    t, y = series(time, time_first(values), least=degree + 3)
     half_order = (degree + 1) // 2
     columns = y.reshape(len(t), -1)
     try:
@@ -107,19 +111,24 @@ def smoothing_spline(
 def time_derivative(time: ArrayLike, values: ArrayLike, order: int = 1, degree: int = 5) -> FloatArray:
     """Time derivative (n, ...) at the frames, by the natural spline through them.
 
-    Differentiation amplifies noise by frequency: filter measured signals first.
+    Differentiation amplifies noise by frequency: filter measured signals first. A data frame, series or xarray comes
+    back as one, its units per second; the mark that angles are in degrees stays, and functions of speeds convert them.
     """
     if order not in (1, 2):
         raise InvalidInput(f"the derivative's order is {order!r}; it may be 1 or 2")
-    return NaturalSpline(time, values, degree)(np.asarray(time, dtype=float), order)
+    given = time_first(values)
+    t, y = series(time, given)
+    return cast(FloatArray, labelled_like(given, NaturalSpline(t, y, degree)(t, order), order=order))
 
 
 def resample(time: ArrayLike, values: ArrayLike, new_time: ArrayLike, degree: int = 5) -> FloatArray:
     """Values (m, ...) at other times within the recording, by the natural spline through the frames.
 
-    Fewer frames alias what is faster than half their rate: filter first.
+    Fewer frames alias what is faster than half their rate: filter first. A data frame, series or xarray comes back as
+    one.
     """
-    t, y = series(time, values)
+    given = time_first(values)
+    t, y = series(time, given)
     wanted = np.asarray(new_time, dtype=float)
     slack = 1e-9 * max(t[-1] - t[0], 1e-300)
     if wanted.size and (wanted.min() < t[0] - slack or wanted.max() > t[-1] + slack):
@@ -127,7 +136,7 @@ def resample(time: ArrayLike, values: ArrayLike, new_time: ArrayLike, degree: in
             f"times from {wanted.min():g} to {wanted.max():g} s are wanted, the frames span {t[0]:g} to {t[-1]:g} s; "
             "a recording says nothing beyond its ends"
         )
-    return NaturalSpline(t, y, degree)(wanted)
+    return cast(FloatArray, labelled_like(given, NaturalSpline(t, y, degree)(wanted), wanted))
 
 
 def even_times(time: ArrayLike, rate: float) -> FloatArray:
