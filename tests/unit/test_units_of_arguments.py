@@ -288,6 +288,14 @@ def test_rates_in_degrees_of_a_slow_motion_are_told_from_its_frames(named, u_in,
         assert len(told) == 1
 
 
+def test_coordinates_in_degrees_cast_no_doubt_on_rates():
+    model = mixed()
+    _, q, u, udot = recorded()
+    with pytest.warns(MusculoWarning, match="^q: angle reaches") as told:
+        musculo.inverse_dynamics(model, np.degrees(q), u, udot)
+    assert len(told) == 1
+
+
 def test_frames_of_a_motion_in_radians_are_not_warned_of():
     """All of them, some of them, in no order, at rest, or a few."""
     model = mixed()
