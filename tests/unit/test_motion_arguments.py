@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -89,3 +90,37 @@ def test_ranges_are_judged_in_the_recording_and_not_in_what_the_filter_adds():
     assert "bend (by up to 0.176 at 16 of 101 frames between 0.85 and 1 s)" in note
     early = motion_of(model, steeper, like="opensim analyze", span=(0.0, 0.5))
     assert not any("leave their range" in n for n in early.notes)
+
+
+def beside(*names: str) -> Table:
+    """The flexion of the arm, with more columns."""
+    table = arm_flexion()
+    more = np.tile(np.linspace(0.0, 0.5, len(table))[:, None], (1, len(names)))
+    return replace(table, names=(*table.names, *names), values=np.hstack([table.values, more]), units=())
+
+
+def test_columns_of_coordinates_that_the_model_lacks_are_named():
+    other = beside("wrist_flexion", "pelvis_tz", "/jointset/hip/hip_flexion_r/value")
+    words = "no coordinate for wrist_flexion, pelvis_tz, /jointset/hip/hip_flexion_r/value: these columns are ignored"
+    for like in ("exact", "opensim id", "opensim analyze"):
+        (note,) = motion_of(arm(), other, like=like).notes
+        assert words in note
+    with pytest.warns(MusculoWarning, match=f"q: the model has {words}") as told:
+        musculo.muscle_geometry(arm(), other)
+    assert len(told) == 1
+
+
+def test_what_stands_beside_coordinates_is_not_taken_for_any():
+    """Speeds, states of muscles, forces, plates, errors of markers and their positions."""
+    model = arm()
+    muscle, marker = model.muscle_names[0], model.marker_names[0]
+    table = beside(
+        *("elbow_flexion_u", "hip_flexion_r_u", "/jointset/hip/hip_flexion_r/speed", f"{muscle}.activation"),
+        *(f"/forceset/{muscle}/fiber_length", f"{muscle}_fiber_length", muscle, f"{marker}_tx", f"{marker}_ty"),
+        *(f"{marker}_tz", "Sternum_tx", "Sternum_ty", "Sternum_tz", "ground_force_vx", "1_ground_torque_y", "FX"),
+        *("total_squared_error", "marker_error_RMS", "elbow_flexion_moment", "elbow_flexion_reserve_force"),
+    )
+    assert motion_of(model, table).notes == ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        musculo.muscle_geometry(model, table)

@@ -21,6 +21,7 @@ from musculo.results.angles import (
     rotational_coordinates,
     small_for_degrees,
 )
+from musculo.results.strangers import IGNORED, strange_coordinates
 from musculo.results.table import RADIANS, Table
 from musculo.signals.labels import DEGREES, time_power
 
@@ -66,6 +67,8 @@ def coordinates_of(
         _warn_of_small_angles(name, Q[:, (factor != 1.0) & np.isin(names, list(rotational_coordinates(model)))])
         Q = Q * factor
     warn_of_odd_units(name, Q, model, columns)
+    if columns is None and isinstance(q, Table):
+        _warn_of_strangers(name, q, model)
     return Q, single
 
 
@@ -269,6 +272,13 @@ def _asked(model: Model, found: list[tuple[str, float, float, float]]) -> list[s
 
 def _listed(odd: Sequence[str]) -> str:
     return f"{', '.join(odd[:2])}{f' and {len(odd) - 2} others likewise' if len(odd) > 2 else ''}"
+
+
+def _warn_of_strangers(name: str, table: Table, model: Model) -> None:
+    """Say which columns of a table look like coordinates that the model does not have."""
+    strange = strange_coordinates(table, model)
+    if strange:
+        warn(f"{name}: the model has no coordinate for {', '.join(strange)}: {IGNORED}")
 
 
 def _warn_of_small_angles(name: str, angles: FloatArray) -> None:

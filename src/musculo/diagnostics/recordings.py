@@ -14,6 +14,7 @@ from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.model import Model
 from musculo.results.angles import coordinate_units, rotational_coordinates, small_for_degrees
 from musculo.results.markers import Markers
+from musculo.results.strangers import IGNORED, NO_COORDINATES, strange_coordinates
 from musculo.results.table import Table
 from musculo.signals.arrays import HOLE, holes
 
@@ -25,8 +26,6 @@ _UNITS = "Units of the motion"
 _SAME_TIME = 1e-6  # [s]
 # Nobody records so few frames [s], of at least so many: 250 a second, counted in milliseconds, are 4 apart.
 _SLOW, _SERIES = 4.0, 10
-# Ends of columns of states that are no values of coordinates.
-_NO_COORDINATES = ("/speed", "activation", "fiber_length", "normalized_tendon_force")
 
 
 def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim: bool = False) -> list[Finding]:
@@ -86,7 +85,10 @@ def _unit_findings(table: Table, model: Model) -> list[Finding]:
 
 
 def _stranger_findings(table: Table, model: Model) -> list[Finding]:
-    """A motion that is of another model by some of its columns: coordinates without one, and columns without any."""
+    """A motion that is of another model by some of its columns: coordinates without one, and columns without any.
+
+    Where all coordinates have a column, only those of others are told that look like coordinates.
+    """
     free = set(model.free_coordinate_names)
     found = {name: table.find(name) for name in model.coordinate_names}
     absent = [name for name, k in found.items() if k is None and name in free]
@@ -94,9 +96,13 @@ def _stranger_findings(table: Table, model: Model) -> list[Finding]:
     strangers = [
         name
         for k, name in enumerate(table.names)
-        if k not in found.values() and name not in speeds and not name.endswith(_NO_COORDINATES)
+        if k not in found.values() and name not in speeds and not name.endswith(NO_COORDINATES)
     ]
-    if not (absent and strangers):
+    if not absent:
+        more = strange_coordinates(table, model)
+        text = f"{table.source or 'the table'}: the model has no coordinate for {listed_names(more, 16)}: {IGNORED}"
+        return [Finding(text)] if more else []
+    if not strangers:
         return []
     text = (
         f"{table.source or 'the table'} may be the motion of another model: it has no column for "
