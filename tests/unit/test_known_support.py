@@ -230,6 +230,29 @@ def test_loads_in_doubt_are_judged_without_residuals(folder, size, light):
     assert again.exit_code == done.exit_code  # nothing changed, and it is judged all the same
 
 
+def test_columns_that_opensim_takes_in_another_order_are_bad(folder):
+    """Forces of x, y, z that stand as z, y, x: `musculo run` takes them as OpenSim does, and does not call it good."""
+    table = plates(WEIGHT).table
+    forces = [table.names.index(f"r_v{axis}") for axis in "zyx"]
+    points = [table.names.index(f"r_p{axis}") for axis in "xyz"]
+    turned = [*forces, *points]
+    values = table.values[:, turned].copy()
+    values[:, 2] = 30.0  # along x by its name
+    write_storage(Table(TIME, tuple(table.names[k] for k in turned), values), folder / "grf.dat")
+    (folder / "run.xml").write_text(
+        '<OpenSimDocument Version="40000"><InverseDynamicsTool name="t"><results_directory>out</results_directory>'
+        "<model_file>walker.osim</model_file><time_range>1.2 2</time_range><coordinates_file>ik.mot</coordinates_file>"
+        "<external_loads_file>loads.xml</external_loads_file><output_gen_force_file>made.sto</output_gen_force_file>"
+        "</InverseDynamicsTool></OpenSimDocument>"
+    )
+    done = CliRunner().invoke(app, ["run", str(folder / "run.xml"), "--strict", "--no-compare"])
+    assert done.exit_code == 4, done.output
+    assert "strict: External loads: " in done.stderr
+    assert "wrong by up to 30 " in done.stderr
+    named = CliRunner().invoke(app, ["run", str(folder / "run.xml"), "--strict", "--exact", "-o", str(folder / "e")])
+    assert "strict: External loads: " not in named.stderr
+
+
 def test_plates_that_hardly_carry_judge_nothing(folder):
     write_loads(folder, 15.0)
     checks, _ = found_of(folder)

@@ -27,7 +27,7 @@ def measurement(name, pairs, body):
     )
 
 
-def scaled(folder, factors=LONGER, off=0.0, more="", lost=None):
+def scaled(folder, factors=LONGER, off=0.0, more="", lost=None, mass=-1.0):
     """Run a set-up that measures both bodies and places the markers; one of them is off by some metres."""
     model = arm()
     names = list(model.marker_names)
@@ -43,6 +43,7 @@ def scaled(folder, factors=LONGER, off=0.0, more="", lost=None):
     )
     text = document(
         "ScaleTool",
+        f"<mass>{mass}</mass>"
         "<GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler><apply>true</apply>"
         f"<scaling_order>measurements {'manualScale' if more else ''}</scaling_order><MeasurementSet><objects>"
         f"{measured}</objects></MeasurementSet>{more}<marker_file>static.trc</marker_file>"
@@ -173,3 +174,9 @@ def test_a_mass_of_nobody_is_told(tmp_path, part, light):
     assert result.exit_code == (4 if light is Light.BAD else 0), result.output
     assert lights(report_of_folder(tmp_path, scene=False)).get("Mass of the subject") is light
     assert ("is it in grams?" in result.stdout) == (light is not None and part > 1.0)
+
+
+def test_a_mass_of_a_setup_is_looked_at(tmp_path):
+    result, report = scaled(tmp_path, mass=70000.0)
+    assert lights(report)["Mass of the subject"] is Light.BAD
+    assert "note: the subject has a mass of 70000 kg" in result.stdout

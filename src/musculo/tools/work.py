@@ -14,6 +14,7 @@ import numpy as np
 
 from musculo.compile.frames import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
@@ -162,10 +163,11 @@ class Work:
             elif self.exact:
                 self.note(f"{columns} are {order} in this order, and are taken by their names")
             else:
-                self.note(
+                text = (
                     f"{columns} are {order} by their names, and are taken for x, y, z, as OpenSim does: wrong by up to "
                     f"{max(found.values()):.4g} (--exact goes by the names)"
                 )
+                self.tell([Finding(text, Severity.WRONG, LOADS)])
 
     def used(self, path: Path) -> None:
         """Remember a file that the results depend on."""
