@@ -324,7 +324,8 @@ def test_a_run_is_not_done_twice_unless_something_changed(tmp_path):
     motion = folder / "motion.mot"
     motion.write_text(motion.read_text() + "\n")
     assert run_setup(setup, force=False).status is Status.DONE
-    (folder / "results" / "id.musculo.json").write_text("{broken")
+    kept = folder / "results" / "id.musculo.json"
+    kept.write_text(kept.read_text()[:40])
     assert run_setup(setup, force=False).status is Status.DONE
     assert run_setup(setup, force=False).status is Status.UNCHANGED
 

@@ -15,6 +15,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.cli.overwriting import OUTPUTS
 from musculo.demo import ARM_FILE, arm
+from musculo.tools.named_files import refuse_one_name
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -225,6 +226,153 @@ def test_set_ups_that_write_the_same_file_do_not_run(shell, tmp_path):
     assert not (tmp_path / "out").exists()
     assert shell("run", folder / "one.xml", other / "one.xml", "--no-report").status == 0
     assert {path.name for path in (folder / "results").glob("*.sto")} == {"id.sto", "other.sto"}
+
+
+# --- the page and the record are written, too -------------------------------------------------------------------------
+def test_the_page_takes_the_place_of_no_input_and_no_result(shell, tmp_path):
+    text = tool_setups.inverse_dynamics().replace(">results<", ">.<")
+    setups = {
+        "reads": text.replace(">motion.mot<", ">report.html<"),
+        "writes": text.replace(">id.sto<", ">report.html<"),
+    }
+    folder = arm_folder(tmp_path, **setups)
+    page = shutil.copy(folder / "motion.mot", folder / "report.html")
+    before = page.read_bytes()
+    told = shell("run", folder / "reads.xml")
+    assert (told.status, told.out) == (1, "")
+    assert f"the page {page} would replace what {folder / 'reads.xml'} reads" in told.err
+    assert page.read_bytes() == before
+    assert shell("run", folder / "reads.xml", "--no-report").status == 0
+    told = shell("run", folder / "writes.xml")
+    assert (told.status, f"would replace a result of {folder / 'writes.xml'}" in told.err) == (1, True)
+    assert page.read_bytes() == before
+    assert shell("id", folder / "arm.osim", page, "-o", folder).status == 1
+    assert page.read_bytes() == before
+    assert shell("run", folder / "reads.xml", "--force").status == 0
+    assert page.read_bytes() != before
+
+
+def test_the_record_takes_the_place_of_no_other_file(shell, tmp_path):
+    """Neither of an input, nor of what no run left; a damaged record, and an empty file, are no loss."""
+    text = tool_setups.inverse_dynamics().replace(">results<", ">.<")
+    folder = arm_folder(tmp_path, mine=text.replace(">motion.mot<", ">mine.musculo.json<"), plain=text)
+    kept = shutil.copy(folder / "motion.mot", folder / "mine.musculo.json")
+    before = kept.read_bytes()
+    told = shell("run", folder / "mine.xml", "--no-report")
+    assert (told.status, f"{kept} {REFUSED}" in told.err) == (1, True)
+    assert kept.read_bytes() == before
+    brought = folder / "plain.musculo.json"
+    for content in ('{"mine": 1}', "\x00garbage"):
+        brought.write_text(content)
+        told = shell("run", folder / "plain.xml", "--no-report")
+        assert (told.status, f"replace {brought}, which is no record of musculo" in told.err) == (1, True)
+        assert brought.read_text() == content
+        assert not (folder / "id.sto").exists()
+    assert shell("run", folder / "plain.xml", "--no-report", "--force").status == 0
+    for content in (brought.read_text()[:40], ""):
+        brought.write_text(content)
+        assert shell("run", folder / "plain.xml", "--no-report").status == 0
+
+
+# --- results of one set-up --------------------------------------------------------------------------------------------
+def _scale(model: str, factors: str, placed: str, motion: str) -> str:
+    body = arm().body_names[-1]
+    return tool_setups.document(
+        "ScaleTool",
+        "<mass>-1</mass><GenericModelMaker><model_file>arm.osim</model_file></GenericModelMaker><ModelScaler>"
+        "<scaling_order>manualScale</scaling_order><ScaleSet><objects><Scale><scales>2 2 2</scales>"
+        f"<segment>{body}</segment></Scale></objects></ScaleSet><output_model_file>{model}</output_model_file>"
+        f"<output_scale_file>{factors}</output_scale_file></ModelScaler><MarkerPlacer><marker_file>m.trc</marker_file>"
+        f"<output_model_file>{placed}</output_model_file><output_motion_file>{motion}</output_motion_file>"
+        "</MarkerPlacer>",
+    )
+
+
+_BODIES = "<joints_to_report_body_forces>ALL</joints_to_report_body_forces><output_body_forces_file>{}"
+_BODIES += "</output_body_forces_file>"
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        (tool_setups.inverse_dynamics(_BODIES.format("id.sto")), "results/id.sto"),
+        (tool_setups.inverse_dynamics().replace(">id.sto<", ">setup.musculo.json<"), "results/setup.musculo.json"),
+        (tool_setups.analyze('<Kinematics name="K"/><Kinematics name="K"/>'), "results/arm_K_* of <Kinematics>"),
+        (_scale("a.osim", "a.osim", "b.osim", "c.mot"), "a.osim"),
+        (_scale("a.osim", "f.xml", "b.osim", "a.osim"), "a.osim"),
+        (_scale("x/a.osim", "y/f.xml", "b.osim", "y/../x/a.osim"), "x/a.osim"),
+    ],
+    ids=["inverse dynamics", "record", "analyses", "factors", "motion of the placer", "by another way"],
+)
+def test_results_of_one_set_up_have_names_of_their_own(shell, tmp_path, text, shared):
+    folder = arm_folder(tmp_path, setup=text)
+    before = set(folder.rglob("*"))
+    for force in ((), ("--force",)):
+        told = shell("run", folder / "setup.xml", "--no-report", *force)
+        assert (told.status, told.out) == (1, "")
+        assert f"two results of the set-up go to one file, {folder / shared}, and one would be lost" in told.err
+    assert set(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        tool_setups.inverse_dynamics("<output_body_forces_file>id.sto</output_body_forces_file>"),
+        tool_setups.analyze('<Kinematics name="K"/><Actuation name="K"/>'),
+    ],
+    ids=["bodies that are not asked for", "analyses of two kinds"],
+)
+def test_names_that_only_look_alike_are_no_matter(shell, tmp_path, text):
+    assert shell("run", arm_folder(tmp_path, setup=text) / "setup.xml", "--no-report").status == 0
+
+
+def test_both_steps_of_scaling_may_write_one_model(tmp_path):
+    """The second one writes it with all that the first one did."""
+    folder = arm_folder(tmp_path, setup=_scale("a.osim", "f.xml", "a.osim", "c.mot"))
+    refuse_one_name(musculo.read_setup(folder / "setup.xml"))
+
+
+# --- files that another set-up of the call reads ----------------------------------------------------------------------
+def test_a_set_up_does_not_replace_what_another_one_reads(shell, tmp_path):
+    """What was there before, that is; a result of its own may be replaced in a later run of all."""
+    write = tool_setups.inverse_dynamics().replace(">results<", ">.<").replace(">id.sto<", ">{}<")
+    read = write.format("c.sto")
+    setups = {
+        "w_motion": write.format("b.mot"),
+        "w_model": write.format("b.osim"),
+        "r_motion": read.replace(">motion.mot<", ">b.mot<"),
+        "r_model": read.replace(">arm.osim<", ">b.osim<"),
+    }
+    folder = arm_folder(tmp_path, **setups)
+    for what, source in (("motion", "motion.mot"), ("model", "arm.osim")):
+        mine = shutil.copy(folder / source, folder / f"b{Path(source).suffix}")
+        before = mine.read_bytes()
+        pair = [folder / f"{x}_{what}.xml" for x in "wr"]
+        for order in (pair, pair[::-1]):
+            told = shell("run", *order, "--no-report")
+            assert (told.status, told.out) == (1, "")
+            assert f"{pair[0]} would write over {mine}, which was there before and which {pair[1]} reads" in told.err
+            assert mine.read_bytes() == before
+            assert not (folder / "c.sto").exists()
+    assert shell("run", folder / "r_motion.xml", folder / "w_motion.xml", "--no-report", "--force").status == 0
+    assert "Inverse Dynamics" in (folder / "b.mot").read_text()
+
+
+def test_a_row_of_set_ups_runs_again_without_force(shell, tmp_path):
+    first = tool_setups.analyze('<Kinematics name="K"/>')
+    second = tool_setups.inverse_dynamics().replace(">motion.mot<", ">results/arm_K_q.sto<")
+    folder = arm_folder(tmp_path, first=first, second=second)
+    row = (folder / "first.xml", folder / "second.xml")
+    assert shell("run", *row).status == 0
+    made = folder / "results" / "arm_K_q.sto"
+    again = shell("run", *row)
+    assert (again.status, again.out.count("nothing changed")) == (0, 2)
+    motion = folder / "motion.mot"
+    motion.write_text(motion.read_text() + "\n")
+    assert shell("run", *row).status == 0
+    made.write_text(made.read_text().replace("version=1", "version=1 "))  # no longer what the run left
+    told = shell("run", *row)
+    assert (told.status, f"would write over {made}" in told.err) == (1, True)
 
 
 def test_analyses_whose_names_begin_alike_may_run_together(shell, tmp_path):

@@ -22,7 +22,7 @@ from musculo.io.osim import read_osim
 from musculo.report import report_of_folder, write_report
 from musculo.report.contents import Check, Light
 from musculo.report.judge import UNSOLVED
-from musculo.tools.record import record_path
+from musculo.tools.named_files import record_path
 from musculo.tools.result import Status, ToolResult
 
 PAGE = "report.html"

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
-from musculo.cli.report import Page, check_to_json, is_bad, report_of_runs
+from musculo.cli.report import PAGE, Page, check_to_json, is_bad, report_of_runs
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
-from musculo.tools.order import Waits, Written, redirected, refuse_clashes, waits_of
+from musculo.tools.order import Waits, Written, redirected, refuse_clashes, refuse_replacing, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
@@ -56,6 +56,8 @@ def run_setups(
         flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
         raise WrongUsage(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
     refuse_clashes(setups, options.output)
+    if not options.force:
+        refuse_replacing(setups, options.output, PAGE if report else "")
     tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
     for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):

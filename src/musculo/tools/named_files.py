@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from glob import escape, glob
-from os.path import relpath
+from os.path import realpath, relpath
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,13 @@ from musculo.io.setup import (
     ScaleSetup,
     Setup,
 )
-from musculo.io.setup.analyses import JointReactionAnalysis, StaticOptimizationAnalysis
+from musculo.io.setup.analyses import (
+    KINDS,
+    JointReactionAnalysis,
+    OtherAnalysis,
+    PointKinematicsAnalysis,
+    StaticOptimizationAnalysis,
+)
 from musculo.io.text import PathLike
 
 
@@ -121,18 +129,73 @@ def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path], advice: 
                 raise InvalidInput(f"the output {output} is an input, too; {advice}")
 
 
+def files_there(setup: Setup, output: PathLike | None = None) -> list[Path]:
+    """Files in the place of those that a set-up writes, its record included."""
+    found = [Path(path) for pattern in written_files(setup, output) for path in glob(pattern)]
+    return [*found, record_of(setup, output)]
+
+
+def record_of(setup: Setup, output: PathLike | None = None) -> Path:
+    """Where the record of a set-up goes."""
+    return record_path(results_folder(setup, output), setup.source or UNNAMED)
+
+
+def record_path(folder: Path, source: str) -> Path:
+    """The record of a set-up file, in its folder of results."""
+    path = Path(source)
+    # what is called after a command and a recording may have dots that begin no ending
+    return folder / f"{path.stem if path.suffix.lower() == '.xml' else path.name}.musculo.json"
+
+
+UNNAMED = "set-up"  # one that was made in Python and is of no file
+
+
 def refuse_overwriting_of(setup: Setup, output: PathLike | None = None) -> None:
     """Raise if a set-up would write over a file that it reads.
 
     The forces of an earlier static optimisation that the same set-up makes anew are no such file: they are results.
     """
-    there = [Path(path) for pattern in written_files(setup, output) for path in glob(pattern)]
+    there = files_there(setup, output)
     own = own_forces_file(setup, output)
     reads = [path for path in read_files(setup) if not any(same_file(path, one) for one in own)]
     refuse_overwriting(there, reads, ADVICE)
 
 
 ADVICE = "give another one, or --force to write over it (overwrite=True in Python)"
+
+
+def refuse_one_name(setup: Setup, output: PathLike | None = None) -> None:
+    """Raise if two results of a set-up have one name: one of them would be lost, as it is in OpenSim.
+
+    The model that the steps of the scale tool share is none of these: the last step writes it with all that both did.
+    """
+    known = setup
+    if (
+        isinstance(setup, ScaleSetup)
+        and setup.placer.apply
+        and setup.scaler.output_model_file == setup.placer.output_model_file
+    ):
+        known = replace(setup, scaler=replace(setup.scaler, output_model_file=None))
+    files = [plain(pattern) for pattern in written_files(known, output) if not pattern.endswith("*")]
+    if isinstance(setup, AnalyzeSetup):  # names of files are not known before, but by what they follow from
+        for one in setup.analyses:
+            if one.on and not isinstance(one, OtherAnalysis):
+                point = f"{one.point_name}_" if isinstance(one, PointKinematicsAnalysis) else ""
+                tag = next(tag for tag, kind in KINDS.items() if isinstance(one, kind))
+                name = f"{setup.name}_{one.name}_{point}* of <{tag}>"
+                files.append(str(results_folder(setup, output) / name))
+    found = Counter(realpath(path) for path in (*files, str(record_of(setup, output))))
+    twice = [path for path, count in found.items() if count > 1]
+    if twice:
+        raise InvalidInput(
+            f"two results of the set-up go to one file, {twice[0]}, and one would be lost, as in OpenSim; "
+            "give them other names"
+        )
+
+
+def plain(pattern: str) -> str:
+    """A path that was escaped."""
+    return re.sub(r"\[([*?[])\]", r"\1", pattern)
 
 
 def _names(setup: Setup) -> Iterator[str]:

@@ -5,7 +5,6 @@ Where the call names a folder for all results, what earlier set-ups write is rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -17,7 +16,17 @@ from typing import NamedTuple
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.io.text import PathLike
-from musculo.tools.named_files import places_of, read_files, with_inputs, written_files
+from musculo.tools.named_files import (
+    files_there,
+    places_of,
+    plain,
+    read_files,
+    results_folder,
+    same_file,
+    with_inputs,
+    written_files,
+)
+from musculo.tools.record import made_by
 
 
 class Waits(NamedTuple):
@@ -43,9 +52,9 @@ class _Files(NamedTuple):
         for a in self.writes:
             for b in other.writes:
                 # analyses whose names begin alike have files of their own
-                same = a == b or (fnmatchcase(_plain(a), b) and not a.endswith("*"))
-                if same or (fnmatchcase(_plain(b), a) and not b.endswith("*")):
-                    return _plain(a if not a.endswith("*") else b)
+                same = a == b or (fnmatchcase(plain(a), b) and not a.endswith("*"))
+                if same or (fnmatchcase(plain(b), a) and not b.endswith("*")):
+                    return plain(a if not a.endswith("*") else b)
         return ""
 
 
@@ -53,15 +62,10 @@ def _match(paths: Iterable[str], patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(path, pattern) for path in paths for pattern in patterns)
 
 
-def _plain(pattern: str) -> str:
-    """A path that was escaped."""
-    return re.sub(r"\[([*?[])\]", r"\1", pattern)
-
-
 def _without_links(pattern: str) -> str:
     """A pattern of the file that is written in the end."""
     star = "*" if pattern.endswith("*") else ""
-    return escape(realpath(_plain(pattern.removesuffix(star)))) + star
+    return escape(realpath(plain(pattern.removesuffix(star)))) + star
 
 
 def refuse_clashes(setups: Sequence[PathLike | Setup], output: PathLike | None = None) -> None:
@@ -76,6 +80,52 @@ def refuse_clashes(setups: Sequence[PathLike | Setup], output: PathLike | None =
                 raise InvalidInput(
                     f"{twice} {shared}; give results other names or folders, or run the set-ups one by one"
                 )
+
+
+def refuse_replacing(setups: Sequence[PathLike | Setup], output: PathLike | None, page: str) -> None:
+    """Raise where a set-up would replace what was there before and another one reads, or a page what any of them needs.
+
+    What the same set-up left there in an earlier run is a result, and may be replaced.
+
+    Args:
+        setups: of one call.
+        output: a folder for all results, whatever the set-ups say.
+        page: the name of the page that comes into each folder of results; empty for none.
+    """
+    known = [one for one in (_read(setup) for setup in setups) if one is not None]
+    reads = [[path for path in read_files(one) if path.is_file()] for one in known]
+    advice = "give another name, or --force to write over it"
+    for k, one in enumerate(known):
+        own = made_by(one, output)
+        there = [path for path in files_there(one, output) if path.is_file() and path.absolute() not in own]
+        for i, other in enumerate(known):
+            for path in there if i != k else ():
+                if any(same_file(path, read) for read in reads[i]):
+                    raise InvalidInput(
+                        f"{_name(one)} would write over {path}, which was there before and which {_name(other)} reads; "
+                        f"{advice}"
+                    )
+        place = results_folder(one, output) / page
+        for i, other in enumerate(known) if page else ():
+            if any(same_file(place, read) for read in reads[i]):
+                raise InvalidInput(
+                    f"the page {place} would replace what {_name(other)} reads; {advice}, or --no-report"
+                )
+            if _match([realpath(place)], _outputs(other, output)):
+                raise InvalidInput(
+                    f"the page {place} would replace a result of {_name(other)}; {advice}, or --no-report"
+                )
+
+
+def _read(setup: PathLike | Setup) -> Setup | None:
+    try:
+        return setup if isinstance(setup, Setup) else read_setup(setup)
+    except (MusculoError, OSError):
+        return None  # told of when it is to run
+
+
+def _name(setup: Setup) -> str:
+    return setup.source or setup.name
 
 
 def waits_of(setups: Sequence[PathLike | Setup], output: PathLike | None = None) -> list[Waits]:

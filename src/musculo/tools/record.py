@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from musculo import __version__
+from musculo.errors import InvalidInput
 from musculo.io.setup import Setup
-from musculo.io.text import write_text
+from musculo.io.text import PathLike, write_text
+from musculo.tools.named_files import ADVICE, record_of, record_path
 from musculo.tools.own_sources import own_sources
 from musculo.tools.preparation import preparation_of
 from musculo.tools.result import Status, ToolResult
@@ -17,13 +19,7 @@ from musculo.tools.stated import analyses_of, stated_options
 from musculo.tools.work import Work, make_folder, stamp_of
 
 _LAYOUT = 6
-
-
-def record_path(folder: Path, source: str) -> Path:
-    """The record of a set-up file, in its folder of results."""
-    path = Path(source)
-    # what is called after a command and a recording may have dots that begin no ending
-    return folder / f"{path.stem if path.suffix.lower() == '.xml' else path.name}.musculo.json"
+_OPENING = '{\n "layout":'  # of every record, be the rest of it lost
 
 
 def fingerprint(path: Path) -> str:
@@ -83,6 +79,25 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
     }
     make_folder(folder)
     write_text(record_path(folder, work.source), [json.dumps(record, indent=1, ensure_ascii=False)])
+
+
+def refuse_replacing_of_others(path: Path) -> None:
+    """Raise if a file in the place of a record is none of ours."""
+    try:
+        there = path.read_bytes().decode(errors="replace").replace("\r", "")
+    except OSError:
+        return  # none, or nothing that a record takes the place of
+    if there.strip() and not there.startswith(_OPENING):
+        raise InvalidInput(f"the record of the run would replace {path}, which is no record of musculo; {ADVICE}")
+
+
+def made_by(setup: Setup, output: PathLike | None = None) -> set[Path]:
+    """Results of an earlier run of a set-up that are as it left them."""
+    try:
+        results = json.loads(record_of(setup, output).read_text(encoding="utf-8"))["results"]
+        return {Path(path) for path, known in results.items() if known and fingerprint(Path(path)) == known}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
 
 
 def filters_of(file: Path) -> tuple[float, float] | None:

@@ -22,8 +22,16 @@ from musculo.tools.analyze import run_analyze
 from musculo.tools.imu import run_imu_inverse_kinematics, run_imu_placer
 from musculo.tools.inverse_dynamics import run_inverse_dynamics
 from musculo.tools.inverse_kinematics import run_inverse_kinematics
-from musculo.tools.named_files import own_forces_file, refuse_overwriting_of, results_folder, with_own_forces
-from musculo.tools.record import unchanged, write_record
+from musculo.tools.named_files import (
+    UNNAMED,
+    own_forces_file,
+    record_of,
+    refuse_one_name,
+    refuse_overwriting_of,
+    results_folder,
+    with_own_forces,
+)
+from musculo.tools.record import refuse_replacing_of_others, unchanged, write_record
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.scale import run_scale
 from musculo.tools.work import Progress, Work, check_folder
@@ -63,14 +71,15 @@ def run_setup(
         threads: at most so many; all cores by default.
         compare: compute the exact method beside OpenSim's, to say by how much they differ.
         force: run even if an earlier run left a record of the same inputs, options and results.
-        overwrite: let results take the place of files that the set-up reads.
+        overwrite: let results take the place of files that the set-up reads, and the record that of any file.
 
     Raises:
         MusculoError: files that are missing or cannot be read, names that do not fit the model.
     """
     known = with_own_forces(setup if isinstance(setup, Setup) else read_setup(setup), output, exact)
     tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
-    source = known.source or "set-up"
+    source = known.source or UNNAMED
+    refuse_one_name(known, output)
     work = Work(source, results_folder(known, output), exact, output is not None, compare, threads)
     if progress is not None:
         work.report = progress
@@ -80,6 +89,7 @@ def run_setup(
             return earlier
     if not overwrite:
         refuse_overwriting_of(known, output)
+        refuse_replacing_of_others(record_of(known, output))
     work.overwrite = overwrite
     work.results += own_forces_file(known, output)
     work.notes += known.notes
