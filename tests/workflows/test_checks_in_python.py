@@ -15,7 +15,7 @@ from musculo.cli.main import app
 from musculo.cli.summary import motion_of as motion_type
 from musculo.demo import ARM_FILE, arm, arm_flexion
 from musculo.functions import Constant, Linear, Scaled, SimmSpline
-from musculo.model.joints import Axis, CustomJoint
+from musculo.model.joints import Axis, CustomJoint, PlanarJoint
 from musculo.results.angles import sliding_coordinates, translational_coordinates
 
 
@@ -154,3 +154,52 @@ def test_only_translations_that_equal_their_coordinate_slide():
             "ty",
             "tz",
         }
+
+
+def planar_walk() -> tuple[Model, Markers]:
+    """A body that moves in the plane of x and y, as gait10dof18musc, with markers at both sides of it."""
+    places = [(0.3, 0.0, 0.3), (0.0, 0.8, -0.3), (-0.2, 0.4, 0.35), (0.1, -0.5, -0.25), (0.25, 1.1, 0.3)]
+    names = tuple(Coordinate(name) for name in ("tilt", "tx", "ty"))
+    base = PlanarJoint("base", Placement("ground"), Placement("b"), names)
+    on = tuple(Marker(f"m{k}", "b", at) for k, at in enumerate(places))
+    model = Model("planar", (Body("b", 70.0, inertia=(0.1, 0.2, 0.3, 0, 0, 0)),), (base,), markers=on)
+    q = np.column_stack([0.1 * np.sin(np.linspace(0.0, 6.0, 30)), np.linspace(0.0, 1.0, 30), np.full(30, 0.9)])
+    at = musculo.kinematics(model, q).markers(model.marker_names)
+    return model, Markers(0.01 * np.arange(30), model.marker_names, at)
+
+
+AROUND = ((-1, 0, 0), (0, 1, 0), (0, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [
+        (((1, 0, 0), (0, 1, 0), (0, 0, 1)), ""),
+        (AROUND, r"turned by 180 degrees about the vertical.* (markers.rotated([[-1, 0, 0], [0, 1, 0], [0, 0, -1]])"),
+        (((1, 0, 0), (0, -1, 0), (0, 0, -1)), "mm where -y is taken to point up,"),
+        (((1, 0, 0), (0, 0, -1), (0, 1, 0)), "mm where z is taken to point up,"),
+        (((0, 0, 1), (1, 0, 0), (0, 1, 0)), "mm where z is taken to point up and they are turned by -90 degrees about"),
+        (((1, 0, 0), (0, 1, 0), (0, 0, -1)), "mm where they are mirrored,"),
+    ],
+    ids=["as it is", "backwards", "upside down", "z up", "z up, y ahead", "mirrored"],
+)
+def test_a_model_that_cannot_turn_is_never_put_on_its_head(turn, words):
+    """Turned by half a turn about x, a subject that walks backwards fits a planar model, which stands on its head."""
+    model, walk = planar_walk()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", MusculoWarning)
+        musculo.inverse_kinematics(model, walk.rotated(turn))
+    said = [text for one in told if " fit with " in (text := str(one.message)) or "points along" in text]
+    assert len(said) == bool(words)
+    for part in words.split(".*"):
+        assert all(part in text for text in said)
+    assert ("--up -y" in " ".join(said)) == ("-y is" in words)
+
+
+def test_an_axis_that_was_taken_to_point_up_is_not_advised_again(tmp_path):
+    model, walk = planar_walk()
+    musculo.write_trc(walk.rotated(AROUND), tmp_path / "walk.trc")
+    with pytest.warns(
+        MusculoWarning, match="points along -y here.*the axis that was taken to point up may be the wrong one"
+    ):
+        musculo.inverse_kinematics(model, musculo.read_markers(tmp_path / "walk.trc", up="-y"))

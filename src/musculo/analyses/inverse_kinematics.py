@@ -107,7 +107,8 @@ def inverse_kinematics(
                 only by which minimum is found, not by where in it.
 
     Angles that leap from one frame to the next or are far outside their ranges, and a recording in which another axis
-    than y seems to point up, give a `MusculoWarning`; `notes` of the result have these and lesser findings.
+    than y seems to point up, or that is mirrored or turned around, give a `MusculoWarning`; `notes` of the result have
+    these and lesser findings.
 
     Args:
         model: the model; markers are matched by name. The name of a subject before them (`Subj1:RASI`) is dropped,
@@ -208,7 +209,12 @@ def _findings(
     if not alone or len(columns) < _FEWEST:
         return [*recording, *angles]
     distance = found.marker_errors[:, columns]
-    axes = axis_findings(found.model, markers, found.q, distance, lambda m: refit(m).marker_errors[:, columns], threads)
+
+    def fit(other: Markers) -> tuple[FloatArray, FloatArray]:
+        again = refit(other)
+        return again.q, again.marker_errors[:, columns]
+
+    axes = axis_findings(found.model, markers, found.q, distance, fit, threads)
     return [*recording, *angles, *axes]
 
 

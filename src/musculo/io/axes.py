@@ -12,6 +12,8 @@ AXES = {
     for k, name in enumerate("xyz")
     for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
 }
+TAKEN_UP = "was taken to point up"
+"""Words of the note that a recording was turned."""
 # Which axis looks forward where none is named: with z up, the x that most laboratories walk along.
 _FORWARD = {"x": "y", "y": "x", "z": "x"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.errors import InvalidFile
-from musculo.io.axes import to_ground
+from musculo.io.axes import TAKEN_UP, to_ground
 from musculo.io.c3d import read_c3d
 from musculo.io.lengths import METRES, unit_note
 from musculo.io.storage import read_storage
@@ -48,7 +48,7 @@ def read_markers(path: PathLike, up: str | None = None) -> Markers:
         raise InvalidFile(f"{where}: {suffix or 'no'} ending; {_OTHER_ENDING}")
     if up is None:
         return markers
-    note = f"{up} was taken to point up; plates that were recorded with it need the same turn"
+    note = f"{up} {TAKEN_UP}; plates that were recorded with it need the same turn"
     return replace(markers.rotated(to_ground(up)), notes=(*markers.notes, note))
 
 
