@@ -110,6 +110,8 @@ OLD = """
 </min_control></CoordinateActuator><CoordinateActuator name="ca"><coordinate>qa</coordinate>
 </CoordinateActuator><PointToPointActuator name="p2p"><bodyA>a</bodyA><bodyB>b</bodyB></PointToPointActuator>
 <CoordinateLimitForce name="clf"><coordinate>qa</coordinate></CoordinateLimitForce>
+<PointToPointSpring name="pps"><body1>a</body1><body2>ground</body2><point1>0.1 0 0</point1><point2>0 0.3 0</point2>
+<stiffness>30</stiffness><rest_length>0.1</rest_length></PointToPointSpring>
 <SpringGeneralizedForce name="sg"><coordinate>qa</coordinate></SpringGeneralizedForce><PointActuator name="pa">
 <body>a</body></PointActuator><PrescribedForce name="pf"><body>a</body><FunctionSet name="forceFunctions">
 <objects><Constant><value>1</value></Constant><Constant/><Constant/></objects></FunctionSet></PrescribedForce>

@@ -9,6 +9,8 @@ that, and otherwise the file's own digits are kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from musculo.io.osim.components import gather_components
 from musculo.io.osim.context import component_path
 from musculo.io.osim.defaults import resolve_defaults
@@ -46,8 +48,12 @@ _BODY_SOCKETS = {
         tuple((tag, tag) for tag in ("body_1", "body_2", "line_body", "follower_body", "rolling_body", "surface_body")),
     ),
 }
-# The same for forces: {kind: (version of the change, socket)}. OpenSim 4.6 never reads the <body> of a BodyActuator.
-_FORCE_BODIES = {"PrescribedForce": (30506, "socket_frame"), "BodyActuator": (40700, "socket_body")}
+# The same for forces, by kind. OpenSim 4.6 never reads the <body> of a BodyActuator.
+_FORCE_BODIES: dict[str, tuple[int, tuple[tuple[str, str], ...]]] = {
+    "PrescribedForce": (30506, (("body", "frame"),)),
+    "BodyActuator": (40700, (("body", "body"),)),
+    "PointToPointSpring": (30500, (("body1", "body1"), ("body2", "body2"))),
+}
 # Properties of one object that OpenSim reads under its class or in an element of the property's name.
 _HELD = (
     *("ground", "contact_parameters", "forceFunctions", "pointFunctions", "torqueFunctions"),
@@ -165,10 +171,9 @@ def _upgrade_forces(model: Element, version: int) -> None:
         for force in () if holder is None else holder:
             if "Muscle" in force.tag:
                 _upgrade_muscle(force, version)
-            changed, socket = _FORCE_BODIES.get(force.tag, (0, ""))
-            body = force.find("body")
-            if version < changed and body is not None and force.find(socket) is None:
-                body.tag, body.text = socket, body_path(model, body.text or "")
+            changed, pairs = _FORCE_BODIES.get(force.tag, (0, ()))
+            if version < changed:
+                _name_sockets(model, force, pairs)
 
 
 def _upgrade_muscle(muscle: Element, version: int) -> None:
@@ -239,10 +244,14 @@ def _upgrade_path_point(model: Element, point: Element, coordinates: dict[str, s
 def _upgrade_body_sockets(model: Element, version: int) -> None:
     for set_tag, (changed, pairs) in _BODY_SOCKETS.items():
         for member in objects(model, set_tag) if version < changed else ():
-            for tag, socket in pairs:
-                body = member.find(tag)
-                if body is not None and member.find(f"socket_{socket}") is None:
-                    body.tag, body.text = f"socket_{socket}", body_path(model, body.text or "")
+            _name_sockets(model, member, pairs)
+
+
+def _name_sockets(model: Element, member: Element, pairs: Iterable[tuple[str, str]]) -> None:
+    for tag, socket in pairs:
+        body = member.find(tag)
+        if body is not None and member.find(f"socket_{socket}") is None:
+            body.tag, body.text = f"socket_{socket}", body_path(model, body.text or "")
 
 
 def _upgrade_flags(model: Element, version: int) -> None:
