@@ -278,6 +278,46 @@ def test_a_file_of_controls_that_is_missing(tmp_path):
     assert not both.result.complete
 
 
+def muscles_only(analyses: str, more: str) -> str:
+    return analyze(analyses, more).replace("<force_set_files>reserves.xml</force_set_files>", "")
+
+
+def test_controls_are_looked_at_where_only_muscles_move_the_model(tmp_path):
+    """Though their activations are states, on which no control acts."""
+    setup = muscles_only(FORCES, controllers(controller("c.sto")))
+    both = run_both(tmp_path / "missing", {SETUP: setup})
+    same_files(both, 6)
+    assert any("controller 'c': there is no file" in text for text in both.result.troubles)
+    with pytest.raises(musculo.UnknownName, match="no actuator 'nobody'"):
+        run_both(tmp_path / "unknown", {SETUP: setup, "c.sto": table(nobody=(1.0, 1.0, 1.0))})
+    assert not list((tmp_path / "unknown" / "theirs" / "results").glob("*.sto"))
+
+
+def test_controls_that_do_not_last_are_told_of(tmp_path):
+    setup = analyze(FORCES, controllers(controller("c.sto")))
+    both = run_both(tmp_path / "part", {SETUP: setup, "c.sto": MOTORS})
+    assert re.search(r"controls last from 0\.02 to 0\.08 s, and \d+ of \d+ frames.*go on as straight lines", both.told)
+    ends = control_set(linear("elbow_motor", "<extrapolate>false</extrapolate>"))
+    both = run_both(tmp_path / "ends", {SETUP: setup.replace("c.sto", "c.xml"), "c.xml": ends})
+    assert "keep the values of their ends" in both.told
+    whole = run_setup(write_span(tmp_path / "part" / "ours" / SETUP, "0.02", "0.08"), compare=False)
+    assert not any("controls last" in text for text in whole.notes)
+
+
+def write_span(setup: Path, start: str, end: str) -> Path:
+    text = setup.read_text().replace("<initial_time>0<", f"<initial_time>{start}<")
+    setup.write_text(text.replace("<final_time>0.1<", f"<final_time>{end}<"))
+    return setup
+
+
+def test_of_a_column_that_stands_twice_the_first_counts(tmp_path):
+    twice = table(elbow_motor=(0.1, 0.3, 0.2), biceps_long=(0.3, 0.6, 0.4), shoulder_motor=(0.9, 0.9, 0.9))
+    content = twice.replace("biceps_long", "elbow_motor")
+    both = run_both(tmp_path, {SETUP: analyze(FORCES, controllers(controller("c.sto"))), "c.sto": content})
+    same_files(both, 6)
+    assert "several controls of one actuator, of which one alone is used, as in OpenSim: 'elbow_motor'" in both.told
+
+
 def test_disabled_controllers_give_nothing_where_exact(tmp_path):
     setup = analyze(FORCES, controllers(controller("c.sto", "<enabled>false</enabled>")))
     both = run_both(tmp_path, {SETUP: setup, "c.sto": MOTORS}, exact=True)

@@ -15,6 +15,7 @@ from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path, read_bytes
 from musculo.model.model import Model
+from musculo.results.table import Table
 
 FloatArray = NDArray[np.float64]
 _KIND = "a file of controls (.sto, .mot, or .xml with <ControlSet>)"
@@ -60,9 +61,10 @@ def read_controls(path: PathLike) -> tuple[Control, ...]:
         table = read_storage(path)
         if not len(table):
             raise InvalidFile(f"{where} has no rows; it should be {_KIND}")
+        names = [_stated(name, table) for name in table.names]
         return tuple(
             Control(_actuator(name), table.time, table.values[:, k], of_excitation=_is_of_excitation(name))
-            for k, name in enumerate(table.names)
+            for k, name in enumerate(names)
         )
     root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
     holder = root if root.tag == "ControlSet" else root.find(".//ControlSet")
@@ -79,6 +81,11 @@ def read_controls(path: PathLike) -> tuple[Control, ...]:
         )
     except InvalidModel as error:  # what reads the elements of models reads these, too
         raise InvalidFile(str(error)) from None
+
+
+def _stated(name: str, table: Table) -> str:
+    """The name of a column as the file has it: tables count those of one name."""
+    return name.partition("_")[2] if any(f"is called {name!r}" in note for note in table.notes) else name
 
 
 def _actuator(name: str) -> str:

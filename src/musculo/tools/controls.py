@@ -11,7 +11,14 @@ from musculo.analyses.actuators import actuators_of
 from musculo.compile.frames import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated import number
-from musculo.io.controls import CONTROL_SET_CONTROLLER, Controller, controllers_of_model, driving, read_controls
+from musculo.io.controls import (
+    CONTROL_SET_CONTROLLER,
+    Control,
+    Controller,
+    controllers_of_model,
+    driving,
+    read_controls,
+)
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
@@ -19,6 +26,8 @@ from musculo.tools.work import Work
 
 # Has a state of its own between its control and its force.
 _ACTIVATED = "ActivationCoordinateActuator"
+# Seconds by which times that are rounded in files may be apart.
+_SAME_TIME = 1e-6
 
 
 def controls_at(
@@ -29,9 +38,6 @@ def controls_at(
     OpenSim's tools enable every controller, open the files of all from the folder of the set-up, and go on without
     those that they cannot find. The exact method leaves disabled controllers out.
     """
-    known = [*model.muscle_names, *(one.name for one in actuators_of(model))]
-    known += [force.name for force in model.forces if not force.applies_force and force.name not in known]
-    clutches = {force.name for force in model.forces if isinstance(force, ClutchedPathSpring)}
     found: dict[str, FloatArray] = {}
     for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
         whose = f"controller {controller.name!r}"
@@ -43,24 +49,61 @@ def controls_at(
         if controller.kind != CONTROL_SET_CONTROLLER:
             work.trouble(f"{whose} (<{controller.kind}>) is not computed, and what it controls gets nothing from it")
             continue
-        if controller.controls_file is None or not controller.controls_file.exists():
-            named = (
-                f"file {controller.controls_file}, which it names" if controller.controls_file else "file of controls"
-            )
-            work.trouble(f"{whose}: there is no {named}; as OpenSim, this goes on without it")
-            continue
-        work.used(controller.controls_file)
-        chosen = driving(read_controls(controller.controls_file), work.exact)
-        for note in chosen.notes:
-            work.note(f"{controller.controls_file}: {note}")
-        for control in chosen.controls:
-            if control.name in clutches:
-                work.trouble(f"{whose}: the clutch {control.name!r} is not computed, and gives nothing")
-            elif control.name not in known:
-                raise UnknownName("actuator", control.name, known, str(controller.controls_file))
-            else:
-                found[control.name] = found.get(control.name, 0.0) + control.at(time)
+        given = _controls_of(controller, model, work)
+        for control in given:
+            found[control.name] = found.get(control.name, 0.0) + control.at(time)
+        _say_span(controller, given, time, work)
     return found
+
+
+def check_controls(model: Model, work: Work, controllers: Sequence[Controller]) -> None:
+    """Tell of files of controls that are missing or do not fit the model, also where no result depends on them."""
+    for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
+        if controller.kind == CONTROL_SET_CONTROLLER and (controller.enabled or not work.exact):
+            _controls_of(controller, model, work)
+
+
+def _controls_of(controller: Controller, model: Model, work: Work) -> list[Control]:
+    """The controls of actuators of the model that a file gives; none where it is not there."""
+    whose, file = f"controller {controller.name!r}", controller.controls_file
+    if file is None or not file.exists():
+        named = f"file {file}, which it names" if file else "file of controls"
+        work.trouble(f"{whose}: there is no {named}; as OpenSim, this goes on without it")
+        return []
+    known = [*model.muscle_names, *(one.name for one in actuators_of(model))]
+    known += [force.name for force in model.forces if not force.applies_force and force.name not in known]
+    clutches = {force.name for force in model.forces if isinstance(force, ClutchedPathSpring)}
+    work.used(file)
+    chosen = driving(read_controls(file), work.exact)
+    for note in chosen.notes:
+        work.note(f"{file}: {note}")
+    found = []
+    for control in chosen.controls:
+        if control.name in clutches:
+            work.trouble(f"{whose}: the clutch {control.name!r} is not computed, and gives nothing")
+        elif control.name not in known:
+            raise UnknownName("actuator", control.name, known, str(file))
+        else:
+            found.append(control)
+    return found
+
+
+def _say_span(controller: Controller, controls: Sequence[Control], time: FloatArray, work: Work) -> None:
+    """Frames that controls do not reach, by more than the one that OpenSim adds at the ends of a span."""
+    spans = [(one.time[0], one.time[-1]) for one in controls if len(one.time) > 1]
+    if not spans or not len(time):
+        return
+    first, last = max(one[0] for one in spans), min(one[1] for one in spans)
+    outside = int(((time < first - _SAME_TIME) | (time > last + _SAME_TIME)).sum())
+    slack = _SAME_TIME + (float(np.median(np.diff(time))) if len(time) > 1 else 0.0)
+    if time[0] < first - slack or time[-1] > last + slack:
+        lines = any(one.extrapolate and not one.steps for one in controls)
+        work.note(
+            f"{controller.controls_file}: controls last from {first:g} to {last:g} s, and {outside} of {len(time)} "
+            f"frames, {time[0]:g} to {time[-1]:g} s, lie outside; there they "
+            f"{'go on as straight lines' if lines else 'keep the values of their ends'}, as OpenSim does, and mean "
+            "nothing"
+        )
 
 
 def is_direct(muscle: Muscle) -> bool:

@@ -26,7 +26,7 @@ from musculo.muscle.geometry import PathGeometry
 from musculo.muscle.path_forces import path_generalized_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
-from musculo.tools.controls import actuator_forces, controls_at, direct_activation, is_direct
+from musculo.tools.controls import actuator_forces, check_controls, controls_at, direct_activation, is_direct
 from musculo.tools.preparation import preparation_of
 from musculo.tools.simbody import simbody_loads
 from musculo.tools.state import (
@@ -199,6 +199,8 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
         work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows])))
     activation, fiber_length = (None if x is None else x[rows] for x in (activation, fiber_length))
+    if work.of_file:
+        check_controls(model, work, setup.controllers)
     if any(is_direct(m) for m in model.muscles):
         controls = controls_at(motion.time[rows], model, work, setup.controllers)
         start = np.broadcast_to(default_activation(model), (len(motion.time[rows]), len(model.muscles)))
