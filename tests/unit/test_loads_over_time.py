@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +110,13 @@ def test_times_of_the_frames_are_asked_for(loads, time):
         musculo.static_optimisation(model, q, u, tau=u, loads=loads, time=TIME)
 
 
+@pytest.mark.parametrize("name", ["grf.xml", Path("grf.xml")])
+def test_the_name_of_a_file_is_no_load(name):
+    model, (q, u) = walker(), standing()
+    with pytest.raises(InvalidInput, match=r"loads are 'grf.xml', the name of a file.*read_external_loads"):
+        musculo.inverse_dynamics(model, q, u, u, loads=name)
+
+
 def test_one_pose_at_one_time(loads):
     model, (q, u) = walker(), standing()
     tau = musculo.inverse_dynamics(model, q[0], u[0], u[0], loads, time=0.0)
@@ -125,7 +133,7 @@ def test_what_the_shell_says_of_loads_is_warned_of_and_noted(loads):
     short = loads.with_table(loads.table.between(-1.0, 0.5))
     for bad, words in (
         (other, "the external load on foot_l acts .* from foot_r .*is it on the wrong foot"),
-        (far, "points are in metres: are they in millimetres"),
+        (far, "points are in metres: are they in cm, or in millimetres"),
         (short, "of 60 frames lie outside the external loads"),
     ):
         for call in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def measurement(name, pairs, body):
     )
 
 
-def scaled(folder, factors=LONGER, off=0.0, more="", lost=None, mass=-1.0):
+def scaled(folder, factors=LONGER, off=0.0, more="", lost=None, mass=-1.0, unweighted=()):
     """Run a set-up that measures both bodies and places the markers; one of them is off by some metres."""
     model = arm()
     names = list(model.marker_names)
@@ -39,7 +40,8 @@ def scaled(folder, factors=LONGER, off=0.0, more="", lost=None, mass=-1.0):
     measured = measurement("upper", [("upper_arm", "elbow_lateral")], "humerus")
     measured += measurement("lower", [("forearm", "wrist_radial"), ("forearm", "wrist_ulnar")], "forearm")
     tasks = "".join(
-        f"<IKMarkerTask name='{n}'><apply>true</apply><weight>1</weight></IKMarkerTask>" for n in names[:-1]
+        f"<IKMarkerTask name='{n}'><apply>true</apply><weight>{int(n not in unweighted)}</weight></IKMarkerTask>"
+        for n in names[:-1]
     )
     text = document(
         "ScaleTool",
@@ -94,6 +96,17 @@ def test_only_what_was_run_is_judged(tmp_path):
     assert "ctivation" not in json.dumps([check.found for check in report.checks])
     assert not any(section.panels for section in report.sections)  # of one frame there is no curve to see
     assert "Scale factors" in page(report)
+
+
+def test_markers_with_a_task_of_no_weight_count_in_log_and_page(tmp_path):
+    """As in OpenSim, whose RMS is over the markers that have a task."""
+    result, report = scaled(tmp_path, off=0.1, unweighted=("acromion",))
+    said = float(re.search(r"RMS error of markers ([\d.]+) mm", result.output)[1])
+    assert said > 20.0  # the one that is off, and not followed
+    found = {check.title: check.found for check in report.checks}["Static pose, markers, root mean square"]
+    shown, count = re.match(r"([\d.]+) mm, of (\d+) markers", found).groups()
+    assert float(shown) == pytest.approx(said, abs=0.06)  # both are rounded
+    assert int(count) == len(arm().marker_names) - 1
 
 
 def test_a_marker_in_the_wrong_place_is_bad(tmp_path):

@@ -28,6 +28,7 @@ from musculo import (
     write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.report import report_of_folder
 from musculo.report.results import read_results
 from support import tool_setups
 from support.tool_setups import arm_folder
@@ -144,7 +145,7 @@ def test_loads_that_do_not_carry_are_told(shell, walker, direction, words):
         (1.0 / 70.0, 1.0, 0.0, "the largest force is 9.8 N, and the model weighs 686 N: are forces in N/kg?"),
         (1.0, 1.0, 8.0e3, "the moment on b is 8000 N m where its force is 686 N: are moments in N mm?"),
         (1.0, 1e2, 0.0, "m from it: are points in cm, or in other axes than the motion?"),
-        (1.0, 1e3, 0.0, "are they in millimetres?"),
+        (1.0, 1e3, 0.0, "are they in cm, or in millimetres?"),
         (1.0, 1.0, 8.0, ""),
     ],
     ids=["kN", "N per kg", "N mm", "cm", "mm", "right"],
@@ -157,7 +158,7 @@ def test_units_of_loads_that_cannot_be_are_told(shell, walker, force, point, mom
     write_external_loads(loads, walker / "l.xml")
     told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
     asked = told.count("are forces in") + told.count("are moments in") + told.count("are points in")
-    asked += told.count("are they in millimetres?")
+    asked += told.count("are they in cm, or in millimetres?")
     assert asked == (1 if words else 0)
     assert words in told
     model, motion = (
@@ -168,6 +169,46 @@ def test_units_of_loads_that_cannot_be_are_told(shell, walker, force, point, mom
         warnings.simplefilter("always")
         musculo.inverse_dynamics(model, motion.q, motion.u, motion.udot, loads=loads, time=motion.time)
     assert any(words in str(one.message) for one in warned) == bool(words)
+
+
+def test_points_in_cm_are_asked_about_in_one_line(shell, walker):
+    """Also where only those of a small force are beyond any laboratory."""
+    names = [f"f_{what}{axis}" for what in "vp" for axis in "xyz"]
+    values = np.tile([0.0, 686.0, 0.0, 40.0, 0.0, 10.0], (101, 1))
+    values[90:] = (0.0, 50.0, 0.0, 130.0, 0.0, 10.0)
+    loads = ExternalLoads("plates", (ExternalForce("plate", "b", "f_v", "f_p"),), Table(TIME, names, values))
+    write_external_loads(loads, walker / "l.xml")
+    told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
+    assert "acts 130 m from the origin; points are in metres: are they in cm, or in millimetres?" in told
+    assert told.count("in cm") == 1
+
+
+def test_how_far_off_a_foot_is_has_one_number(shell, tmp_path):
+    """That of the frames that were analysed, also on the page, which knows the whole motion."""
+    base = FreeJoint("base", "ground", "foot_r", tuple(Coordinate(n) for n in ("rx", "ry", "rz", "tx", "ty", "tz")))
+    other = FreeJoint("other", "foot_r", "foot_l", tuple(Coordinate(n) for n in ("a", "b", "c", "x", "y", "z")))
+    bodies = tuple(Body(f"foot_{side}", 35.0, inertia=INERTIA) for side in "rl")
+    model = Model("feet", bodies, (base, other))
+    write_osim(model, tmp_path / "feet.osim")
+    q = np.zeros((101, 12))
+    q[:, 11] = 0.4 + 1.0 * TIME  # the left foot leaves
+    write_storage(Table(TIME, model.coordinate_names, q, degrees=False), tmp_path / "walk.mot")
+    loads = plates(tmp_path / "l.xml", body="foot_l")
+    write_points_at(tmp_path / "l.mot", 0.0)
+    call = ("id", tmp_path / "feet.osim", tmp_path / "walk.mot", "-l", loads, "-o", tmp_path / "out", "--time", "0:0.2")
+    told = shell(*call)
+    line = next(line for line in told.out.splitlines() if "wrong foot" in line)
+    assert "acts 0.5 m from it" in line
+    (check,) = [one for one in report_of_folder(tmp_path / "out", scene=False).checks if one.title == "Feet and plates"]
+    assert line.removeprefix("  note: ") == check.found
+
+
+def write_points_at(path, x):
+    """Points of a plate at x, on the floor below the origin."""
+    table = read_storage(path)
+    values = np.array(table.values)
+    values[:, 3:] = (x, 0.0, 0.0)
+    write_storage(replace(table, values=values), path)
 
 
 def test_points_of_forces_that_do_not_act_are_no_matter(shell, walker):

@@ -149,3 +149,25 @@ def test_muscles_without_a_fastest_contraction_have_finite_numbers(tmp_path):
     scale = 0.1 / 0.1  # optimal fibre length over time scale
     np.testing.assert_allclose(found.normalized_fiber_velocity, found.fiber_velocity / scale)
     assert np.isfinite(found.fiber_active_power).all()
+
+
+@pytest.mark.parametrize("command", ["id", "muscles", "jr", "view"])
+def test_what_a_note_says_is_no_warning_too(tmp_path, command):
+    """Degrees that the header calls radians: one line, in the words of the file."""
+    table = musculo.read_storage(MOTION)
+    wrong = tmp_path / "wrong.mot"
+    musculo.write_storage(replace(table, values=100.0 * table.values, degrees=False), wrong)
+    out = tmp_path / ("page.html" if command == "view" else "out")
+    more = ("--no-open",) if command == "view" else ("--time", "0.5:0.52")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        code, told = shell(command, MODEL, wrong, "-o", out, *more)
+        if command != "view":
+            shell("report", out)
+    assert code == 0
+    assert told.count("are they degrees?") == 1
+    assert [str(one.message) for one in warned] == []
+    if command == "view":
+        with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are taken in radians"):
+            scene = musculo.view(arm(), musculo.read_storage(wrong))
+        assert any("are they degrees?" in note for note in scene.notes)

@@ -51,7 +51,7 @@ def acting_loads(
         findings += [*plate_findings(loads), *span_findings(loads, time)]
     rows = np.unique(np.linspace(0, max(len(Q) - 1, 0), min(len(Q), _LOOKS)).astype(int))
     some = [_rows(load, rows) for load in acting]
-    findings += foot_findings(model, Q[rows], some)
+    findings += foot_findings(model, Q[rows], some, loads if isinstance(loads, ExternalLoads) else None)
     warn_of(findings)
     return acting, findings
 

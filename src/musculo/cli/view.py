@@ -11,6 +11,7 @@ from pathlib import Path
 
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.overwriting import check_page
+from musculo.errors import unwarned
 from musculo.io import read_osim
 from musculo.io.external_loads import read_external_loads
 from musculo.io.markers import read_markers
@@ -35,15 +36,16 @@ def open_viewer(
     check_page(output)
     tell_of_compiling(quiet)
     model = read_osim(model_file)
-    scene = view(
-        model,
-        None if motion is None else read_storage(motion),
-        activation=None if activation is None else read_storage(activation),
-        markers=None if markers is None else read_markers(markers),
-        loads=None if loads is None else read_external_loads(loads),
-        reactions=None if reactions is None else read_storage(reactions),
-        geometry=geometry,
-    )
+    with unwarned():  # what warnings say in Python stands in notes here
+        scene = view(
+            model,
+            None if motion is None else read_storage(motion),
+            activation=None if activation is None else read_storage(activation),
+            markers=None if markers is None else read_markers(markers),
+            loads=None if loads is None else read_external_loads(loads),
+            reactions=None if reactions is None else read_storage(reactions),
+            geometry=geometry,
+        )
     for note in () if quiet or as_json else scene.notes:
         print(f"note: {note}", file=sys.stderr)
     target = output if output is not None else _kept(model.name)

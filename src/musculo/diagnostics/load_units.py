@@ -5,7 +5,7 @@ Nothing is changed by it: a sentence names what was found, and what to look at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,10 +36,13 @@ _FRAMES, _FEW = 50, 5  # that are looked at, and that a recording has at least
 _BEARS, _ENOUGH, _ALONG = 0.3, 3, 0.8
 
 
-def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
+def load_unit_findings(
+    model: Model, q: FloatArray, loads: Sequence[ExternalLoad], far: Collection[str] = ()
+) -> list[Finding]:
     """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted.
 
-    Only those that were recorded: what acts in a few poses, or is one force for all frames, was made by hand.
+    Only those that were recorded: what acts in a few poses, or is one force for all frames, was made by hand. Points on
+    bodies that are known to be `far` off are not told of again.
     """
     loads = [one for one in loads if np.ndim(one.force) == 2]
     if len(q) < _FEW or not loads:
@@ -76,7 +79,7 @@ def load_unit_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad
                 "moments in N mm? They must be in N m"
             )
         acting = rows[size[rows] > max(_ACTING * largest, 0.0 if light else _EMPTY)]
-        if load.point_in != GROUND or load.body not in model.body_names or not acting.size:
+        if load.point_in != GROUND or load.body not in model.body_names or load.body in far or not acting.size:
             continue
         centre = poses.position(load.body, model.body(load.body).mass_center).reshape(-1, 3)[np.isin(rows, acting)]
         away = float(np.median(np.linalg.norm(point[acting] - centre, axis=1)))

@@ -52,23 +52,36 @@ def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
     source = loads.table.source or "the external loads"
     over = "splines pass over it, and the loads there are guesses"
     found = hole_findings(loads.table.time, source, LONG_STEP, over)
-    for load in loads.at(loads.table.time):
+    for body, largest in _far_points(loads):
+        text = (
+            f"{source}: the force on {body} acts {largest:.4g} m from the origin; points are in metres: are they in "
+            "cm, or in millimetres?"
+        )
+        found.append(Finding(text, Severity.WRONG, LOADS))
+    return found
+
+
+def _far_points(loads: ExternalLoads | None) -> list[tuple[str, float]]:
+    """Bodies whose loads act where nobody is recorded, and how far from the origin [m]."""
+    found = []
+    for load in loads.at(loads.table.time) if loads is not None and len(loads.table) else ():
         size = np.linalg.norm(load.force, axis=1)
         loaded = size > _ACTING * size.max(initial=0.0)
         largest = float(np.abs(load.point[loaded]).max(initial=0.0))
         if largest > FAR:
-            text = (
-                f"{source}: the force on {load.body} acts {largest:.4g} m from the origin; points are in "
-                "metres: are they in millimetres?"
-            )
-            found.append(Finding(text, Severity.WRONG, LOADS))
+            found.append((load.body, largest))
     return found
 
 
-def foot_findings(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) -> list[Finding]:
-    """Loads that seem to act on the wrong foot, or to be in other units, and a walker that stands on nothing."""
+def foot_findings(
+    model: Model, q: FloatArray, loads: Sequence[ExternalLoad], recorded: ExternalLoads | None = None
+) -> list[Finding]:
+    """Loads that seem to act on the wrong foot, or to be in other units, and a walker that stands on nothing.
+
+    Of points in another unit `plate_findings` tells where whole recordings show it, which `recorded` are.
+    """
     found = [Finding(misplaced_in_words(one), Severity.WRONG, FEET) for one in misplaced_loads(model, q, loads)]
-    found += load_unit_findings(model, q, loads)
+    found += load_unit_findings(model, q, loads, [body for body, _ in _far_points(recorded)])
     base = free_base(model)
     turning = rotational_coordinates(model)
     if not loads and any(name not in turning for name in base) and np.any(model.gravity):

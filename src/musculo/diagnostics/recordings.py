@@ -39,7 +39,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
         largest = 0.0 if k is None else float(np.nan_to_num(np.abs(table.values[:, k])).max(initial=0.0))
         if largest > FAR:
             far.append(f"{name} {largest:.4g} m")
-    found = [*_unit_findings(table, model), *_stranger_findings(table, model)]
+    found = [*angle_unit_findings(table, model), *_stranger_findings(table, model)]
     if far:
         text = f"{source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
         found.append(Finding(text, Severity.WRONG, _UNITS))
@@ -50,7 +50,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
     return [*found, *hole_findings(table.time, source, HOLE, how)]
 
 
-def _unit_findings(table: Table, model: Model) -> list[Finding]:
+def angle_unit_findings(table: Table, model: Model) -> list[Finding]:
     """Angles that look as if the header said the wrong unit.
 
     In radians, they go beyond two turns where the coordinate has less than one; in degrees, see `small_for_degrees`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -66,6 +67,11 @@ def listed(loads: Loads, frames: int, time: FloatArray | None = None) -> list[Ex
                 "the function takes time, or a table as q), or the loads at them: loads.at(motion.time)"
             )
         loads = loads.at(time)
+    if isinstance(loads, str | os.PathLike):
+        raise InvalidInput(
+            f"loads are {os.fspath(loads)!r}, the name of a file; give what it holds: "
+            "musculo.read_external_loads(path) of its .xml"
+        )
     given = [loads] if isinstance(loads, ExternalLoad | LoadSeries) else list(loads)
     found = [ExternalLoad(*load) if isinstance(load, LoadSeries) else load for load in given]
     for load in found:

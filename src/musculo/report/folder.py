@@ -11,7 +11,7 @@ import numpy as np
 
 from musculo import __version__
 from musculo.dynamics.energy import total_mass
-from musculo.errors import InvalidInput, MusculoError
+from musculo.errors import InvalidInput, MusculoError, unwarned
 from musculo.io.text import PathLike
 from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
@@ -30,6 +30,7 @@ from musculo.viewer import view
 from musculo.viewer.scene import Drawing
 
 
+@unwarned()  # what is odd stands on the page
 def report_of_folder(
     folder: PathLike,
     model: Model | None = None,

@@ -210,7 +210,9 @@ def _feet(angles: Table, model: Model, found: Results) -> list[Check]:
     except MusculoError:
         return []
     advice = "Look at applied_to_body of the external loads"
-    return [Check(FEET, misplaced_in_words(one), Light.BAD, advice) for one in misplaced]
+    # a step that told of it did so of its own frames, and one number is enough
+    told = [replace(check, advice=advice) for check in _findings(found) if check.title == FEET]
+    return told or [Check(FEET, misplaced_in_words(one), Light.BAD, advice) for one in misplaced]
 
 
 def _markers(errors: Table, found: Results) -> list[Check]:

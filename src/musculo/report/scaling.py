@@ -100,8 +100,9 @@ def _factors(one: Scaling) -> list[Check]:
 
 
 def _static(one: Scaling) -> list[Check]:
-    followed = {name: _number(m.get("error")) for name, m in one.markers.items() if m.get("followed")}
-    seen = {name: error for name, error in followed.items() if error is not None}
+    # those with a task, whatever its weight, as in the log and in OpenSim
+    counted = {name: _number(m.get("error")) for name, m in one.markers.items() if m.get("counted", m.get("followed"))}
+    seen = {name: error for name, error in counted.items() if error is not None}
     if not seen:
         return []
     errors = np.array(list(seen.values()))

@@ -73,7 +73,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     if not work.exact:
         _say_paths(model, table, cutoff, rows, external, tau, work, controls)
     work.tell(padding_findings(table.time, motion.time))
-    work.tell(foot_findings(model, motion.q, external))
+    work.tell(foot_findings(model, motion.q, external, loads))
     work.report("writing", 0.9)
     names, columns = moment_columns(model)
     _say_names(setup, work)

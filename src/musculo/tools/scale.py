@@ -129,7 +129,12 @@ def _record_markers(found: PlacedMarkers, tasks: Sequence[CoordinateTask | Marke
     names = dict.fromkeys([*found.errors, *found.moved])
     errors = {name: error for name, error in found.errors.items() if not np.isnan(error)}
     work.scaling["markers"] = {
-        name: {"error": errors.get(name), "moved": found.moved.get(name), "followed": name in followed}
+        name: {
+            "error": errors.get(name),
+            "moved": found.moved.get(name),
+            "followed": name in followed,
+            "counted": name in found.counted,
+        }
         for name in names
     }
 

@@ -197,7 +197,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
     work.tell(plate_findings(loads))
     work.tell(padding_findings(table.time, motion.time[rows]))
     if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
-        work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows])))
+        work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows]), loads))
     activation, fiber_length = (None if x is None else x[rows] for x in (activation, fiber_length))
     if work.of_file:
         check_controls(model, work, setup.controllers)

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.coordinates import coordinates_of
 from musculo.compile.frames import columns_by_name
+from musculo.diagnostics.finding import texts, warn_of
+from musculo.diagnostics.recordings import angle_unit_findings
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
@@ -79,11 +81,14 @@ def _of_table(model: Model, table: Table) -> Frames:
         raise InvalidInput(
             f"{table.source or 'the motion'} has gaps in every frame; fill them first (table.fill in Python)"
         )
-    notes: tuple[str, ...] = ()
+    doubts = angle_unit_findings(table, model)
+    warn_of(doubts)
+    notes = texts(doubts)
     time, q = np.array(table.time)[good], q[good]
     if not good.all():
         gaps = np.asarray(table.time)[~good]
         notes = (
+            *notes,
             f"{len(gaps)} of {len(good)} frames have gaps and are not drawn, from {gaps[0]:g} s to {gaps[-1]:g} s; "
             "the frames beside them are joined.",
         )

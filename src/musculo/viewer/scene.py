@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.dynamics.poses import Kinematics, kinematics
-from musculo.errors import InvalidInput, MusculoError
+from musculo.errors import InvalidInput, MusculoError, unwarned
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
@@ -153,6 +153,7 @@ class _Maker:
     geometry: str | os.PathLike[str] | None
     wrapping: Drawing
 
+    @unwarned()  # of angles, which were looked at where they came in
     def made(self, count: int) -> Scene:
         total = len(self.frames.time)
         rows = np.unique(np.rint(np.linspace(0, total - 1, count)).astype(np.int64))
