@@ -9,8 +9,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import InvalidInput, UnknownName, read_osim, read_storage, run_setup, write_osim, write_trc
+from musculo import (
+    Body,
+    Coordinate,
+    InvalidInput,
+    Model,
+    PinJoint,
+    Placement,
+    UnknownName,
+    read_osim,
+    read_storage,
+    run_setup,
+    write_osim,
+    write_trc,
+)
 from support.ik_models import seemingly_twisted, twisting_rod
+from support.opensim_run import run_opensim
 from support.tool_setups import RESERVES, analyze
 from support.tool_setups import inverse_dynamics as dynamics
 from support.unusual_setups import (
@@ -451,3 +465,39 @@ def test_paths_of_windows_are_found_beside_the_set_up(tmp_path):
 def _written(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize(
+    ("form", "seen"),
+    [("/jointset/{}/value", True), ("{}/value", True), ("{}", False), ("/jointset/{}", False)],
+    ids=["path", "end of the path", "name here", "path of the coordinate"],
+)
+def test_a_run_says_where_opensim_has_other_columns(tmp_path, form, seen):
+    """Columns of results, and columns of a motion that OpenSim 4.6 passes over."""
+    bodies = tuple(Body(name, 1.0, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)) for name in "ab")
+    joints = (
+        PinJoint("hip", "ground", "a", (Coordinate("hip/flexion"),)),
+        PinJoint("knee", Placement("a", (0.4, 0.0, 0.0)), "b", (Coordinate("knee/flexion"),)),
+    )
+    model, setup = Model("two", bodies, joints), tmp_path / "setup.xml"
+    write_osim(model, tmp_path / "two.osim")
+    names = "\t".join(form.format(name) for name in model.coordinate_names)
+    rows = "".join(f"{0.1 * k:.1f}\t0.3\t0.4\n" for k in range(8))
+    head = "q\nversion=1\nnRows=8\nnColumns=3\ninDegrees=no\nendheader\n"
+    (tmp_path / "q.mot").write_text(f"{head}time\t{names}\n{rows}")
+    setup.write_text(
+        '<OpenSimDocument Version="40600"><AnalyzeTool name="x"><model_file>two.osim</model_file><final_time>0.7'
+        '</final_time><AnalysisSet><objects><Kinematics name="K"><in_degrees>false</in_degrees></Kinematics></objects>'
+        "</AnalysisSet><coordinates_file>q.mot</coordinates_file></AnalyzeTool></OpenSimDocument>"
+    )
+    told = "\n".join(run_setup(setup).notes)
+    found = read_storage(tmp_path / "x_K_q.sto")
+    assert found.names == model.coordinate_names
+    assert np.allclose(found.values, [0.3, 0.4])
+    assert "joint in front of it in results: hip/flexion, knee/flexion; OpenSim writes the name alone" in told
+    assert ("which OpenSim passes over" in told) == (not seen)
+    assert "OpenSim passes over" not in "\n".join(run_setup(setup, exact=True).notes)
+    run_opensim(setup)
+    theirs = (tmp_path / "x_K_q.sto").read_text()
+    assert "\tflexion\tflexion\n" in theirs
+    assert ([float(x) for x in theirs.splitlines()[-1].split()[1:]] == [0.3, 0.4]) == seen

@@ -129,7 +129,7 @@ class Table:
     def _find_of_several(self, name: str, index: dict[str, int]) -> int | None:
         """The column of a coordinate `joint/name`."""
         for ending in (f"/{name}/value", f"/{name}"):
-            found = [k for column, k in index.items() if column == name or column.endswith(ending)]
+            found = [k for column, k in index.items() if f"/{column}".endswith(ending)]
             if found:
                 return found[0]
         joint, bare = name.split("/")

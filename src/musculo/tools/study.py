@@ -40,7 +40,7 @@ from musculo.tools.state import (
     say_powerless,
     springs_in_motion,
 )
-from musculo.tools.work import Work, by_name, loads_at, say_span, suggest_cutoff
+from musculo.tools.work import Work, by_name, loads_at, say_span, say_unseen_columns, suggest_cutoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +236,7 @@ def _motions(
         if setup.speeds_file is not None:
             work.note("speeds_file is not used: exact speeds are the rates of the coordinates")
         return motion, motion
+    say_unseen_columns(table, model, work)
     speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
     filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
     if len(table):  # the filter adds frames beyond the recording

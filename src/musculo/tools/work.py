@@ -28,6 +28,7 @@ from musculo.io.setup import AnalyzeSetup, IMUInverseKinematicsSetup, InverseKin
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.model.body import GROUND
+from musculo.model.coordinate import bare_name
 from musculo.model.model import Model
 from musculo.muscle.geometry import Wrapping
 from musculo.results.external_loads import ExternalLoads
@@ -102,6 +103,12 @@ class Work:
         model = self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
         for mesh in mesh_files(model):
             self.used(mesh)
+        shared = told_apart(model)
+        if shared:
+            self.note(
+                f"coordinates of one name in several joints have the joint in front of it in results: "
+                f"{', '.join(shared)}; OpenSim writes the name alone, in several columns"
+            )
         return model
 
     def table(self, path: Path | None, what: str, prepare: Preparation = NOTHING) -> Table:
@@ -373,6 +380,23 @@ def suggest_cutoff(table: Table, model: Model, cutoff: float, work: Work) -> Non
     found = suggested_cutoff(table, model)
     if found is not None:
         work.note(f"coordinates are not filtered; residual analysis suggests {found}; --lowpass auto takes it")
+
+
+def told_apart(model: Model) -> list[str]:
+    """Coordinates of one name in several joints, which are called `joint/name`."""
+    own = ((joint.name, one.name) for joint in model.joints for one in joint.coordinates)
+    return [name for joint, name in own if bare_name(joint, name) != name]
+
+
+def say_unseen_columns(table: Table, model: Model, work: Work) -> None:
+    """Name columns that OpenSim's analyze tool passes over: those of such coordinates that do not end in /value."""
+    known = {form: name for name in told_apart(model) for form in (name, f"jointset/{name}")}
+    unseen = [column for column in table.names if column.strip("/") in known]
+    if unseen:
+        work.note(
+            f"{table.source}: columns {', '.join(unseen)} are read, which OpenSim passes over since several joints "
+            f"have coordinates of that name: call them by their paths (/jointset/{known[unseen[0].strip('/')]}/value)"
+        )
 
 
 def largest(names: Sequence[str], ours: FloatArray, theirs: FloatArray) -> tuple[float, str]:
