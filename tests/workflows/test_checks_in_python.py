@@ -15,7 +15,7 @@ from musculo.cli.main import app
 from musculo.cli.summary import motion_of as motion_type
 from musculo.demo import ARM_FILE, arm, arm_flexion
 from musculo.functions import Constant, Linear, Scaled, SimmSpline
-from musculo.model.joints import Axis, CustomJoint, PlanarJoint
+from musculo.model.joints import Axis, CustomJoint, PinJoint, PlanarJoint
 from musculo.results.angles import sliding_coordinates, translational_coordinates
 
 
@@ -203,3 +203,19 @@ def test_an_axis_that_was_taken_to_point_up_is_not_advised_again(tmp_path):
         MusculoWarning, match="points along -y here.*the axis that was taken to point up may be the wrong one"
     ):
         musculo.inverse_kinematics(model, musculo.read_markers(tmp_path / "walk.trc", up="-y"))
+
+
+def test_a_turn_that_merely_brings_markers_nearer_is_not_advised():
+    """What hangs at a ceiling, recorded somewhere in the laboratory: turned upside down it is 0.2 m away."""
+    walker, over = planar_walk()[0], np.diag((1.0, -1.0, -1.0))
+    hinge = PinJoint("hinge", Placement("ground", (0.0, 2.0, 0.0)), Placement("b"), (Coordinate("swing"),))
+    model = walker.replace(joints=(hinge,))
+    at = musculo.kinematics(model, 0.1 * np.sin(np.linspace(0.0, 6.0, 30))[:, None]).markers(model.marker_names)
+    away = Markers(0.01 * np.arange(30), model.marker_names, at + np.array((0.0, 0.0, 0.2))).rotated(over)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", MusculoWarning)
+        found = musculo.inverse_kinematics(model, away)
+        turned = musculo.inverse_kinematics(model, away.rotated(over))
+    bad, better = (float(np.sqrt(np.mean(np.square(one.marker_errors)))) for one in (found, turned))
+    assert 0.15 < better < 0.5 * bad
+    assert not [one for one in told if " fit with " in str(one.message)]

@@ -57,14 +57,15 @@ def axis_findings(
     if mean >= _POOR_FIT and as_is >= _POOR_FIT:
         mirrored = min(_mean(fit(one.rotated(_about_y(heading) @ _MIRROR))[1]) for heading in (0, 180))
         turn, turned = _turned(model, one, fit, threads) if as_is >= _BAD_FIT else (_AS_IT_IS, as_is)
+        enough = min(0.5 * as_is, _BAD_FIT)  # far better, and not merely nearer by chance
         means = f", and with {1e3 * as_is:.3g} mm as the file has them"
-        if mirrored < 0.5 * min(turned, as_is):
+        if mirrored < min(0.5 * turned, enough):
             text = (
                 f"{where} {1e3 * mirrored:.3g} mm where they are mirrored{means}: are labels of left and right "
                 "exchanged, or is the sign of one axis wrong?"
             )
             return [Finding(text, Severity.DOUBTFUL)]
-        if turn != _AS_IT_IS and turned < 0.5 * as_is:
+        if turn != _AS_IT_IS and turned < enough:
             how, advice = _in_words(*turn, asked)
             return [Finding(f"{where} {1e3 * turned:.3g} mm where {how}{means}; {advice}", Severity.DOUBTFUL)]
     return _lying(model, q, source, asked, threads) if mean < _BAD_FIT else []
