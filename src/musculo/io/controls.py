@@ -156,14 +156,17 @@ def driving(controls: Sequence[Control], exact: bool) -> Driving:
         notes.append(f"no model control: {_listed(others)}")
     lost = [one.name for one in controls if one.name not in chosen]
     if lost:
-        notes.append(f"drives nothing: {_listed(lost)}")
+        notes.append(f"control that drives nothing: {_listed(lost)}")
     if any(one.of_model is not True for one in used) and not exact:
         notes.append(
             f"of its controls the first {len(used)} are used, as OpenSim does, since {len(own)} are model controls, "
             "though those are others: write model controls first (--exact uses the model controls)"
         )
     if twice:
-        notes.append(f"several controls of one actuator, of which one alone is used, as in OpenSim: {_listed(twice)}")
+        notes.append(
+            "several controls of one actuator, of which one alone is used, as in OpenSim, the first of its plain name "
+            f"if there is one: {_listed(twice)}"
+        )
     return Driving(tuple(chosen.values()), tuple(notes))
 
 

@@ -97,7 +97,7 @@ def refuse_replacing(setups: Sequence[PathLike | Setup], output: PathLike | None
     advice = "give another name, or --force to write over it"
     for k, one in enumerate(known):
         own = made_by(one, output)
-        there = [path for path in files_there(one, output) if path.is_file() and path.absolute() not in own]
+        there = [path for path in files_there(one, output) if path.is_file() and realpath(path) not in own]
         for i, other in enumerate(known):
             for path in there if i != k else ():
                 if any(same_file(path, read) for read in reads[i]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from musculo import __version__
 from musculo.errors import InvalidInput
 from musculo.io.setup import Setup
 from musculo.io.text import PathLike, write_text
-from musculo.tools.named_files import ADVICE, record_of, record_path
+from musculo.tools.named_files import record_of, record_path
 from musculo.tools.own_sources import own_sources
 from musculo.tools.preparation import preparation_of
 from musculo.tools.result import Status, ToolResult
@@ -88,14 +89,17 @@ def refuse_replacing_of_others(path: Path) -> None:
     except OSError:
         return  # none, or nothing that a record takes the place of
     if there.strip() and not there.startswith(_OPENING):
-        raise InvalidInput(f"the record of the run would replace {path}, which is no record of musculo; {ADVICE}")
+        raise InvalidInput(
+            f"the record of the run would replace {path}, which is no record of musculo; move it away, or --force to "
+            "write over it (overwrite=True in Python)"
+        )
 
 
-def made_by(setup: Setup, output: PathLike | None = None) -> set[Path]:
-    """Results of an earlier run of a set-up that are as it left them."""
+def made_by(setup: Setup, output: PathLike | None = None) -> set[str]:
+    """Results of an earlier run of a set-up that are as it left them, without links."""
     try:
         results = json.loads(record_of(setup, output).read_text(encoding="utf-8"))["results"]
-        return {Path(path) for path, known in results.items() if known and fingerprint(Path(path)) == known}
+        return {realpath(path) for path, known in results.items() if known and fingerprint(Path(path)) == known}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set()
 
