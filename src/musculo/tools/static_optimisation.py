@@ -18,6 +18,7 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
 from musculo.io.setup import StaticOptimizationAnalysis
 from musculo.io.tool_results import write_controls
+from musculo.model.body import GROUND
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.muscle.equilibrium import muscle_equilibrium
@@ -67,7 +68,7 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     optimum = _solve(study, analysis, exact=work.exact)
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
-    _say_reserves(optimum, work)
+    _say_reserves(optimum, study.model, work)
     work.tell(price_findings(optimum.muscles, optimum.price, study.time, analysis.name))
     work.prices |= largest_prices(optimum.muscles, optimum.price)
     needed = np.abs(optimum.muscle_moment + optimum.reserve + optimum.balance_residual).max(axis=0, initial=0.0)
@@ -197,12 +198,25 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     )
 
 
-def _say_reserves(optimum: StaticOptimum, work: Work) -> None:
+def _say_reserves(optimum: StaticOptimum, model: Model, work: Work) -> None:
     """Coordinates that muscles cross, and that actuators serve more than muscles do."""
+    anchored = any(
+        model.placement(point.frame).body == GROUND
+        for muscle in model.muscles
+        for point in (muscle.path.points if muscle.path is not None else ())
+    )
+    # muscles within a body that moves freely cannot turn it; what OpenSim's wrapping leaves there says nothing
+    base = {
+        name
+        for joint in model.joints
+        if not anchored and joint.parent.body == GROUND
+        for name in joint.coordinate_names
+    }
+    within = np.array([name not in base for name in optimum.coordinates], dtype=bool)
     actuators, muscles = (np.abs(x).max(axis=0, initial=0.0) for x in (optimum.reserve, optimum.muscle_moment))
     # what no muscle crosses, for instance the pelvis, is meant for actuators; a toe's small moments tell nothing
     small = 0.01 * muscles.max(initial=0.0)
-    odd = np.flatnonzero((actuators > muscles) & (muscles > 1e-6 * actuators) & (actuators > small))
+    odd = np.flatnonzero((actuators > muscles) & (muscles > 1e-6 * actuators) & (actuators > small) & within)
     if odd.size:
         told = [f"{optimum.coordinates[k]} ({actuators[k]:.3g}, muscles {muscles[k]:.3g})" for k in odd.tolist()]
         work.note(
