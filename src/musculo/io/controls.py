@@ -164,8 +164,8 @@ def driving(controls: Sequence[Control], exact: bool) -> Driving:
         )
     if twice:
         notes.append(
-            "several controls of one actuator, of which one alone is used, as in OpenSim, the first of its plain name "
-            f"if there is one: {_listed(twice)}"
+            f"several controls of one actuator, of which one alone is used, as in OpenSim: {_listed(twice)} (the first "
+            "of its plain name, if there is one)"
         )
     return Driving(tuple(chosen.values()), tuple(notes))
 
