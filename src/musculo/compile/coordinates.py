@@ -108,9 +108,9 @@ def motion_in(
     Q, single = coordinates_of(model, q)
     U, A = speeds_of(model, u)[0], accelerations_of(model, udot)[0]
     same_frames(q=Q, u=U, udot=A)
+    found = rates_in_degrees(model, Q, U, A)
     # Where q is odd itself, which is warned of, steps beside it tell nothing.
-    found = () if far_beyond_ranges(model, Q) else rates_in_degrees(model, Q, U, A)
-    if found:
+    if found and not far_beyond_ranges(model, Q):
         which = " and ".join(found)
         _warn_once(
             "u", U, f"{which}: 57 times as large as frames that follow one another say: degrees, not radians? {_RATES}"

@@ -30,6 +30,8 @@ FASTEST = 200.0  # [rad/s]
 # Frames that a step between them is told from, how well steps and rates have to agree to tell it, and by how much what
 # two rates tell may differ from a power of 180 / pi, in that power.
 _FEWEST, _AGREE, _ALIKE = 8, 0.9, 0.1
+# Frames from the middle of a motion that are looked at: a unit is the same in all of them.
+_MOST = 200
 
 
 def rotational_coordinates(model: Model) -> frozenset[str]:
@@ -169,11 +171,14 @@ def rates_in_degrees(model: Model, q: FloatArray, u: FloatArray, udot: FloatArra
     The time from frame to frame is told by the steps of q and u, and by those of u and udot. Both tell the same, unless
     one of them is in degrees: then they differ by 180 / pi, or its square. Frames in no order tell nothing.
     """
-    angles = [name for name in model.speed_names if name in rotational_coordinates(model)]
-    if len(q) < _FEWEST or not angles:
+    if len(q) < _FEWEST:
         return ()
-    at, rates = [model.coordinate_index(name) for name in angles], [model.speed_index(name) for name in angles]
-    first, second = _step(q[:, at], u[:, rates]), _step(u[:, rates], udot[:, rates])
+    at, rates = model.derived("columns of angles and their rates", lambda: _columns_of_angles(model))
+    if not at:
+        return ()
+    middle = slice(max(0, (len(q) - _MOST) // 2), (len(q) + _MOST) // 2)
+    q, u, udot = q[middle][:, at], u[middle][:, rates], udot[middle][:, rates]
+    first, second = _step(q, u), _step(u, udot)
     if first is None or second is None:
         return ()
     turns = np.log(second / first) / np.log(180.0 / np.pi)
@@ -181,6 +186,12 @@ def rates_in_degrees(model: Model, q: FloatArray, u: FloatArray, udot: FloatArra
         if abs(turns - power) < _ALIKE:
             return found
     return ()
+
+
+def _columns_of_angles(model: Model) -> tuple[list[int], list[int]]:
+    """Where angles stand among coordinates, and their rates among speeds."""
+    angles = [name for name in model.speed_names if name in rotational_coordinates(model)]
+    return [model.coordinate_index(name) for name in angles], [model.speed_index(name) for name in angles]
 
 
 def _step(x: FloatArray, rate: FloatArray) -> float | None:
