@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import musculo
+
 _SCRIPT = """
 import sys
 from musculo.kernels import cache_files, jit
@@ -219,6 +221,7 @@ class TestTrust:
         assert not Path(ended.folder).exists()
 
 
+_PACKAGE = Path(musculo.__file__).resolve().parent
 # As in a container that is started under any number: no home folder, and no entry among users. All modules are loaded
 # first, which that user need not be allowed to read here.
 _NOBODY = """
@@ -230,7 +233,13 @@ os.setuid(12345)
 """
 
 
+def _open_to_all(path: Path) -> bool:
+    """Whether any user can read what lies there."""
+    return all(folder.stat().st_mode & 0o005 == 0o005 for folder in (path, *path.parents))
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(not _open_to_all(_PACKAGE), reason=f"other users cannot read {_PACKAGE}, where the kernels are")
 def test_a_user_without_home_and_entry():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
