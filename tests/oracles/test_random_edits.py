@@ -48,6 +48,11 @@ def test_no_edit_of_a_setup_differs_in_silence(name):
     assert _silent(edits.setups(range(8), [name])) == []
 
 
+@pytest.mark.parametrize("seed", [200073, 700461], ids=["no iterations", "a power of 20"])
+def test_where_opensim_stops_short_is_told(seed):
+    assert _silent(edits.setups(range(seed, seed + 1), ["so"])) == []
+
+
 def test_a_difference_is_seen(tmp_path):
     """The judge itself: a file that differs, and says nothing of it, is found out."""
     with edits.OpenSimServer("edited_models") as server:
