@@ -6,12 +6,16 @@ brackets have no part in it.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 FloatArray = np.ndarray
 # Sides of a half turn that are compared before the least is refined.
 _SIDES = 361
+# Their nodes are eigenvalues of a matrix: searches ask for the same ones ten thousand times.
+_gauss = cache(np.polynomial.legendre.leggauss)
 
 
 def section_lengths(a: FloatArray, P: FloatArray, Q: FloatArray, sides: FloatArray, nodes: int = 96) -> FloatArray:
@@ -25,7 +29,7 @@ def section_lengths(a: FloatArray, P: FloatArray, Q: FloatArray, sides: FloatArr
     for x, way in ((p, 1.0), (q, -1.0)):
         d = np.hypot(x, y)
         ends.append(np.arctan2(x, y) + way * np.arccos(np.minimum(1.0, radius / d)))
-    t, w = np.polynomial.legendre.leggauss(nodes)
+    t, w = _gauss(nodes)
     half, middle = (ends[1] - ends[0]) / 2, (ends[1] + ends[0]) / 2
     angles = middle[:, None] + half[:, None] * t
     along = -np.sin(angles)[..., None] * sides[:, None] + np.cos(angles)[..., None] * u
