@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.loop import CLOSED, Loop
@@ -37,6 +36,8 @@ def closed_from(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArra
 
 
 def _least_squares(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+    from scipy.optimize import least_squares
+
     y = y.copy()
 
     def at(x: FloatArray) -> FloatArray:

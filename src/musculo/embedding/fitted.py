@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, NdBSpline, make_interp_spline
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.loop import Loop, LoopSolution
@@ -18,9 +17,13 @@ from musculo.embedding.projection import ProjectedVariables
 from musculo.embedding.variables import JointVariables, LoopMethod
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.base import Function
+from musculo.functions.bsplines import BSpline
 from musculo.functions.elementary import FourierSeries, packed_pieces
 from musculo.functions.natural import with_continuations
 from musculo.functions.table import PackedFunction
+
+if TYPE_CHECKING:
+    from scipy.interpolate import NdBSpline
 
 # A grid beyond this many points takes minutes to solve and gigabytes to keep.
 _MOST_POINTS = 200_000
@@ -94,8 +97,8 @@ class FittedVariables(JointVariables):
         if len(self.grid) != 1:
             return ()
         (points,), (knots,), degree = self.grid, self.model.t, int(self.model.k[0])
-        columns = np.asarray(self.model.c).T
-        return tuple(FittedFunction(_Within(BSpline(knots, c, degree), points)) for c in columns)
+        columns = np.ascontiguousarray(np.asarray(self.model.c).T)
+        return tuple(FittedFunction(_Within(BSpline(knots, c[:, None], degree), points)) for c in columns)
 
     def _evaluate(self, X: FloatArray, orders: tuple[int, ...]) -> FloatArray:
         if isinstance(self.model, _Fourier):
@@ -225,6 +228,8 @@ class Fitted(LoopMethod):
 
     def _splines(self, grid: tuple[FloatArray, ...], f: FloatArray) -> NdBSpline:
         """A tensor product: splines along one axis after the other, of the coefficients of those before."""
+        from scipy.interpolate import NdBSpline, make_interp_spline
+
         knots, c = [], f
         for axis, points in enumerate(grid):
             spline = make_interp_spline(points, c, k=self.degree, axis=axis)

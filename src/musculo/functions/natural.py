@@ -14,10 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
-from scipy.linalg import cho_solve_banded, cholesky_banded
-from scipy.optimize import minimize_scalar
 
+from musculo.functions.bsplines import BSpline, natural_spline
 from musculo.functions.elementary import taylor_shift
 from musculo.functions.table import FloatArray
 
@@ -34,21 +32,15 @@ def natural_spline_pieces(x: FloatArray, y: FloatArray, half_order: int) -> Floa
         y: (n,) values.
         half_order: m; the degree is 2m - 1.
     """
-    degree = 2 * half_order - 1
-    if degree == 1:
-        spline = make_interp_spline(x, y, k=1)
-    else:
-        vanishing = [(order, 0.0) for order in range(half_order, degree)]
-        spline = make_interp_spline(x, y, k=degree, bc_type=(vanishing, vanishing))
-    return with_continuations(spline, x, half_order - 1)
+    return with_continuations(natural_spline(x, y[:, None], 2 * half_order - 1), x, half_order - 1)
 
 
 def with_continuations(spline: BSpline, x: FloatArray, continuation_degree: int) -> FloatArray:
-    """Local coefficients (n + 1, degree + 1) of a spline, highest first, with a Taylor polynomial beyond each end."""
-    degree = spline.k
+    """Local coefficients (n + 1, degree + 1) of a one-column spline, highest first, with Taylor polynomials beyond."""
+    degree = spline.degree
     rows = np.zeros((len(x) + 1, degree + 1))
     for derivative in range(degree + 1):
-        rows[1:-1, degree - derivative] = spline(x[:-1], nu=derivative) / math.factorial(derivative)
+        rows[1:-1, degree - derivative] = spline(x[:-1], derivative)[:, 0] / math.factorial(derivative)
     keep = continuation_degree + 1
     rows[0, -keep:] = rows[1, -keep:]
     rows[-1, -keep:] = taylor_shift(rows[-2], x[-1] - x[-2])[-keep:]
@@ -70,6 +62,8 @@ class Smoother(NamedTuple):
 
     def solve(self, y: FloatArray, weight: float) -> tuple[FloatArray, float]:
         """Fitted values (n,) and trace of I - A for the smoothing weight p."""
+        from scipy.linalg import cho_solve_banded, cholesky_banded
+
         count, width = self.differences.shape
         bands = self.gram + weight * self.squared
         factor = cholesky_banded(bands, lower=True)
@@ -103,8 +97,10 @@ def smoother(x: FloatArray, half_order: int) -> Smoother:
     splines = np.zeros((count, n - 1, m))
     for j in range(count):
         span = slice(j, j + m)
-        element = BSpline.basis_element(x[j : j + m + 1], extrapolate=False)
-        splines[j, span] = np.nan_to_num(element(points[span])) * m / (x[j + m] - x[j])
+        # the B-spline of these knots alone: those that repeat its ends complete a basis
+        knots = np.concatenate((np.full(m - 1, x[j]), x[j : j + m + 1], np.full(m - 1, x[j + m])))
+        element = BSpline(knots, np.eye(2 * m - 1)[:, m - 1 : m].copy(), m - 1)
+        splines[j, span] = element(points[span].ravel()).reshape(m, m) * m / (x[j + m] - x[j])
     gram, squared = np.zeros((m + 1, count)), np.zeros((m + 1, count))
     for k in range(m + 1):
         for j in range(count - k):
@@ -140,6 +136,8 @@ def smoothed_values(x: FloatArray, y: FloatArray, half_order: int, error_varianc
     Departs:    p is searched to 1e-8 instead of 1e-6; towards p = infinity the fit is the least-squares polynomial of
                 degree m - 1 to about 1e-12 on even knots, where OpenSim's own differs from it by up to 1e-4.
     """
+    from scipy.optimize import minimize_scalar
+
     problem = smoother(x, half_order)
     n = len(x)
     natural_weight = problem.gram[0].sum() / problem.squared[0].sum()

@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
 from musculo.functions.base import Function
+from musculo.functions.bsplines import not_a_knot_spline
 from musculo.functions.checks import set_knots
 from musculo.functions.elementary import packed_pieces
+from musculo.functions.natural import with_continuations
 from musculo.functions.table import PackedFunction
 
 SMOOTH_DEGREES = (3, 5, 7)
@@ -74,11 +76,6 @@ class SampledSpline(Function):
         return min(self.degree, n - 1 if n % 2 == 0 else n - 2)
 
     def packed(self) -> PackedFunction:
-        # imported here: the shell need not wait for SciPy where no such spline is used
-        from scipy.interpolate import make_interp_spline
-
-        from musculo.functions.natural import with_continuations
-
         x = np.array(self.x)
-        spline = make_interp_spline(x, np.array(self.y), k=self.degree_used)
+        spline = not_a_knot_spline(x, np.array(self.y)[:, None], self.degree_used)
         return packed_pieces(x, with_continuations(spline, x, continuation_degree=2))

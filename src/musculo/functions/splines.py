@@ -10,7 +10,9 @@ from musculo.errors import InvalidInput
 from musculo.functions.base import Function
 from musculo.functions.checks import set_knots, set_number
 from musculo.functions.elementary import packed_pieces, taylor_shift
+from musculo.functions.natural import natural_spline_pieces, smoothed_values
 from musculo.functions.table import FloatArray, PackedFunction
+from musculo.kernels.banded import solve_banded
 
 MAX_HALF_ORDER = 4
 SIMM_SMALLEST_SPACING = 1e-7  # OpenSim's
@@ -43,21 +45,20 @@ class SimmSpline(Function):
         set_knots(self, at_least=2, repeated=True)
 
     def packed(self) -> PackedFunction:
-        # imported here: the shell need not wait for SciPy where no such spline is used
-        from scipy.linalg import solve_banded
-
         x, y = np.array(self.x), np.array(self.y)
         n, h = len(x), np.maximum(np.diff(x), SIMM_SMALLEST_SPACING)
         slopes = np.diff(y) / h
-        # Rows of the banded matrix: super-, main and subdiagonal.
-        bands, right = np.zeros((3, n)), np.zeros(n)
-        bands[0, 1:], bands[2, :-1] = h, h
-        bands[1, 1:-1], right[1:-1] = 2.0 * (h[:-1] + h[1:]), np.diff(slopes)
-        bands[1, 0], bands[1, -1] = -h[0], -h[-1]
+        # Sub-, main and superdiagonal; the first row starts on the diagonal.
+        bands, right = np.zeros((n, 3)), np.zeros(n)
+        bands[1:, 0], bands[1:-1, 2] = h, h[1:]
+        bands[1:-1, 1], right[1:-1] = 2.0 * (h[:-1] + h[1:]), np.diff(slopes)
+        bands[0, :2], bands[-1, 1] = (-h[0], h[0]), -h[-1]
         if n > 3:
             right[0] = h[0] ** 2 * _third_divided_difference(x[:4], y[:4])
             right[-1] = -(h[-1] ** 2) * _third_divided_difference(x[-4:], y[-4:])
-        sigma = solve_banded((1, 1), bands, right) if n > 2 else np.zeros(2)
+        if n > 2:
+            solve_banded(bands, 1, right[:, None])
+        sigma = right
         rows = np.zeros((n + 1, 4))
         rows[1:-1, 0] = np.diff(sigma) / h
         rows[1:-1, 1] = 3.0 * sigma[:-1]
@@ -89,8 +90,6 @@ class NaturalCubicSpline(Function):
         set_knots(self, at_least=2)
 
     def packed(self) -> PackedFunction:
-        from musculo.functions.natural import natural_spline_pieces
-
         x, y = np.array(self.x), np.array(self.y)
         return packed_pieces(x, natural_spline_pieces(x, y, 2))
 
@@ -126,8 +125,6 @@ class GCVSpline(Function):
         return 2 * self.half_order - 1
 
     def packed(self) -> PackedFunction:
-        from musculo.functions.natural import natural_spline_pieces, smoothed_values
-
         x, y = np.array(self.x), np.array(self.y)
         if self.error_variance != 0.0:
             y = smoothed_values(x, y, self.half_order, self.error_variance if self.error_variance > 0.0 else None)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
+from musculo.kernels.recursion_frames import recursion_frames
 from musculo.signals.arrays import FloatArray, Series, even_parts, series
 from musculo.signals.gaps import runs
 from musculo.signals.labels import labelled_like, time_first
@@ -70,9 +71,6 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
 
     Guarantees: gain 1/sqrt(2) at the cutoff, 1 at rest, no phase; a straight line passes unchanged.
     """
-    # scipy's filters take a second to import, which reading a file need not wait for.
-    from scipy.signal import sosfiltfilt
-
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 2 or order % 2 or order > 16:
         raise InvalidInput(f"order={order!r}; the order of both passes together is even, from 2 to 16 (4 is usual)")
     given = time_first(values)
@@ -105,7 +103,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
                     "filtered; fill the gaps, or leave that frame out"
                 )
             piece = columns[a:b, members]
-            smooth = sosfiltfilt(sos, piece, axis=0, padtype="odd", padlen=min(b - a - 1, settle))
+            smooth = _both_ways(sos, piece, min(b - a - 1, settle))
             result[a:b, members] = _at_stated_times(t[a:b], t[part.start] + first / rate, rate, smooth)
     return cast(FloatArray, labelled_like(given, result.reshape(y.shape)))
 
@@ -143,17 +141,64 @@ def _at_stated_times(t: FloatArray, start: float, rate: float, values: FloatArra
 
 def _design(cutoff: float, rate: float, order: int) -> tuple[FloatArray, int]:
     """One pass as second-order sections, and how many frames beyond the ends it needs to settle."""
-    from scipy.signal import butter
-
     if not math.isfinite(cutoff) or not 0.0 < cutoff < rate / 2.0:
         raise InvalidInput(
             f"a cutoff of {cutoff:g} Hz cannot be had from {rate:g} frames a second; it lies between 0 and "
             f"{rate / 2:g} Hz"
         )
     single = corrected_cutoff(cutoff, rate, order)
-    sos = butter(order // 2, 2.0 * single / rate, output="sos")
+    sos = _sections(*_poles_and_gain(order // 2, single / rate))
     # The slowest pole decays like exp(-2 pi fc t sin(pi / order)): three periods of the cutoff leave a millionth.
     return sos, max(6 * order, math.ceil(3.0 * rate / cutoff))
+
+
+def _poles_and_gain(order: int, cutoff: float) -> tuple[NDArray[np.complex128], float]:
+    """Poles and gain of the digital Butterworth filter, all of whose zeros are at -1.
+
+        s_k = -w exp(i pi (2k - n - 1) / 2n),  k = 1 .. n,   w = 4 tan(pi fc)
+        z_k = (4 + s_k) / (4 - s_k),   gain = w^n / prod(4 - s_k)
+
+    Source: Butterworth's poles, put into discrete time by the bilinear transform; as `scipy.signal.butter`.
+
+    Args: cutoff: fc, of the sampling rate.
+    """
+    warped = 4.0 * math.tan(math.pi * cutoff)
+    s = -warped * np.exp(1j * np.pi * np.arange(1 - order, order, 2) / (2 * order))
+    return (4.0 + s) / (4.0 - s), float(warped**order * (1.0 / np.prod(4.0 - s)).real)
+
+
+def _sections(poles: NDArray[np.complex128], gain: float) -> FloatArray:
+    """Second-order sections (sections, 6), each b_0, b_1, b_2, 1, a_1, a_2; a real pole has one of first order.
+
+    The pole next to the unit circle comes last, so that what it amplifies is small before.
+    """
+    sections = []
+    for pole in sorted((p for p in poles.tolist() if p.imag >= 0.0), key=abs):
+        if pole.imag > 0.0:
+            sections.append([1.0, 2.0, 1.0, 1.0, -2.0 * pole.real, abs(pole) ** 2])
+        else:
+            sections.append([1.0, 1.0, 0.0, 1.0, -pole.real, 0.0])
+    sos = np.array(sections)
+    sos[0, :3] *= gain
+    return sos
+
+
+def _both_ways(sos: FloatArray, x: FloatArray, reflected: int) -> FloatArray:
+    """x (n, columns) filtered forwards and backwards, as `scipy.signal.sosfiltfilt`.
+
+    Before each pass the filter is at rest at the first row, which is that of x reflected through its ends.
+    """
+    y = np.array(_reflect(x, reflected), order="C")
+    for _ in range(2):
+        level = y[0].copy()
+        for b, a in zip(sos[:, :3], sos[:, 3:], strict=True):
+            # s of a constant input 1, whose output is `gain`
+            gain = b.sum() / a.sum()
+            rest = np.array([b[1] + b[2] - (a[1] + a[2]) * gain, b[2] - a[2] * gain])
+            recursion_frames(np.ascontiguousarray(b), np.ascontiguousarray(a), np.outer(rest, level), y)
+            level *= gain
+        y = np.ascontiguousarray(y[::-1])
+    return y[reflected : len(y) - reflected]
 
 
 def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series:
@@ -167,8 +212,6 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     Source:  OpenSim 4.6, `Storage::pad`, `Storage::lowpassIIR`, `Signal::LowpassIIR`; checked against it.
     Departs: more exact coefficients (about 1e-13 of the signal).
     """
-    from scipy.signal import butter
-
     given = time_first(values)
     t, y = series(time, given)
     if not math.isfinite(cutoff) or cutoff <= 0.0:
@@ -185,7 +228,9 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
         t = grid
     rate = 1.0 / step
     fc = OPENSIM_HIGHEST_CUTOFF * rate if cutoff >= rate / 2.0 else cutoff
-    b, a = butter(OPENSIM_ORDER, 2.0 * fc / rate)
+    poles, gain = _poles_and_gain(OPENSIM_ORDER, fc / rate)
+    zeros = np.full(OPENSIM_ORDER, -1.0)
+    b, a = (np.array(c, dtype=np.float64) for c in (gain * np.poly(zeros), np.poly(poles).real))
     once = _recursion(b, a, columns)
     twice = _recursion(b, a, once[::-1])[::-1]
     return Series(t, labelled_like(given, twice.reshape(len(t), *y.shape[1:]), t))
@@ -209,11 +254,11 @@ def _accumulated(start: float, step: float, end: float) -> FloatArray:
 
 def _recursion(b: FloatArray, a: FloatArray, x: FloatArray) -> FloatArray:
     """The filter's recursion from the fourth sample on; the first three stand as they are."""
-    from scipy.signal import lfilter, lfiltic
-
-    y = np.array(x)
+    y = np.array(x, order="C")
     if len(x) <= OPENSIM_ORDER:
         return y
-    state = np.stack([lfiltic(b, a, column[2::-1], column[2::-1]) for column in x[:3].T], axis=1)
-    y[OPENSIM_ORDER:] = lfilter(b, a, x[OPENSIM_ORDER:], axis=0, zi=state)[0]
+    # inputs and outputs before the fourth sample, the last of them first: they are the same
+    past = x[OPENSIM_ORDER - 1 :: -1]
+    state = np.stack([(b - a)[k:] @ past[: OPENSIM_ORDER + 1 - k] for k in range(1, OPENSIM_ORDER + 1)])
+    recursion_frames(b, a, state, y[OPENSIM_ORDER:])
     return y

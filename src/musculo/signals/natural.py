@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
+from musculo.functions.bsplines import natural_spline
+from musculo.functions.natural import smoothed_values
 from musculo.signals.arrays import FloatArray, series
 from musculo.signals.labels import labelled_like, refuse_other_units, time_first
 
@@ -34,9 +36,6 @@ class NaturalSpline:
     """
 
     def __init__(self, time: ArrayLike, values: ArrayLike, degree: int = 5) -> None:
-        # scipy's splines take a third of a second to import, which reading a file need not wait for.
-        from scipy.interpolate import make_interp_spline
-
         if degree not in DEGREES:
             raise InvalidInput(f"a natural spline has degree {', '.join(map(str, DEGREES))}, not {degree!r}")
         refuse_other_units(values)
@@ -52,13 +51,9 @@ class NaturalSpline:
         if not (np.diff(s) > 0.0).all():
             raise InvalidInput("two times are so close that they cannot be told apart; drop one of the frames")
         columns = y.reshape(len(t), -1)
-        zeros = np.zeros(columns.shape[1])
-        vanishing = [(order, zeros) for order in range((degree + 1) // 2, degree)]
         try:
-            self._spline = make_interp_spline(
-                s, columns, k=degree, bc_type=(vanishing, vanishing) if vanishing else None
-            )
-        except (ValueError, np.linalg.LinAlgError) as error:
+            self._spline = natural_spline(s, columns, degree)
+        except np.linalg.LinAlgError as error:
             raise InvalidInput(
                 f"no spline passes through these frames ({error}); are two times nearly equal?"
             ) from None
@@ -71,7 +66,7 @@ class NaturalSpline:
             raise InvalidInput("a time at which the spline is wanted is not finite")
         s = (np.atleast_1d(t).ravel() - self._start) / self._step
         first, last = self._ends
-        y = self._spline(np.clip(s, first, last), nu=derivative)
+        y = self._spline(np.clip(s, first, last), derivative)
         for end, outside in ((first, s < first), (last, s > last)):
             if outside.any():
                 y[outside] = self._beyond(end, s[outside] - end, derivative)
@@ -79,10 +74,10 @@ class NaturalSpline:
 
     def _beyond(self, end: float, offset: FloatArray, derivative: int) -> FloatArray:
         """The Taylor polynomial of degree m - 1 at an end."""
-        total = np.zeros((len(offset), self._spline.c.shape[1]))
+        total = np.zeros((len(offset), self._spline.coefficients.shape[1]))
         for order in range(derivative, (self.degree + 1) // 2):
             power = order - derivative
-            total += np.outer(offset**power / math.factorial(power), self._spline(end, nu=order))
+            total += np.outer(offset**power / math.factorial(power), self._spline(np.array([end]), order))
         return total
 
 
@@ -93,8 +88,6 @@ def smoothing_spline(
 
     Source: [Woltring1986]; see `functions.natural`. OpenSim's tools never smooth: use `NaturalSpline` to follow them.
     """
-    from musculo.functions.natural import smoothed_values
-
     if degree not in DEGREES[1:]:
         raise InvalidInput(f"a smoothing spline has degree {', '.join(map(str, DEGREES[1:]))}, not {degree!r}")
     refuse_other_units(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import qr
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.body_equations import BodyEquation
@@ -56,6 +55,8 @@ def advice(embedding: Embedding, q: FloatArray) -> str:
 
 def _leading(embedding: Embedding, q: FloatArray) -> set[str]:
     """Independent coordinates as they were best chosen at q."""
+    from scipy.linalg import qr
+
     dependent = {rule.dependent for rule in embedding.rules}
     for loop in embedding.loops:
         names = (*loop.inputs, *loop.dependents)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidInput
@@ -115,6 +114,8 @@ class Watch:
 
             t = stepper.t
             if after != 0.0:
+                from scipy.optimize import brentq
+
                 t = float(
                     brentq(along, stepper.t0, stepper.t, xtol=_ROUNDING * max(abs(stepper.t), 1e-3), rtol=_ROUNDING)
                 )

@@ -11,8 +11,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
-from scipy.linalg.lapack import dpotrf
 
 from musculo.compile.frames import FloatArray
 from musculo.embedding.assembly import RANK
@@ -148,6 +146,8 @@ class LoopWatch:
     def volumes(self, G: FloatArray) -> FloatArray:
         """Of the boxes that independent rows of matrices G (frames, m, n_u) span: products of singular values."""
         if self._rows is None:
+            from scipy.linalg import qr
+
             rank = sum(one.rank for one in self._loops)
             self._scale = 1.0 / np.maximum(np.linalg.norm(G[0], axis=0), 1e-300)
             self._rows = np.sort(qr((G[0] * self._scale).T, mode="r", pivoting=True)[1][:rank])
@@ -165,6 +165,8 @@ class LoopWatch:
 
 def _root_of_determinant(gram: FloatArray) -> float:
     """Of a matrix that is positive definite; zero where it is not, up to rounding."""
+    from scipy.linalg.lapack import dpotrf
+
     # LAPACK itself: NumPy's way to a determinant of so few rows costs several times as much
     factor, failed = dpotrf(gram)
     return 0.0 if failed else math.prod(factor.diagonal().tolist())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
 
 from musculo.compile.frames import FloatArray
 from musculo.kernels.step_coefficients import (
@@ -42,6 +41,8 @@ def rkf45_step(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -
 
 def newton_matrix(rates: Rates, t: float, y: FloatArray, f: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
     """LU factors of I - d h df/dy, d = 1 - 1/sqrt(2); the derivative by forward differences."""
+    from scipy.linalg.lapack import dgetrf
+
     n = y.size
     J = np.empty((n, n))
     for j in range(n):
@@ -77,6 +78,8 @@ def tr_bdf2_step(
         matrix: from `newton_matrix`.
         small: whether a change of y is small enough to end Newton's iteration.
     """
+    from scipy.linalg.lapack import dgetrs
+
     d = DIAGONAL * h
     middle = _solved(rates, t + GAMMA * h, y + d * f, d, y + GAMMA * h * f, matrix, small)
     if middle is None:
@@ -101,6 +104,8 @@ def _solved(
     small: Callable[[FloatArray], bool],
 ) -> tuple[FloatArray, FloatArray] | None:
     """x = known + d f(t, x) and its f."""
+    from scipy.linalg.lapack import dgetrs
+
     x = guess
     for _ in range(ROUNDS):
         change = dgetrs(*matrix, known + d * rates(t, x) - x)[0]
