@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-import daqp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -164,6 +163,8 @@ class _Frames:
             if x is not None:
                 return x
         # From nothing: the first frame, or one that the working set of the last does not lead to.
+        import daqp
+
         self.memory, self.rows = daqp.Model(), len(b)
         self.memory.settings = {"primal_tol": PRIMAL_TOLERANCE}
         sense = np.zeros(len(top), dtype=np.int32)

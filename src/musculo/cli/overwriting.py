@@ -32,10 +32,9 @@ class Commands(typer.Typer):
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
         """As of `typer.Typer`."""
-        register = super().command(name, **settings)
 
         def add(function: Command) -> Command:
-            register(_sparing(function))
+            super(Commands, self).command(name or function.__name__, **settings)(_sparing(function))
             return function
 
         return add

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-import webbrowser
-from collections.abc import Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +52,8 @@ def make_report(
             print(_line(check))
         print(path)
     if opened:
+        import webbrowser
+
         webbrowser.open(path.resolve().as_uri())
     return NOT_GOOD if strict and is_bad(report.checks) else GOOD
 
@@ -100,10 +99,14 @@ def report_of_runs(
     pages = {folder: Page(folder / PAGE) for folder in folders if write and not fresh[folder]}
     wanted = [folder for folder in folders if fresh[folder] or judge]
     with ExitStack() as stack:
-        several = min(jobs, len(wanted)) > 1
-        pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if several else None
+        in_turn: Callable[..., Iterator[Page]] = map
+        if min(jobs, len(wanted)) > 1:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            in_turn = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))).map
         runs, writes = [folders[folder] for folder in wanted], [fresh[folder] for folder in wanted]
-        for folder, page in zip(wanted, (pool.map if pool else map)(_page, wanted, runs, writes), strict=True):
+        for folder, page in zip(wanted, in_turn(_page, wanted, runs, writes), strict=True):
             pages[folder] = page
             if page.trouble:
                 print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)

@@ -7,11 +7,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
@@ -22,6 +20,9 @@ from musculo.tools.order import Waits, Written, redirected, refuse_clashes, refu
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
 from musculo.tools.work import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 # Seconds of work before a progress bar shows.
 _PATIENCE = 1.0
@@ -103,6 +104,9 @@ def _outcomes(
                 )
             yield done[k]
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     share = max((os.cpu_count() or 1) // jobs, 1)
     options = options._replace(threads=options.threads or share)
     # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
@@ -116,6 +120,8 @@ def _scheduled(
     setups: Sequence[Path | Setup], options: Options, waits: Sequence[Waits], pool: Executor
 ) -> Iterator[Outcome]:
     """Start each set-up when those that it waits for have ended."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     done: dict[int, Outcome] = {}
     running: dict[Future[Outcome], int] = {}
     left = list(range(len(setups)))

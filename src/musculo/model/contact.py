@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
-from xml.sax.saxutils import escape
 
 from musculo.errors import InvalidInput
 from musculo.model.body import Vec3
@@ -78,7 +78,7 @@ def contact_force(
             ("geometry", " ".join(material.shapes)),
             *((key, repr(float(getattr(material, key)))) for key in _NUMBERS),
         ]
-        stated = "".join(f"<{key}>{escape(value)}</{key}>" for key, value in values)
+        stated = "".join(f"<{key}>{escape(value, quote=False)}</{key}>" for key, value in values)
         inner += f"<{kind}::ContactParameters>{stated}</{kind}::ContactParameters>"
     tag = f"{kind}::ContactParametersSet"
     xml = f'<{tag} name="contact_parameters"><objects>{inner}</objects><groups/></{tag}>'

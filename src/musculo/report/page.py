@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from plotly.offline import get_plotlyjs
 
 from musculo import __version__
 from musculo.io.text import PathLike, write_text
@@ -67,7 +66,7 @@ def page(report: Report) -> str:
             f'<script type="application/json" id="data">{_json(_data(report))}</script>',
             f'<script type="text/plain" id="scene-data">{_zipped(report.scene)}</script>',
             # the page is painted before the plots' library is read
-            f'<script type="text/plain" id="plotly">{_zipped(get_plotlyjs())}</script>',
+            f'<script type="text/plain" id="plotly">{_plots_library()}</script>',
             f"<script>{script}</script>",
             "</body></html>",
         ]
@@ -86,6 +85,12 @@ def _json(value: Any) -> str:
 def _zipped(text: str) -> str:
     """Compressed text in base64: a third of its size, and no script element can end in it."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode() if text else ""
+
+
+def _plots_library() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return _zipped(get_plotlyjs())
 
 
 def _header(report: Report, links: list[tuple[str, str]]) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from musculo.compile.frames import FloatArray
@@ -24,18 +22,23 @@ Loads = Callable[[float, FloatArray, FloatArray], "ExternalLoad | Sequence[Exter
 ForceKernel: TypeAlias = Callable[[float, FloatArray, FloatArray, FloatArray], None]
 AllForces: TypeAlias = "Forces | ForceKernel | ArrayLike | Sequence[Forces | ForceKernel | ArrayLike] | None"
 
-_ROW = numba.types.Array(numba.types.float64, 1, "C")
-_POINTER = numba.types.CPointer(numba.types.float64)
-_C_SIGNATURE = numba.types.void(numba.types.float64, _POINTER, _POINTER, _POINTER)
-_SIGNATURE = numba.types.void(numba.types.float64, _ROW, _ROW, _ROW)
-
 # Forces whose compiled form is kept for the next simulation.
 _KEPT = 64
 
 
 def is_kernel(force: object) -> bool:
-    """Whether it is a compiled function of (t, q, u, tau)."""
-    return isinstance(force, Dispatcher) and force.py_func.__code__.co_argcount == 4
+    """Whether it is a compiled function of (t, q, u, tau); where nobody has imported Numba, there is none."""
+    compiler = sys.modules.get("numba.core.dispatcher")
+    return compiler is not None and isinstance(force, compiler.Dispatcher) and force.py_func.__code__.co_argcount == 4
+
+
+@cache
+def _signature() -> Any:
+    """Of a force kernel."""
+    from numba import types
+
+    row = types.Array(types.float64, 1, "C")
+    return types.void(types.float64, row, row, row)
 
 
 class Acting:
@@ -128,12 +131,14 @@ def listed_forces(forces: Any) -> list[Any]:
 @lru_cache(maxsize=_KEPT)
 def _compiled(force: Any, n: int, n_u: int) -> Any:
     """The kernel, compiled and tried once on zeros: compiled code does not look whether indices fit."""
+    from numba.core.errors import NumbaError
+
     name = force.py_func.__name__
     q, u, tau = np.zeros(n), np.zeros(n_u), np.zeros(n_u)
     try:
         with np.errstate(all="ignore"):
             force.py_func(0.0, q, u, tau)
-        force.compile(_SIGNATURE)
+        force.compile(_signature())
     except (IndexError, ZeroDivisionError, TypeError, ValueError) as error:
         if not isinstance(error, ZeroDivisionError):
             raise InvalidInput(
@@ -152,6 +157,8 @@ def _one_after_the_other(kernels: tuple[Any, ...]) -> Any:
     """One kernel that calls all."""
     if not kernels:
         return None
+    import numba
+
     first, rest = kernels[0], _one_after_the_other(kernels[1:])
     if rest is None:
         return first
@@ -161,15 +168,18 @@ def _one_after_the_other(kernels: tuple[Any, ...]) -> Any:
         first(t, q, u, tau)
         rest(t, q, u, tau)
 
-    both.compile(_SIGNATURE)
+    both.compile(_signature())
     return both
 
 
 @lru_cache(maxsize=_KEPT)
 def _as_c(kernel: Any, n: int, n_u: int) -> Any:
     """The kernel as a C function of pointers; where it raises, forces are NaN, which is seen in what follows."""
+    import numba
 
-    @numba.cfunc(_C_SIGNATURE)
+    pointer = numba.types.CPointer(numba.types.float64)
+
+    @numba.cfunc(numba.types.void(numba.types.float64, pointer, pointer, pointer))
     def call(t, q, u, tau):  # type: ignore[no-untyped-def]
         forces = numba.carray(tau, n_u)
         try:
