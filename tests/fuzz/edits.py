@@ -25,17 +25,20 @@ from musculo import read_osim
 from musculo.demo import ARM_FILE, MODEL_FILE
 from support import edited_models, edited_setups
 from support.edited_models import Verdict
-from support.opensim_server import OpenSimServer
+from support.opensim_server import OpenSimServer, the_server
 from support.random_edits import edited
 from support.recorded_data import recorded
 
 # Models above this size are edited a quarter as often: OpenSim takes seconds to open one.
 LARGE = 300_000
+# OpenSim hangs on some edited models [s].
+PATIENCE = 60.0
 
 
 def models(seeds: range, files: list[Path]) -> Iterator[tuple[Path, int, str, Verdict]]:
     """Each edit with its verdict: the file, the seed, what was done, and how the two programs compare."""
-    with tempfile.TemporaryDirectory() as folder, OpenSimServer("edited_models") as server:
+    server = the_server("edited_models", PATIENCE)
+    with tempfile.TemporaryDirectory() as folder:
         known: dict[Path, set[str]] = {}
         expected: dict[Path, set[str]] = {}
         for seed in seeds:
@@ -62,7 +65,8 @@ def before_edits(server: OpenSimServer, file: Path) -> tuple[set[str], set[str]]
 
 def setups(seeds: range, names: list[str]) -> Iterator[tuple[Path, int, str, Verdict]]:
     """Likewise of set-ups: either a set-up itself, or the loads or reserves that it names."""
-    with tempfile.TemporaryDirectory() as temporary, OpenSimServer("edited_setups", 120) as server:
+    server = the_server("edited_setups", 2 * PATIENCE)
+    with tempfile.TemporaryDirectory() as temporary:
         source = edited_setups.folder_of_setups(Path(temporary) / "source")
         before = {file.name for file in source.iterdir()}
         folders = Path(temporary) / "theirs", Path(temporary) / "ours"

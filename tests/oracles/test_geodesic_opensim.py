@@ -6,13 +6,12 @@ OpenSim runs in a process of its own: this file, as a script, reads cases and pr
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+
+from support.opensim_server import in_opensim
 
 # OpenSim stops at kinks of 1e-5 rad, which are worth 1e-10 of the length.
 LENGTH = 1e-7
@@ -51,6 +50,10 @@ def opensim_length(case):
     state = model.initSystem()
     model.realizeVelocity(state)
     return spring.getLength(state)
+
+
+def opensim_lengths(cases):
+    return [opensim_length(case) for case in cases]
 
 
 def random_case(kinds, rng):
@@ -108,15 +111,8 @@ def test_single_and_double_obstacles():
                 found += 1
                 cases.append(case)
                 lengths.append(length)
-    run = subprocess.run(
-        [sys.executable, __file__], input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=600
-    )
-    theirs = np.array(json.loads(run.stdout.strip().splitlines()[-1]))
+    theirs = np.array(in_opensim(opensim_lengths, cases))
     difference = np.abs(theirs - lengths)
     worst = int(np.argmax(difference))
     names = [o["kind"] for o in cases[worst]["obstacles"]]
     assert difference[worst] < LENGTH, (names, difference[worst], np.count_nonzero(difference > LENGTH), len(cases))
-
-
-if __name__ == "__main__":
-    print(json.dumps([opensim_length(case) for case in json.loads(sys.stdin.read())]))

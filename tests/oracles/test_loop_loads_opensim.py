@@ -5,8 +5,6 @@ Generated mechanisms with every kind of constraint, and the thoracoscapular shou
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,11 +31,12 @@ from musculo import (
     write_trc,
 )
 from musculo.analyses.motion import motion_of_states
+from support import opensim_loop_loads
 from support.dynamics_models import assert_close
 from support.mechanisms import LOOPED
 from support.opensim_run import run_opensim
+from support.opensim_server import in_opensim
 
-SCRIPT = Path(__file__).parents[1] / "support" / "opensim_loop_loads.py"
 SHOULDER = "thoracoscapular_shoulder/ThoracoscapularShoulderModel.osim"
 # States are ours and closed to rounding; OpenSim's factors of repeated equations lose some digits.
 AGREEMENT = 1e-10
@@ -74,8 +73,7 @@ def compared(tmp_path_factory, data_folder) -> dict[str, Compared]:
         given |= {f"{key}_{k}": value for key, value in values.items()}
         files.append(str(file))
     np.savez(folder / "states.npz", **given)
-    command = [sys.executable, str(SCRIPT), str(folder / "states.npz"), str(folder / "out.npz"), *files]
-    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    in_opensim(opensim_loop_loads.main, str(folder / "states.npz"), str(folder / "out.npz"), *files, folder=folder)
     out = np.load(folder / "out.npz")
     for k, (model, *_) in enumerate(ours.values()):
         assert tuple(out[f"joints_{k}"]) == model.joint_names

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import musculo
 from musculo import Model, PointOnLineConstraint, write_osim
+from support import opensim_loops
 from support.dynamics_models import assert_close, random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar
+from support.opensim_server import in_opensim
 from support.recorded_data import DATA, NO_DATA, recorded
 from support.simbody_terms import simbody_excess
 
 # OpenSim's constraints hold to 1e-12 where the states are ours; its factors of repeated equations lose some digits.
 AGREEMENT = 1e-8
 
-SCRIPT = Path(__file__).parents[1] / "support" / "opensim_loops.py"
 TABLES = recorded("oracle/*.npz")
 # Of models in which something is constrained.
 CONSTRAINED = [path for path in TABLES if np.load(path)["G"].shape[1]]
@@ -76,8 +74,7 @@ def compared(tmp_path_factory):
         states |= {f"q_{k}": motion.q, f"u_{k}": motion.u, f"names_{k}": np.array(model.coordinate_names)}
         files.append(str(file))
     np.savez(folder / "states.npz", **states)
-    command = [sys.executable, str(SCRIPT), str(folder / "states.npz"), str(folder / "out.npz"), *files]
-    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    in_opensim(opensim_loops.main, str(folder / "states.npz"), str(folder / "out.npz"), *files, folder=folder)
     out = np.load(folder / "out.npz")
     return {
         name: (*models[name], out[f"udot_{k}"], out[f"force_{k}"], float(out[f"microseconds_{k}"]))

@@ -10,11 +10,6 @@ whose mass matrix both agree, and agree with OpenSim once the difference is adde
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,14 +19,15 @@ from musculo import Coordinate, Model, Placement, read_osim, write_osim
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import Axis, CustomJoint
+from support import opensim_numbers
 from support.complex_kernels import ComplexKernels
 from support.dynamics_models import assert_close, random_body, random_unit
+from support.opensim_server import in_opensim
 from support.recorded_data import NO_DATA, recorded, within
 from support.simbody_terms import simbody_excess
 
 FILES = recorded("**/*.osim")
 IDS = within(FILES)
-SCRIPT = Path(__file__).parents[1] / "support" / "opensim_numbers.py"
 
 # What the project promises: max |difference| <= 1e-9 max |reference| per quantity and model.
 AGREEMENT = 1e-9
@@ -52,37 +48,26 @@ needs_data = pytest.mark.skipif(not FILES, reason=NO_DATA)
 pytestmark = needs_opensim
 
 
-def opensim_numbers(path, target, seed=0, poses=POSES, states="") -> dict:
+def numbers_of(path, target, seed=0, poses=POSES, states="") -> dict:
     """What OpenSim computes for a model, in a process of its own."""
-    command = [
-        sys.executable,
-        str(SCRIPT),
-        str(path),
-        str(target),
-        str(seed),
-        str(poses),
-        *([str(states)] if states else []),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"OpenSim failed on {path}: {done.stderr[-2000:]}"
+    in_opensim(opensim_numbers.main, str(path), str(target), seed, poses, str(states))
     return dict(np.load(target))
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """{file: (numbers of the file, numbers of its rewritten copy at the same states)}; one process per core."""
+    """{file: (numbers of the file, numbers of its rewritten copy at the same states)}."""
     folder = tmp_path_factory.mktemp("opensim")
 
     def both(k):
         name = IDS[k].replace("/", "__")
-        first = opensim_numbers(FILES[k], folder / f"{k}_first.npz", seed=k)
+        first = numbers_of(FILES[k], folder / f"{k}_first.npz", seed=k)
         copy = folder / name
         write_osim(read_osim(FILES[k], opensim_rounding=True), copy)
-        again = opensim_numbers(copy, folder / f"{k}_again.npz", states=folder / f"{k}_first.npz")
+        again = numbers_of(copy, folder / f"{k}_again.npz", states=folder / f"{k}_first.npz")
         return first, again
 
-    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-        return dict(zip(FILES, pool.map(both, range(len(FILES))), strict=True))
+    return {file: both(k) for k, file in enumerate(FILES)}
 
 
 def ours(model: Model, run: dict, q, u, udot) -> dict:
@@ -236,7 +221,7 @@ def live(model, folder, poses=4):
     path = folder / "model.osim"
     write_osim(model, path)
     model = read_osim(path)
-    run = in_file_order(model, opensim_numbers(path, folder / "numbers.npz", poses=poses))
+    run = in_file_order(model, numbers_of(path, folder / "numbers.npz", poses=poses))
     return model, run, ours(model, run, run["q"], run["u"], run["udot"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import pytest
@@ -29,8 +28,7 @@ def facts(tmp_path_factory):
     for file, name in zip(FILES, IDS, strict=True):
         copies.append(folder / name.replace("/", "__"))
         write_osim(read_osim(file, opensim_rounding=True), copies[-1])
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        views = list(pool.map(opensim_facts, [*FILES, *copies]))
+    views = list(map(opensim_facts, [*FILES, *copies]))
     return {f: (views[i], views[i + len(FILES)]) for i, f in enumerate(FILES)}
 
 

@@ -5,9 +5,6 @@ python test_path_forces_opensim.py MODEL.osim STATES.npz OUT.npz      the OpenSi
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -23,6 +20,7 @@ from musculo.model.path_force import (
     PathActuator,
     PathSpring,
 )
+from support.opensim_server import in_opensim
 
 # Closed formulas of a length that both sides compute to rounding; relative to the largest tension of a force.
 ROUNDING = 1e-9
@@ -113,9 +111,7 @@ def both(tmp_path_factory):
     control, stretch = rng.uniform(-0.5, 1.5, (len(q), 3)), rng.uniform(0.0, 0.1, len(q))
     states = {"q": q, "u": speed, "control": control, "stretch": stretch, "stretched": ["/forceset/clutch/stretch"]}
     np.savez(folder / "states.npz", **states)
-    command = [sys.executable, __file__, *(str(folder / n) for n in ("model.osim", "states.npz", "out.npz"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    in_opensim(opensim_side, *(str(folder / n) for n in ("model.osim", "states.npz", "out.npz")))
     theirs = np.load(folder / "out.npz")
     g = path_geometry(model, q[:, None], speed[:, None])
     ours = path_tensions(model, g.length, g.speed, control, stretch[:, None])
@@ -151,7 +147,3 @@ def test_files_keep_every_value(both, tmp_path):
     assert again.forces == model.forces
     write_osim(again, tmp_path / "again.osim")
     assert (tmp_path / "again.osim").read_text() == (folder / "model.osim").read_text()
-
-
-if __name__ == "__main__":
-    opensim_side(*sys.argv[1:])

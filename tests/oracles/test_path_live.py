@@ -9,8 +9,6 @@ python test_path_live.py MODEL.osim STATES.npz OUT.npz      the OpenSim side, in
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ import pytest
 from musculo import STATUSES, ConditionalPathPoint, PathPoint, embedding_of, path_geometry, read_osim, write_osim
 from musculo.demo import MODEL_FILE
 from musculo.model import path as model_path
+from support.opensim_server import in_opensim
 
 # The issue's bound [m, m/s]; measured: 6e-13.
 WANTED = 1e-7
@@ -58,7 +57,6 @@ SIX_DIGITS = ("walk_gait1018_subject01", "subject_walk_armless_18musc", "P2PBall
 
 # --- the OpenSim side -------------------------------------------------------------------------------------------------
 def opensim_side(model_file: str, states_file: str, out_file: str) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1]))
     from support.opensim_numbers import Numbers, matrix
 
     states, target = dict(np.load(states_file)), Path(out_file).absolute()
@@ -120,9 +118,7 @@ def arms_of(model, geometry, theirs):
 
 def ask_opensim(file, folder):
     """What OpenSim says of a model in the poses of `states.npz`."""
-    command = [sys.executable, __file__, str(file), *(str(folder / name) for name in ("states.npz", "out.npz"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    in_opensim(opensim_side, str(file), *(str(folder / name) for name in ("states.npz", "out.npz")))
     return dict(np.load(folder / "out.npz"))
 
 
@@ -180,7 +176,3 @@ def test_paths_whose_ends_come_and_go(tmp_path):
         np.testing.assert_allclose(ours.length, theirs["length"], rtol=0.0, atol=WANTED)
         assert [STATUSES[k] for k in ours.status.ravel()] == ["converged"] * 2 + ["cut short"] * 4
     assert not theirs["length"][1:, 0].any()
-
-
-if __name__ == "__main__":
-    opensim_side(*sys.argv[1:])

@@ -55,11 +55,11 @@ def test_where_opensim_stops_short_is_told(seed):
 
 def test_a_difference_is_seen(tmp_path):
     """The judge itself: a file that differs, and says nothing of it, is found out."""
-    with edits.OpenSimServer("edited_models") as server:
-        known, expected = edits.before_edits(server, Path(ARM_FILE))
-        answer = server.ask("facts", str(ARM_FILE), 1)
-        other = tmp_path / "arm.osim"
-        text = Path(ARM_FILE).read_text()
-        other.write_text(text.replace("<mass>", "<mass>1", 1))
-        assert edited_models.judge(Path(ARM_FILE), known, answer, expected).kind == "equal"
-        assert edited_models.judge(other, known, answer, expected).kind == "SILENT: differs"
+    server = edits.the_server("edited_models", edits.PATIENCE)
+    known, expected = edits.before_edits(server, Path(ARM_FILE))
+    answer = server.ask("facts", str(ARM_FILE), 1)
+    other = tmp_path / "arm.osim"
+    text = Path(ARM_FILE).read_text()
+    other.write_text(text.replace("<mass>", "<mass>1", 1))
+    assert edited_models.judge(Path(ARM_FILE), known, answer, expected).kind == "equal"
+    assert edited_models.judge(other, known, answer, expected).kind == "SILENT: differs"

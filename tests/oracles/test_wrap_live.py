@@ -22,8 +22,6 @@ python test_wrap_live.py MODEL.osim STATES.npz OUT.npz      the OpenSim side, in
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +35,7 @@ from musculo.model.path import ConditionalPathPoint, PathPoint, PathWrap
 from musculo.model.path import Path as MusclePath
 from musculo.model.wrap import QUADRANTS, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import path_geometry
+from support.opensim_server import in_opensim
 
 # Closed recipes leave rounding, divided by a small angle at worst.
 CLOSED = 1e-10
@@ -220,9 +219,7 @@ def both_sides(folder: Path, forces, surfaces, seed, poses=POSES, only=slice(Non
     q, u = q[only], u[only]
     np.savez(folder / "states.npz", q=q, u=u)
     assert not write_osim(model, folder / "model.osim")
-    command = [sys.executable, __file__, *(str(folder / n) for n in ("model.osim", "states.npz", "out.npz"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    in_opensim(opensim_side, *(str(folder / n) for n in ("model.osim", "states.npz", "out.npz")))
     theirs = dict(np.load(folder / "out.npz"))
     ours = path_geometry(model, q, u, wrapping="opensim")
     assert list(theirs["names"]) == list(ours.names)
@@ -386,7 +383,3 @@ def test_ends_in_planes_of_symmetry(kind, seed, tmp_path):
     made = Comparison(tmp_path, lambda rng: on_grid(rng, kind), seed, poses=1)
     made.unheld(kind, GRAZING)
     assert sum(any(made.ours.path_points.of(name)[1]) for name in made.ours.names) > 40
-
-
-if __name__ == "__main__":
-    opensim_side(*sys.argv[1:])

@@ -1,19 +1,16 @@
-"""OpenSim's MuscleAnalysis on given states: a script for a fresh process.
+"""OpenSim's MuscleAnalysis on given states, in a process of its own.
 
-    python muscle_analysis_tool.py MODEL.osim STATES.npz FOLDER yes|no
-
-STATES holds `q`, `u` (frames, n) under `coordinates`, and `activation` (frames, muscles) under `muscles`, and for `no`
-(no equilibrium) `fiber_length` or `normalized_tendon_force` too. The tool's files end up in FOLDER.
+STATES holds `q`, `u` (frames, n) under `coordinates`, and `activation` (frames, muscles) under `muscles`, and without
+equilibrium `fiber_length` or `normalized_tendon_force` too. The tool's files end up in its folder `out`.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+
+from support.opensim_server import in_opensim
 
 _SETUP = """<?xml version="1.0" encoding="UTF-8"?>
 <OpenSimDocument Version="40000"><AnalyzeTool name="run">
@@ -31,15 +28,13 @@ def muscle_analysis_files(model: Path, folder: Path, equilibrium: bool, **states
     """Let OpenSim write its files, in a process of its own; returns their folder."""
     folder.mkdir(parents=True, exist_ok=True)
     np.savez(folder / "states.npz", **states)
-    command = [sys.executable, __file__, str(model), str(folder / "states.npz"), str(folder / "out")]
-    done = subprocess.run(
-        [*command, "yes" if equilibrium else "no"], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    files = model, folder / "states.npz", folder / "out"
+    in_opensim(run, *map(str, files), "true" if equilibrium else "false", folder=folder)
     return folder / "out"
 
 
-def main(model: str, states: str, folder: str, solve: str) -> None:
+def run(model: str, states: str, folder: str, solve: str) -> None:
+    """In the other process."""
     import opensim
 
     opensim.Logger.setLevelString("off")
@@ -69,12 +64,5 @@ def main(model: str, states: str, folder: str, solve: str) -> None:
     text = "\n".join("\t".join(repr(float(x)) for x in row) for row in rows)
     file.write_text(f"{head}{chr(9).join(['time', *labels])}\n{text}\n")
     setup = Path(states).with_suffix(".xml")
-    flag = {"yes": "true", "no": "false"}[solve]
-    setup.write_text(_SETUP.format(model=model, folder=folder, end=rows[-1, 0], solve=flag, states=file))
+    setup.write_text(_SETUP.format(model=model, folder=folder, end=rows[-1, 0], solve=solve, states=file))
     opensim.AnalyzeTool(str(setup)).run()
-    # OpenSim may crash while it takes itself apart.
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

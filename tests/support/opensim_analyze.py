@@ -1,14 +1,10 @@
-"""OpenSim's AnalyzeTool on a set-up made here: a script for a fresh process.
-
-python opensim_analyze.py SETUP.xml
-"""
+"""OpenSim's AnalyzeTool on a set-up made here, in a process of its own."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from support.opensim_server import in_opensim
 
 _SETUP = """<?xml version="1.0" encoding="UTF-8" ?>
 <OpenSimDocument Version="40600"><AnalyzeTool name="live">
@@ -31,22 +27,14 @@ def analyze(folder: Path, model: Path, analyses: str, start: float, end: float, 
     values = {**known, **files, "model": model, "folder": folder, "analyses": analyses, "start": start, "end": end}
     setup = folder / "setup.xml"
     setup.write_text(_SETUP.format(**values))
-    done = subprocess.run(
-        [sys.executable, __file__, str(setup)], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
+    in_opensim(run, str(setup), folder=folder)
     return folder
 
 
-def main(setup: str) -> None:
+def run(setup: str) -> None:
+    """In the other process."""
     import opensim
 
     opensim.Logger.setLevelString("error")
-    done = opensim.AnalyzeTool(setup).run()
-    sys.stdout.flush()
-    # OpenSim may crash while it takes itself apart.
-    os._exit(0 if done else 1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    if not opensim.AnalyzeTool(setup).run():
+        raise RuntimeError(f"{setup}: OpenSim's tool failed")

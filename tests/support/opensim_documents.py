@@ -7,12 +7,9 @@ assembled) and random poses near it; ["assembled", path] the coordinates of the 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from support.opensim_numbers import matrix, vec3
-from support.opensim_process import answer
 
 # Around the default pose [rad, m].
 _REACH = 0.4
@@ -100,7 +97,3 @@ def _vector(osim, values):
     for i, x in enumerate(values):
         v.set(i, float(x))
     return v
-
-
-if __name__ == "__main__":
-    answer(globals(), *sys.argv[1:])

@@ -1,17 +1,14 @@
 """What OpenSim makes of a model file, and how two such views differ.
 
-OpenSim runs in a fresh process for each file, because the `<defaults>` of one model leak into the next:
-
-python opensim_facts.py MODEL.osim
+OpenSim runs in a process of its own for each file, because the `<defaults>` of one model leak into the next.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
 from pathlib import Path
+
+from support.opensim_server import the_server
 
 # Numbers pass through text with 17 digits and OpenSim's frames through one rotation matrix: rounding only.
 ROUNDING = 1e-12
@@ -19,10 +16,8 @@ ROUNDING = 1e-12
 
 def opensim_facts(path: Path) -> dict:
     """OpenSim's view of a file, or {"error": what it said}."""
-    done = subprocess.run([sys.executable, __file__, str(path)], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        return {"error": done.stderr[-2000:]}
-    return json.loads(done.stdout.splitlines()[-1])
+    ended = the_server().call(facts_of, str(path))
+    return {"error": ended.log[-2000:]} if ended.failure else ended.answer
 
 
 def differences(a, b, where: str, tolerance: float) -> list[str]:
@@ -41,8 +36,8 @@ def differences(a, b, where: str, tolerance: float) -> list[str]:
     return [] if a == b else [f"{where}: {a!r} != {b!r}"]
 
 
-# --- the OpenSim side, run as a script -------------------------------------------------------------------------------
-def _facts(path: str) -> dict:
+# --- in the other process -------------------------------------------------------------------------------
+def facts_of(path: str) -> dict:
     """What OpenSim makes of a file, in the default pose that initSystem assembles."""
     import opensim
 
@@ -134,7 +129,3 @@ def _properties(component) -> list:
         if not entry.isObjectProperty() and not entry.getName().startswith("socket_"):
             plain[entry.getName()] = entry.toString()
     return [component.getConcreteClassName(), plain]
-
-
-if __name__ == "__main__":
-    print(json.dumps(_facts(sys.argv[1])))

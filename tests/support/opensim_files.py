@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -142,7 +141,3 @@ def _spline(o, degree, x, y, at):
             [spline.calcDerivative(second, p) for p in points],
         ]
     )
-
-
-if __name__ == "__main__":
-    opensim_process.answer(globals(), *sys.argv[1:])

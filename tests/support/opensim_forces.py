@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -94,7 +93,3 @@ def _about_ground(state, body, wrench):
     p = body.getPositionInGround(state)
     force, moment = (np.array([wrench.get(part).get(k) for k in range(3)]) for part in (1, 0))
     return np.concatenate([moment + np.cross([p.get(k) for k in range(3)], force), force])
-
-
-if __name__ == "__main__":
-    opensim_process.answer(globals(), *sys.argv[1:])

@@ -1,7 +1,5 @@
 """What joints of models with closed loops transmit in OpenSim, for a process of its own.
 
-    python opensim_loop_loads.py STATES.npz OUT.npz MODEL.osim ...
-
 STATES.npz holds q_K, u_K (frames, coordinates), names_K and tension_K (frames, muscles) of each model by its number K;
 OUT.npz gets udot_K, joints_K, and loads_K (frames, joints, 6): moment and force on the child, in ground.
 """
@@ -9,10 +7,10 @@ OUT.npz gets udot_K, joints_K, and loads_K (frames, joints, 6): moment and force
 from __future__ import annotations
 
 import os
-import sys
 
 import numpy as np
-from opensim_numbers import Numbers, vec3
+
+from support.opensim_numbers import Numbers, vec3
 
 
 def main(states: str, target: str, *paths: str) -> None:
@@ -41,10 +39,3 @@ def main(states: str, target: str, *paths: str) -> None:
         out[f"udot_{k}"], out[f"loads_{k}"] = np.array(udot), np.array(loads)
         out[f"joints_{k}"] = np.array([joint.getName() for joint in joints])
     np.savez(target, **out)
-    sys.stdout.flush()
-    # OpenSim may crash while it takes itself apart.
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

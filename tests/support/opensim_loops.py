@@ -1,7 +1,5 @@
 """Accelerations of models with closed loops from OpenSim, for a process of its own.
 
-    python opensim_loops.py STATES.npz OUT.npz MODEL.osim ...
-
 STATES.npz holds q_K, u_K (frames, coordinates) and names_K of each model by its number K; OUT.npz gets udot_K,
 force_K (G^T lambda) and microseconds_K, the time that OpenSim takes for one acceleration.
 """
@@ -9,11 +7,11 @@ force_K (G^T lambda) and microseconds_K, the time that OpenSim takes for one acc
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 import numpy as np
-from opensim_numbers import Numbers
+
+from support.opensim_numbers import Numbers
 
 _TIMED = 200
 
@@ -46,7 +44,3 @@ def main(states: str, target: str, *paths: str) -> None:
             numbers.model.realizeAcceleration(numbers.state)
         out[f"microseconds_{k}"] = (time.process_time() - start) / _TIMED * 1e6
     np.savez(target, **out)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

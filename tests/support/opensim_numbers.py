@@ -1,6 +1,4 @@
-"""The OpenSim side of live comparisons: a script for a fresh process, since `<defaults>` leak from model to model.
-
-    python opensim_numbers.py MODEL.osim OUT.npz SEED POSES [STATES.npz]
+"""The OpenSim side of live comparisons: for a process of its own, since `<defaults>` leak from model to model.
 
 Writes random states (or takes those of STATES.npz) and what OpenSim computes for them with every force but gravity
 switched off: everything in the order of Simbody's speeds, whose names are in `coordinates`.
@@ -9,7 +7,6 @@ switched off: everything in the order of Simbody's speeds, whose names are in `c
 from __future__ import annotations
 
 import os
-import sys
 
 import numpy as np
 
@@ -154,7 +151,7 @@ class Numbers:
         return {key: np.array(value, dtype=float) for key, value in out.items()}
 
 
-def main(path: str, target: str, seed: str, poses: str, states: str = "") -> None:
+def main(path: str, target: str, seed: int, poses: int, states: str = "") -> None:
     target = os.path.abspath(target)
     given = dict(np.load(os.path.abspath(states))) if states else {}
     numbers = Numbers(path)
@@ -163,14 +160,10 @@ def main(path: str, target: str, seed: str, poses: str, states: str = "") -> Non
         order = [list(given["coordinates"]).index(name) for name in numbers.names]
         q, u, udot = (given[key][:, order] for key in ("q", "u", "udot"))
     else:
-        rng = np.random.default_rng(int(seed))
-        q = np.stack([numbers.random_q(rng) for _ in range(int(poses))])
-        u, udot = rng.normal(size=(2, int(poses), n))
+        rng = np.random.default_rng(seed)
+        q = np.stack([numbers.random_q(rng) for _ in range(poses)])
+        u, udot = rng.normal(size=(2, poses, n))
     frames = [numbers.at(*frame) for frame in zip(q, u, udot, strict=True)]
     arrays = {key: np.stack([frame[key] for frame in frames]) for key in frames[0]}
     bodies = [numbers.model.getBodySet().get(i).getName() for i in range(numbers.model.getBodySet().getSize())]
     np.savez(target, q=q, u=u, udot=udot, coordinates=np.array(numbers.names), bodies=np.array(bodies), **arrays)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -113,7 +112,3 @@ def _placer(o, setup):
     """A scale tool that only places markers; its files are in its folder afterwards."""
     os.chdir(Path(setup).parent)
     return o.ScaleTool(Path(setup).name).run()
-
-
-if __name__ == "__main__":
-    opensim_process.answer(globals(), *sys.argv[1:])

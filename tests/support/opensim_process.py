@@ -1,49 +1,32 @@
-"""OpenSim in a process of its own: it may crash while it takes itself apart, and it changes folders and precision.
+"""Jobs for OpenSim, several in one process of their own.
 
-A module of jobs runs as `python -m support.MODULE JOBS.json OUT.pickle`. JOBS is a list of [what, arguments...], where
-`what` is the name of one of its functions without its underscore; OUT is the list of answers, or of {"error": text}.
+A module of jobs has functions `_what(opensim, *arguments)`; jobs are a list of [what, arguments...], answers the list
+of what they return, or of {"error": text}.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Mapping
+import importlib
 from pathlib import Path
 from typing import Any
 
-_TESTS = str(Path(__file__).resolve().parents[1])
+from support.opensim_server import in_opensim
 
 
 def ask(module: str, jobs: list, folder: Path) -> list:
     """Let OpenSim do the jobs of a module of `support`."""
-    wanted, answer = folder / "jobs.json", folder / "answers.pickle"
-    wanted.write_text(json.dumps(jobs))
-    done = subprocess.run(
-        [sys.executable, "-m", f"support.{module}", str(wanted), str(answer)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([_TESTS, *sys.path])},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return pickle.loads(answer.read_bytes())
+    return in_opensim(answers, module, jobs, folder=folder)
 
 
-def answer(functions: Mapping[str, Any], jobs: str, target: str) -> None:
-    """In the other process: do the jobs by the functions of a module, and end before OpenSim takes itself apart."""
+def answers(module: str, jobs: list) -> list:
+    """In the other process: do the jobs by the functions of a module."""
     import opensim
 
-    opensim.Logger.setLevelString("off")
-    answers = []
-    for what, *arguments in json.loads(Path(jobs).read_text()):
+    functions = vars(importlib.import_module(f"support.{module}"))
+    found: list[Any] = []
+    for what, *arguments in jobs:
         try:
-            answers.append(functions[f"_{what}"](opensim, *arguments))
+            found.append(functions[f"_{what}"](opensim, *arguments))
         except RuntimeError as error:
-            answers.append({"error": str(error)})
-    Path(target).write_bytes(pickle.dumps(answers))
-    os._exit(0)
+            found.append({"error": str(error)})
+    return found

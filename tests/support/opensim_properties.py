@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
-
-from support.opensim_process import answer
 
 _BASES = (
     *("Component", "Force", "Actuator", "Muscle", "Joint", "Constraint", "AbstractPathPoint", "WrapObject"),
@@ -27,7 +24,3 @@ def _classes(opensim: Any) -> dict[str, dict[str, Any]]:
             "xml": one.dump(),
         }
     return found
-
-
-if __name__ == "__main__":
-    answer({"_classes": _classes}, *sys.argv[1:])

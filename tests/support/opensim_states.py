@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
-
-from support.opensim_process import answer
 
 
 def _model(opensim: Any, path: str) -> Any:
@@ -43,7 +40,3 @@ def _integrate(opensim: Any, path: str, start: dict[str, list[float]], end: floa
     manager.setIntegratorAccuracy(1e-10)
     manager.initialize(state)
     return _state(model, manager.integrate(end))
-
-
-if __name__ == "__main__":
-    answer(globals(), sys.argv[1], sys.argv[2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -114,7 +113,3 @@ def _numbers(model):
             at = points.get(i).getLocation(state)
             put("point", f"{muscle.getName()} {i}", [at.get(j) for j in range(3)])
     return found
-
-
-if __name__ == "__main__":
-    opensim_process.answer(globals(), *sys.argv[1:])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +10,7 @@ import numpy as np
 
 from musculo import Markers, ToolResult, kinematics, read_osim, read_storage, run_setup, write_trc
 from support import opensim_run
+from support.opensim_server import the_server
 from support.tool_setups import arm_folder, document
 
 MARKERS = ("acromion", "upper_arm", "elbow_lateral", "elbow_medial", "forearm", "wrist_radial", "wrist_ulnar")
@@ -52,9 +51,8 @@ def run_both(folder: Path, files: Mapping[str, Content], exact: bool = False) ->
                 (place / name).write_text(content)
         places.append(place)
     theirs, ours = places
-    command = [sys.executable, opensim_run.__file__, "--log", SETUP]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=theirs)
-    return Both(theirs, ours, run_setup(ours / SETUP, exact=exact, compare=False), done.stdout + done.stderr)
+    log = the_server().call(opensim_run.run, "info", SETUP, folder=theirs).log
+    return Both(theirs, ours, run_setup(ours / SETUP, exact=exact, compare=False), log)
 
 
 def arm_recordings(folder: Path) -> None:
