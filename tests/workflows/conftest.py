@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -29,6 +30,7 @@ def shell(monkeypatch, capfd) -> Callable[..., Ended]:
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
+        gc.unfreeze()  # this process goes on
         return Ended(ended.value.code or 0, *capfd.readouterr())
 
     return run

@@ -103,3 +103,16 @@ def test_functions_import_nothing_heavy(what):
 def test_one_step_needs_no_pool_of_processes(tmp_path):
     found = imported(_COMMAND, "id", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path)
     assert "concurrent.futures.process" not in found
+
+
+def test_a_command_collects_no_garbage_before_its_modules_are_there(tmp_path):
+    words = ("id", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path)
+    code = (
+        "import gc, musculo.cli.main; found = []; "
+        "gc.callbacks.append(lambda phase, _: found.append('musculo.tools.run' in sys.modules)); "
+        "musculo.cli.main.main()"
+    )
+    ends = "finally:\n    assert all(found), found\n    assert gc.isenabled() and gc.get_freeze_count() > 0"
+    source = f"import sys\ntry:\n    {code}\nexcept SystemExit as end:\n    assert not end.code\n{ends}"
+    done = subprocess.run([sys.executable, "-c", source, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

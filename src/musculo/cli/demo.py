@@ -14,6 +14,7 @@ from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, NOT_GOOD
 from musculo.cli.report import is_bad
+from musculo.cli.starting import imports_end
 from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
 from musculo.kernels.frames import rnea_frames
@@ -30,6 +31,7 @@ _SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
 
 def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = False) -> int:
     """Run the chain, write page and results into `folder`, and print the summary; gives the exit code."""
+    imports_end()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

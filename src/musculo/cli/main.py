@@ -17,6 +17,7 @@ from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USA
 from musculo.cli.overwriting import Commands
 from musculo.cli.pipeline import Strict, add_commands
 from musculo.cli.sensors import add_sensor_commands
+from musculo.cli.starting import imports_begin, imports_end
 from musculo.errors import MusculoError, MusculoWarning
 
 app = Commands(
@@ -235,11 +236,14 @@ def main() -> None:
             # A terminal without Greek letters or arrows shows a question mark rather than nothing.
             stream.reconfigure(errors="replace")
     started_by_shell()
+    imports_begin()
     warnings.formatwarning = _one_line(warnings.formatwarning)
     try:
         _run_command()
     except BrokenPipeError:
         _leave_quietly()
+    finally:
+        imports_end()
 
 
 def _run_command() -> None:

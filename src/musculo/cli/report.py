@@ -14,6 +14,7 @@ from typing import NamedTuple
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import GOOD, NOT_GOOD
 from musculo.cli.overwriting import check_page
+from musculo.cli.starting import imports_end
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
 from musculo.report import report_of_folder, write_report
@@ -38,6 +39,7 @@ def make_report(
     strict: bool = False,
 ) -> int:
     """Write the page, say how good the results are, and return the exit code."""
+    imports_end()
     check_page(output)
     tell_of_compiling(quiet)
     report = report_of_folder(folder, read_osim(model) if model is not None else None, title)

@@ -16,6 +16,7 @@ from rich.table import Table
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, WrongUsage
+from musculo.cli.starting import imports_end
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.text import write_text
 from musculo.replications.study import Part, Quantity, Row, Settings, Study
@@ -71,6 +72,7 @@ def run_studies(
     output: Path | None = None,
 ) -> int:
     """Run studies, print each as tables, and write all of them to a file where one is named; gives the exit code."""
+    imports_end()
     if not names:
         _print_list()
         return GOOD

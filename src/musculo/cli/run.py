@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
 from musculo.cli.report import PAGE, Page, check_to_json, is_bad, report_of_runs
+from musculo.cli.starting import imports_end
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.tools.order import Waits, Written, redirected, refuse_clashes, refuse_replacing, waits_of
@@ -51,6 +52,7 @@ def run_setups(
     strict: bool = False,
 ) -> int:
     """Run every set-up, print what came of it, make a page of each folder, and return the exit code."""
+    imports_end()
     if jobs < 1:
         raise WrongUsage(f"--jobs {jobs}: give 1 or more")
     if options.threads is not None and options.threads < 1:

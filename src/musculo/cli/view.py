@@ -11,6 +11,7 @@ from pathlib import Path
 
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.overwriting import check_page
+from musculo.cli.starting import imports_end
 from musculo.errors import unwarned
 from musculo.io import read_osim
 from musculo.io.external_loads import read_external_loads
@@ -33,6 +34,7 @@ def open_viewer(
     as_json: bool = False,
 ) -> None:
     """Read the files, write the page, and open it unless `show` is off."""
+    imports_end()
     check_page(output)
     tell_of_compiling(quiet)
     model = read_osim(model_file)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import html
 import json
+from contextlib import suppress
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from musculo import __version__
+from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
+from musculo.kernels.cache_files import folder_of
 from musculo.report.contents import Check, Curve, Light, Report, Section, Sheet
 from musculo.signals.arrays import FloatArray
 
@@ -88,9 +94,32 @@ def _zipped(text: str) -> str:
 
 
 def _plots_library() -> str:
+    """Plotly's script, compressed once for every version of it: that takes longer than all else of a small page."""
+    file = folder_of("report") / f"plotly-{version('plotly')}.txt"
+    kept = _kept(file)
+    if kept is not None:
+        return kept
     from plotly.offline import get_plotlyjs
 
-    return _zipped(get_plotlyjs())
+    script = _zipped(get_plotlyjs())
+    with suppress(MusculoError, OSError):  # the next page compresses it again
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, [_digest(script), script])
+    return script
+
+
+def _kept(file: Path) -> str | None:
+    """The text of a file that starts with its digest; None where there is none, or it is damaged."""
+    try:
+        digest, _, text = file.read_text(encoding="ascii").partition("\n")
+    except (OSError, ValueError):
+        return None
+    text = text.rstrip("\n")
+    return text if digest == _digest(text) else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _header(report: Report, links: list[tuple[str, str]]) -> str:
