@@ -15,17 +15,14 @@ from musculo.embedding.rates import turning_joints
 from musculo.embedding.slopes import embedding_slopes
 from musculo.functions import Linear, Polynomial, Sine
 from musculo.kernels.cylinder_price import cylinder_slopes, price_of_end, price_of_turn
-from musculo.kernels.geodesic_price import (
-    NEVER,
-    least_toll_of_side,
-    price_of_hole,
-    toll_of_side,
-)
+from musculo.kernels.geodesic_price import NEVER, price_of_hole, toll_of_side
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.least_toll import least_toll_of_side
+from musculo.kernels.least_toll_slopes import least_toll_slopes
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.path_arms import moment_arms
-from musculo.kernels.price_slopes import hole_slopes, least_toll_slopes, toll_slopes
+from musculo.kernels.price_slopes import hole_slopes, toll_slopes
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
 from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap

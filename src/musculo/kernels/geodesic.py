@@ -27,6 +27,7 @@ from musculo.kernels.geodesic_taut import (
     OTHER_SIDE,
     OVERLAPPED,
     ROUGH,
+    UNFINISHED,
     VANISHED,
 )
 from musculo.kernels.geodesic_work import (
@@ -69,6 +70,7 @@ __all__ = [
     "ROUGH",
     "SPHERE",
     "TORUS",
+    "UNFINISHED",
     "Surfaces",
     "geodesic_stretch",
     "work_rows",

@@ -11,14 +11,13 @@ over the middle of a cylinder stays on it and on its side, however long the way 
 
 The side of an ellipsoid, and of a sphere among other surfaces, is not held; there
 
-    length = shortest path + min(toll, detour),   the toll zero at the rule's edges
+    length = shortest path + min(toll, detour),   the toll zero at the rule's edges (`least_toll`)
 """
 
 from __future__ import annotations
 
 import math
 
-from musculo.kernels.detour import detour_of_side
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -101,28 +100,6 @@ def toll_of_side(a, axis, sign, P, Q):
     to_Q = add(to_Q, (by_Q[0] / a[0], by_Q[1] / a[1], by_Q[2] / a[2]))
     s = PRICE * a[axis]
     return s * min(wrong, left), scale(s, to_P), scale(s, to_Q)
-
-
-@kernel
-def least_toll_of_side(a, axis, sign, P, Q):
-    """The toll, or the detour over the quadrant's side where that is shorter; as `toll_of_side`.
-
-    On an ellipsoid no taut path need stay on a side by itself: the way round behind may be a saddle, or come and go. So
-    there is no rule to keep, only the shortest path and what it would be longer on the quadrant's side (`detour`). The
-    toll joins both edges of the rule: where the line passes the centre, and where it leaves the surface.
-
-    The detour D is that of the surface shrunk to `rim`. It has the degree 1 in semi-axes, P and Q together, so that
-
-        dD/d(rim) = (D - to_P . P - to_Q . Q) / rim
-    """
-    toll, to_P, to_Q = toll_of_side(a, axis, sign, P, Q)
-    if toll > 0.0:
-        rim, rim_P, rim_Q = rim_of(a, P, Q)
-        detour, by_P, by_Q = detour_of_side(scale(rim, a), axis, sign, P, Q)
-        if detour < toll:
-            by_rim = (detour - dot(by_P, P) - dot(by_Q, Q)) / rim
-            return detour, add_scaled(by_P, by_rim, rim_P), add_scaled(by_Q, by_rim, rim_Q)
-    return toll, to_P, to_Q
 
 
 @kernel

@@ -29,6 +29,8 @@ from musculo.kernels.vector import dot, load3, rotate_back, subtract
 
 # What a search for a path may end in.
 CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
+# What most paths never need is left to a second pass, which is compiled when a path first comes to it.
+UNFINISHED = -1
 
 # An end so close to a surface (relative) counts as on it: the length is off by as much, and by the cube of its root.
 ON_SURFACE = 1e-9

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.kernels.frames import work_rows
 from musculo.kernels.geodesic_slopes import slope_rows
@@ -11,9 +14,46 @@ from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
 from musculo.kernels.path_arms import moment_arms
 from musculo.kernels.pose_slopes import pose_slopes
-from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
+
+
+class SlopeWork(NamedTuple):
+    """Room to work in, as the kernels that are called with it say."""
+
+    C: NDArray[np.float64]
+    I: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    S: NDArray[np.float64]
+    V: NDArray[np.float64]
+    D: NDArray[np.float64]
+    T: NDArray[np.float64]
+    column_slopes: NDArray[np.float64]
+    X: NDArray[np.complex128]
+    U: NDArray[np.complex128]
+    W: NDArray[np.complex128]
+
+
+@driver
+def slope_work(tree, paths, coordinates, n_q, n_u):
+    """Room for one lane."""
+    n_paths = paths.first_point.size - 1
+    entries, most, widest = first_entry(paths, n_paths), most_wraps(paths), 0
+    for k in range(n_paths):
+        widest = max(widest, coordinates.first[k + 1] - coordinates.first[k])
+    return SlopeWork(
+        np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1)),
+        np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64),
+        np.zeros((n_paths, 1), dtype=np.int64),
+        np.zeros((6 * paths.slot_node.size, 1)),
+        np.zeros((slope_rows(most, widest), 1)),
+        np.zeros((6 * coordinates.moved.size, 1)),
+        np.zeros((6 * n_q, 1)),
+        np.zeros((6 * n_u * n_q, 1)),
+        np.zeros((n_q, 1), dtype=np.complex128),
+        np.zeros((n_u, 1), dtype=np.complex128),
+        np.zeros((work_rows(tree), 1), dtype=np.complex128),
+    )
 
 
 @driver
@@ -22,29 +62,22 @@ def moment_arm_slope_frames(
 ):
     """Frames start .. stop - 1 of arrays with the frame first.
 
+    Paths whose status is UNFINISHED then are for `second_pass_slope_frames`.
+
     Args:
         table, path_table: functions of the joints, of the moving points. motion, columns: of `kinematics` and `twists`.
         arms: (frames, paths n_u), written. slopes: (frames, paths n_u n_q), zero at first. status, exact: written.
     """
-    n_q, n_u, n_paths = q.shape[1], columns.shape[1] // 6, paths.first_point.size - 1
-    entries, most, widest = first_entry(paths, n_paths), most_wraps(paths), 0
-    for k in range(n_paths):
-        widest = max(widest, coordinates.first[k + 1] - coordinates.first[k])
-    C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
-    I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
-    S, V = np.zeros((6 * paths.slot_node.size, 1)), np.zeros((slope_rows(most, widest), 1))
-    D, T = np.zeros((6 * coordinates.moved.size, 1)), np.zeros((6 * n_q, 1))
-    column_slopes = np.zeros((6 * n_u * n_q, 1))
-    X, U = np.zeros((n_q, 1), dtype=np.complex128), np.zeros((n_u, 1), dtype=np.complex128)
-    W = np.zeros((work_rows(tree), 1), dtype=np.complex128)
-    counts = np.zeros((n_paths, 1), dtype=np.int64)
-    strings = string_work(most)
+    n_q, n_u = q.shape[1], columns.shape[1] // 6
+    w = slope_work(tree, paths, coordinates, n_q, n_u)
     for f in range(start, stop):
         Q, K, Y = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T
         out, state, good = slopes[f : f + 1].T, status[f : f + 1].T, exact[f : f + 1].T
-        pose_slopes(tree, table, carriers, Q, K, Y, X, U, W, T, column_slopes, 0)
-        active_points(paths, path_table, Q, K, False, C, I, counts, 0)
-        S[:] = 0.0
-        wrap_slopes(paths, coordinates, path_table, Q, K, T, C, I, counts, S, state, V, D, out, n_u, good, strings, 0)
-        moment_arms(paths, path_table, Q, K, Y, False, C, I, counts, S, arms[f : f + 1].T, 0)
-        arm_slopes(paths, coordinates, Y, column_slopes, S, D, out, n_q, 0)
+        pose_slopes(tree, table, carriers, Q, K, Y, w.X, w.U, w.W, w.T, w.column_slopes, 0)
+        active_points(paths, path_table, Q, K, False, w.C, w.I, w.counts, 0)
+        w.S[:] = 0.0
+        wrap_slopes(
+            paths, coordinates, path_table, Q, K, w.T, w.C, w.I, w.counts, w.S, state, w.V, w.D, out, n_u, good, 0
+        )
+        moment_arms(paths, path_table, Q, K, Y, False, w.C, w.I, w.counts, w.S, arms[f : f + 1].T, 0)
+        arm_slopes(paths, coordinates, Y, w.column_slopes, w.S, w.D, out, n_q, 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from musculo.kernels.cylinder_price import cylinder_slopes
 from musculo.kernels.function_table import evaluate
-from musculo.kernels.geodesic import RESULT_ROWS
+from musculo.kernels.geodesic import RESULT_ROWS, UNFINISHED
 from musculo.kernels.geodesic_march import GEODESIC_STATE
 from musculo.kernels.geodesic_newton import TIGHT, assemble, straighten
 from musculo.kernels.geodesic_slopes import (
@@ -44,7 +44,6 @@ from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.path import (
     CYLINDER,
-    ELLIPSOID,
     ENTRY_ROWS,
     MOVING,
     PLACE,
@@ -55,7 +54,7 @@ from musculo.kernels.path import (
     first_entry,
     fixed_rotation_of,
 )
-from musculo.kernels.price_slopes import hole_slopes, least_toll_slopes, toll_slopes
+from musculo.kernels.price_slopes import hole_slopes, toll_slopes
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
@@ -70,6 +69,7 @@ from musculo.kernels.wrap_obstacles import (
     WRAP,
     held_turn,
     keeps_side,
+    side_size,
 )
 
 IntArray = NDArray[np.int64]
@@ -214,63 +214,68 @@ def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
 
 @spliced
 def _price_change(paths, surface, option, reference, lone, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of the toll (option 0) or the price that is paid, all in the surface's frame."""
+    """d(to_P), d(to_Q) of the price that is paid for an option, all in the surface's frame."""
     kind = paths.surface_kind[surface]
     dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if kind == CYLINDER:
-        if option > 0:
-            r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
-            held = keeps_side(paths, surface)
-            dto_P, dto_Q = cylinder_slopes(option == 2, half, r, held, reference, P, Q, lone, dP, dQ)
+        r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
+        held = keeps_side(paths, surface)
+        dto_P, dto_Q = cylinder_slopes(option == 2, half, r, held, reference, P, Q, lone, dP, dQ)
     elif kind == TORUS:
         if option == 1:
             dto_P, dto_Q = hole_slopes(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q, dP, dQ)
     else:
-        x = paths.surface_size[surface, 0]
-        size = (x, x, x)
-        if kind == ELLIPSOID:
-            size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
         axis, sign = paths.surface_axis[surface], paths.surface_sign[surface]
-        if option == 0:
-            dto_P, dto_Q = least_toll_slopes(size, axis, sign, P, Q, dP, dQ)
-        else:
-            dto_P, dto_Q = toll_slopes(size, axis, sign, P, Q, dP, dQ)
+        dto_P, dto_Q = toll_slopes(side_size(paths, surface), axis, sign, P, Q, dP, dQ)
     return dto_P, dto_Q
+
+
+@spliced
+def own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane):
+    """How the ends move by coordinate c of path k in the frame R of a surface, the angular velocity of that, and where
+    the slopes of its wrench stand in D."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    row, flag = coordinates.row[first + c], coordinates.first_moved[k] + slot * count + c
+    w, v = slot_twist(T, row, coordinates.moved, flag, lane)
+    r = coordinate_row(n, c) + START_SLOPE
+    dP = rotate_back(R, subtract(load3(V, r, lane), carried(w, v, P_W)))
+    dQ = rotate_back(R, subtract(load3(V, r + 3, lane), carried(w, v, Q_W)))
+    return dP, dQ, w, 6 * flag
+
+
+@kernel
+def press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane):
+    """Add the slopes by coordinate c of the forces of the price in row `price` of C."""
+    gain_P, gain_Q = load3(C, price + TO_P, lane), load3(C, price + TO_Q, lane)
+    press_slopes(V, n, c, 0, P_W, gain_P, add(cross(w, gain_P), rotate(R, dto_P)), D, to, lane)
+    press_slopes(V, n, c, 1, Q_W, gain_Q, add(cross(w, gain_Q), rotate(R, dto_Q)), D, to, lane)
 
 
 @kernel
 def _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P_W, Q_W, base, tags, most, lane):
-    """Forces of the prices that are paid and tolls, and their slopes by all coordinates."""
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    """Forces of the prices that are paid, and their slopes by all coordinates."""
+    count = coordinates.first[k + 1] - coordinates.first[k]
     a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
     prices = base + (POSE_ROWS + RESULT_ROWS) * most
     for j in range(n):
-        wrap = I[tags + WRAP * most + j, lane]
+        wrap, option = I[tags + WRAP * most + j, lane], I[tags + BEST * most + j, lane]
         slot, surface = paths.wrap_slot[wrap], paths.wrap_surface[wrap]
+        price = prices + PRICE_ROWS * (PRICES * j + option)
+        if option == 0 or C[price + PRICE, lane] <= 0.0:
+            continue
         R, p = load_rotation(C, base + POSE_ROWS * j, lane), load3(C, base + POSE_ROWS * j + 9, lane)
         P, Q = rotate_back(R, subtract(P_W, p)), rotate_back(R, subtract(Q_W, p))
         reference = held_turn(paths, wrap, k, a, b)
-        for paid in range(2):
-            option = paid * I[tags + BEST * most + j, lane]
-            price = prices + PRICE_ROWS * (PRICES * j + option)
-            if (paid == 1 and option == 0) or C[price + PRICE, lane] <= 0.0:
-                continue
-            gain_P, gain_Q = load3(C, price + TO_P, lane), load3(C, price + TO_Q, lane)
-            for c in range(count):
-                row, flag = coordinates.row[first + c], coordinates.first_moved[k] + slot * count + c
-                w, v = slot_twist(T, row, coordinates.moved, flag, lane)
-                r = coordinate_row(n, c) + START_SLOPE
-                dP = rotate_back(R, subtract(load3(V, r, lane), carried(w, v, P_W)))
-                dQ = rotate_back(R, subtract(load3(V, r + 3, lane), carried(w, v, Q_W)))
-                dto_P, dto_Q = _price_change(paths, surface, option, reference, n == 1, P, Q, dP, dQ)
-                to = 6 * flag
-                press_slopes(V, n, c, 0, P_W, gain_P, add(cross(w, gain_P), rotate(R, dto_P)), D, to, lane)
-                press_slopes(V, n, c, 1, Q_W, gain_Q, add(cross(w, gain_Q), rotate(R, dto_Q)), D, to, lane)
+        for c in range(count):
+            dP, dQ, w, to = own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane)
+            dto_P, dto_Q = _price_change(paths, surface, option, reference, n == 1, P, Q, dP, dQ)
+            press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane)
 
 
 @kernel
-def _stretch_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, base, tags, most, lane):
-    """Add what the solved stretch from entry e to e + 1, over n obstacles, does to the slopes. Returns 1 if exactly."""
+def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane):
+    """Add what the solved stretch from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
+    Returns 1 if exactly; `end_slopes` does the rest then."""
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     w = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
@@ -287,6 +292,15 @@ def _stretch_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D
         force_slopes(C, w, V, A, n, size, width, c, row, T, moved, flags, count, P, Q, D, to, 6 * count, lane)
     if n > 0:
         _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P, Q, base, tags, most, lane)
+    return 1
+
+
+@kernel
+def end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane):
+    """Add what the stretch does to its ends, after `begin_slopes`."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    moved = coordinates.moved
+    P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     at_P, at_Q = I[e * TAG_ROWS + SLOT, lane] * count, I[(e + 1) * TAG_ROWS + SLOT, lane] * count
     for c in range(count):
         flags = coordinates.first_moved[k] + c
@@ -303,11 +317,10 @@ def _stretch_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D
                 df = load3(V, r, lane)
                 n_q = q.shape[0]
                 _slide_slopes(paths, table, point, row, q, motion, angular, f, df, out, k * n_u, n_q, lane)
-    return 1
 
 
 @spliced
-def _changes(paths, I, e, lane):
+def can_change(paths, I, e, lane):
     """Whether a straight stretch from entry e to e + 1 can change: it leaves its node, or an end moves on its body."""
     a, b = e * TAG_ROWS, (e + 1) * TAG_ROWS
     moving = paths.point_kind[I[a + POINT, lane]] == MOVING or paths.point_kind[I[b + POINT, lane]] == MOVING
@@ -315,13 +328,14 @@ def _changes(paths, I, e, lane):
 
 
 @kernel
-def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, strings, lane):
+def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, lane):
     """As the kernel `wrap_geodesic`, and the slopes of what unit tension does to the nodes of every path.
 
     Args:
         T: (6 n_q, lanes) from `pose_slopes`. V: workspace of `slope_rows` rows.
         D: (6 entries of coordinates.moved, lanes) slopes of wrenches, written.
-        out: (paths n_u n_q, lanes) gets what moving points add. exact: (paths, lanes), written.
+        out: (paths n_u n_q, lanes) gets what moving points add. exact: (paths, lanes), written;
+            neither means anything where the status is UNFINISHED.
     """
     n_paths = paths.first_point.size - 1
     entries = first_entry(paths, n_paths)
@@ -329,21 +343,28 @@ def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status
     for i in range(6 * coordinates.moved.size):
         D[i, lane] = 0.0
     for k in range(n_paths):
+        if status[k, lane] == UNFINISHED:
+            counts[k, lane] = 0
+            continue
         status[k, lane] = 0
         exact[k, lane] = 1
         wraps, count = paths.first_wrap[k + 1] - paths.first_wrap[k], coordinates.first[k + 1] - coordinates.first[k]
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n, stringed = 0, False
+            n = 0
             if wraps > 0:
-                n, stringed = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane)
-            if stringed:
-                exact[k, lane] = 0
-            elif count > 0 and (n > 0 or _changes(paths, I, e, lane)):
-                exact[k, lane] &= _stretch_slopes(
-                    paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, base, tags, most, lane
+                n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            if n < 0:
+                end = first_entry(paths, k)
+                break
+            if count > 0 and (n > 0 or can_change(paths, I, e, lane)):
+                good = begin_slopes(
+                    paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane
                 )
+                if good == 1:
+                    end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane)
+                exact[k, lane] &= good
             came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
             end += came
             e += came + 1
@@ -358,22 +379,28 @@ def arm_slopes(paths, coordinates, columns, column_slopes, S, D, out, n_q, lane)
         columns, column_slopes: from `twists` and `pose_slopes`. S: (6 slots, lanes) wrenches on the nodes, as
             `moment_arms` leaves them. D: their slopes, from `wrap_slopes`.
     """
-    n_u = columns.shape[0] // 6
     for k in range(paths.first_point.size - 1):
-        count = coordinates.first[k + 1] - coordinates.first[k]
-        speeds = paths.first_speed[k + 1] - paths.first_speed[k]
-        for j in range(paths.n_inner[k]):
-            speed = paths.speed_row[paths.first_speed[k] + j]
-            w, v = load3(columns, 6 * speed, lane), load3(columns, 6 * speed + 3, lane)
-            for c in range(count):
-                row = coordinates.row[coordinates.first[k] + c]
-                slope = 6 * (n_u * row + speed)
-                dw, dv = load3(column_slopes, slope, lane), load3(column_slopes, slope + 3, lane)
-                total = 0.0
-                for s in range(paths.first_slot[k + 1] - paths.first_slot[k]):
-                    if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
-                        m = 6 * (paths.first_slot[k] + s)
-                        d = 6 * (coordinates.first_moved[k] + s * count + c)
-                        total += dot(dw, load3(S, m, lane)) + dot(dv, load3(S, m + 3, lane))
-                        total += dot(w, load3(D, d, lane)) + dot(v, load3(D, d + 3, lane))
-                out[(k * n_u + speed) * n_q + row, lane] += total
+        arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane)
+
+
+@spliced
+def arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane):
+    """Slopes of the moment arms of path k, as `arm_slopes`."""
+    n_u = columns.shape[0] // 6
+    count = coordinates.first[k + 1] - coordinates.first[k]
+    speeds = paths.first_speed[k + 1] - paths.first_speed[k]
+    for j in range(paths.n_inner[k]):
+        speed = paths.speed_row[paths.first_speed[k] + j]
+        w, v = load3(columns, 6 * speed, lane), load3(columns, 6 * speed + 3, lane)
+        for c in range(count):
+            row = coordinates.row[coordinates.first[k] + c]
+            slope = 6 * (n_u * row + speed)
+            dw, dv = load3(column_slopes, slope, lane), load3(column_slopes, slope + 3, lane)
+            total = 0.0
+            for s in range(paths.first_slot[k + 1] - paths.first_slot[k]):
+                if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
+                    m = 6 * (paths.first_slot[k] + s)
+                    d = 6 * (coordinates.first_moved[k] + s * count + c)
+                    total += dot(dw, load3(S, m, lane)) + dot(dv, load3(S, m + 3, lane))
+                    total += dot(w, load3(D, d, lane)) + dot(v, load3(D, d + 3, lane))
+            out[(k * n_u + speed) * n_q + row, lane] += total

@@ -174,11 +174,11 @@ def active_points(paths, table, q, motion, literal, C, I, counts, lane):
         literal: whether a moving point moves as in OpenSim (see `moving_axis`). C, I, counts: current paths, written.
     """
     for k in range(paths.first_point.size - 1):
-        counts[k, lane] = _list_points(paths, table, k, q, motion, literal, C, I, lane)
+        counts[k, lane] = list_points(paths, table, k, q, motion, literal, C, I, lane)
 
 
 @spliced
-def _list_points(paths, table, k, q, motion, literal, C, I, lane):
+def list_points(paths, table, k, q, motion, literal, C, I, lane):
     """List the points of path k; returns how many are there."""
     n = 0
     for point in range(paths.first_point[k], paths.first_point[k + 1]):

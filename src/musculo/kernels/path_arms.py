@@ -104,36 +104,42 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
         S: (6 slots, lanes) forces on the nodes of each path that the wrapping method found, else zero; in the end all.
         arms: (paths n_u, lanes), written.
     """
+    for k in range(paths.first_point.size - 1):
+        arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, arms, lane)
+
+
+@spliced
+def arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, arms, lane):
+    """Moment arms of path k, as `moment_arms`."""
     n_u = columns.shape[0] // 6
     zero = like(C[0, lane], 0.0)
-    for k in range(paths.first_point.size - 1):
-        first = k * n_u
-        for j in range(n_u):
-            arms[first + j, lane] = zero
-        slots = paths.first_slot[k + 1] - paths.first_slot[k]
-        wrench = 6 * paths.first_slot[k]
-        begin = first_entry(paths, k)
-        for e in range(begin, begin + counts[k, lane] - 1):
-            if _pulls(paths, I, e, literal, lane):
-                _pull(paths, table, e, q, motion, literal, C, I, S, wrench, arms, first, lane)
-        for e in range(begin, begin + counts[k, lane]):
-            point = I[e * TAG_ROWS + POINT, lane]
-            if I[e * TAG_ROWS + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
-                gain = scale(-1.0, load3(C, e * ENTRY_ROWS + GAIN, lane))
-                _slide(paths, table, point, q, motion, gain, literal, arms, first, lane)
-        speeds = paths.first_speed[k + 1] - paths.first_speed[k]
-        # OpenSim's contacts may pull past each other (see SEEN), so that even what moves the whole path feels them
-        several = paths.first_wrap[k + 1] - paths.first_wrap[k] > 1
-        for j in range(speeds if literal and several else paths.n_inner[k]):
-            row = paths.speed_row[paths.first_speed[k] + j]
-            w = load3(columns, 6 * row, lane)
-            v = load3(columns, 6 * row + 3, lane)
-            arm = arms[first + row, lane]
-            for s in range(slots):
-                if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
-                    f = wrench + 6 * s
-                    arm = arm + dot(w, load3(S, f, lane)) + dot(v, load3(S, f + 3, lane))
-            arms[first + row, lane] = arm
+    first = k * n_u
+    for j in range(n_u):
+        arms[first + j, lane] = zero
+    slots = paths.first_slot[k + 1] - paths.first_slot[k]
+    wrench = 6 * paths.first_slot[k]
+    begin = first_entry(paths, k)
+    for e in range(begin, begin + counts[k, lane] - 1):
+        if _pulls(paths, I, e, literal, lane):
+            _pull(paths, table, e, q, motion, literal, C, I, S, wrench, arms, first, lane)
+    for e in range(begin, begin + counts[k, lane]):
+        point = I[e * TAG_ROWS + POINT, lane]
+        if I[e * TAG_ROWS + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
+            gain = scale(-1.0, load3(C, e * ENTRY_ROWS + GAIN, lane))
+            _slide(paths, table, point, q, motion, gain, literal, arms, first, lane)
+    speeds = paths.first_speed[k + 1] - paths.first_speed[k]
+    # OpenSim's contacts may pull past each other (see SEEN), so that even what moves the whole path feels them
+    several = paths.first_wrap[k + 1] - paths.first_wrap[k] > 1
+    for j in range(speeds if literal and several else paths.n_inner[k]):
+        row = paths.speed_row[paths.first_speed[k] + j]
+        w = load3(columns, 6 * row, lane)
+        v = load3(columns, 6 * row + 3, lane)
+        arm = arms[first + row, lane]
+        for s in range(slots):
+            if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
+                f = wrench + 6 * s
+                arm = arm + dot(w, load3(S, f, lane)) + dot(v, load3(S, f + 3, lane))
+        arms[first + row, lane] = arm
 
 
 @spliced

@@ -28,7 +28,9 @@ def _geodesic_lanes(tree, functions, paths, table, q, W, motion, columns, C, S, 
         list_points(paths, table, q, motion, False, C, I, counts, lane)  # noqa: F821
         for j in range(S.shape[0]):
             S[j, lane] = 0.0
-        wrap(paths, motion, C, I, counts, S, status, None, lane)  # noqa: F821
+        for k in range(status.shape[0]):
+            status[k, lane] = 0
+        wrap(paths, motion, C, I, counts, S, status, lane)  # noqa: F821
         for k in range(status.shape[0]):
             flags[k, lane] = status[k, lane]
         measure(paths, False, C, I, counts, length, lane)  # noqa: F821

@@ -16,24 +16,29 @@ from musculo.kernels.path import (
     path_lengths,
 )
 from musculo.kernels.path_arms import moment_arms, path_speeds
-from musculo.kernels.string_stretch import string_work
 from musculo.kernels.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
 from musculo.kernels.wrap_obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
 
 
 @kernel
+def keep_path(paths, k, C, I, counts, places, owners, price, lane):
+    """Copy current path k out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1, and what
+    of its length is a price (paths, lanes)."""
+    first = first_entry(paths, k)
+    price[k, lane] = 0.0
+    for e in range(first, first + counts[k, lane]):
+        price[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
+        owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
+        for j in range(3):
+            places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
+
+
+@kernel
 def keep_paths(paths, C, I, counts, places, owners, price, lane):
-    """Copy current paths out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1, and what
-    of their lengths is a price (paths, lanes)."""
+    """Copy all current paths out of the workspace."""
     for k in range(paths.first_point.size - 1):
-        first = first_entry(paths, k)
-        price[k, lane] = 0.0
-        for e in range(first, first + counts[k, lane]):
-            price[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
-            owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
-            for j in range(3):
-                places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
+        keep_path(paths, k, C, I, counts, places, owners, price, lane)
 
 
 @driver
@@ -65,18 +70,20 @@ def opensim_path_frames(
 def geodesic_path_frames(
     paths, table, q, motion, columns, length, arms, places, owners, price, counts, status, start, stop
 ):
-    """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics."""
+    """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics.
+
+    Paths whose status is UNFINISHED then are for `second_pass_frames`.
+    """
     entries = owners.shape[1]
     most = most_wraps(paths)
     C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
     I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
-    strings = string_work(most)
     for f in range(start, stop):
         Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
         active_points(paths, table, Q, K, False, C, I, N, 0)
         S[:] = 0.0
-        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, strings, 0)
+        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, 0)
         path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
         moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
         keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)

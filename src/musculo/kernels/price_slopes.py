@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.detour import detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import PRICE, rim_of, rising, toll_of_side
+from musculo.kernels.geodesic_price import PRICE, rim_of, rising
 from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
@@ -31,7 +30,7 @@ def _away(a, P, dP):
 
 
 @kernel
-def _rim_slopes(a, P, Q, dP, dQ):
+def rim_slopes(a, P, Q, dP, dQ):
     """d(rim_P), d(rim_Q) of `rim_of`."""
     _, to_P, to_Q = rim_of(a, P, Q)
     if dot(to_P, to_P) > 0.0:
@@ -59,7 +58,7 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
         away = dot(m, dm) / (far * far)
         g = (-m[0] / far, -m[1] / far, -m[2] / far)
         dg = ((m[0] * away - dm[0]) / far, (m[1] * away - dm[1]) / far, (m[2] * away - dm[2]) / far)
-        by_P, by_Q = _rim_slopes(a, P, Q, dP, dQ)
+        by_P, by_Q = rim_slopes(a, P, Q, dP, dQ)
     gd = dot(g, d) / along
     dgd = (dot(dg, d) + dot(g, dd) - gd * dalong) / along
     across = add_scaled(g, -gd, d)
@@ -70,28 +69,3 @@ def toll_slopes(a, axis, sign, P, Q, dP, dQ):
     by_P = add(by_P, (x[0] / a[0], x[1] / a[1], x[2] / a[2]))
     by_Q = add(by_Q, (y[0] / a[0], y[1] / a[1], y[2] / a[2]))
     return scale(PRICE * a[axis], by_P), scale(PRICE * a[axis], by_Q)
-
-
-@kernel
-def least_toll_slopes(a, axis, sign, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of `least_toll_of_side`, where a toll is paid.
-
-    With x = (P, Q) and the detour D(x, rim) of degree 1 in both: D_x of degree 0 gives D_x,rim = -D_xx x / rim, and
-    D_rim = (D - x . D_x) / rim changes by (-x . D_xx dx + x . D_xx x d(rim) / rim) / rim.
-    """
-    rim, rim_P, rim_Q = rim_of(a, P, Q)
-    shrunk = scale(rim, a)
-    detour, by_P, by_Q = detour_of_side(shrunk, axis, sign, P, Q)
-    if not detour < toll_of_side(a, axis, sign, P, Q)[0]:
-        return toll_slopes(a, axis, sign, P, Q, dP, dQ)
-    x, y = detour_slopes(shrunk, axis, sign, P, Q, dP, dQ)
-    if rim == 1.0:
-        return x, y
-    grows = (dot(rim_P, dP) + dot(rim_Q, dQ)) / rim
-    v, w = detour_slopes(shrunk, axis, sign, P, Q, P, Q)
-    by_rim = (detour - dot(by_P, P) - dot(by_Q, Q)) / rim
-    turns = (grows * (dot(P, v) + dot(Q, w)) - dot(P, x) - dot(Q, y)) / rim
-    bent_P, bent_Q = _rim_slopes(a, P, Q, dP, dQ)
-    x = add(add_scaled(x, -grows, v), add_scaled(scale(turns, rim_P), by_rim, bent_P))
-    y = add(add_scaled(y, -grows, w), add_scaled(scale(turns, rim_Q), by_rim, bent_Q))
-    return x, y

@@ -22,6 +22,7 @@ from musculo.kernels.geodesic import (
     SHRUNK,
     SIDE,
     SIDE_TURN,
+    UNFINISHED,
     WAY_ROUND,
     Surfaces,
     geodesic_stretch,
@@ -30,7 +31,6 @@ from musculo.kernels.geodesic_price import NEVER
 from musculo.kernels.geodesic_round import other_way_length
 from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
-from musculo.kernels.string_stretch import keep_string, string_length
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, scale, subtract
 from musculo.kernels.wrap_clear import keeps_out
@@ -271,18 +271,25 @@ def _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane):
     )
 
 
-@kernel
-def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
-    """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
+# Before any combination of options is tried: the last one (number, length, cost, status, sides before it), and the best
+# (length with price, price, status, number).
+NONE_TRIED, NONE_BEST = (-1, 0.0, 0.0, LEFT_OUT, 0), (NEVER, 0.0, LEFT_OUT, 0)
 
-    Where the path over the obstacles does not exist or passes through one of them, as it may where they overlap, the
-    shortest string outside all of them takes its place; both are the same where the path begins to pass through one.
-    Without room for strings (None) the status is OVERLAPPED wherever one might count, and the result is of no use.
-    Returns (price, status); the status of a string is OVERLAPPED, else that of a path with a price OTHER_SIDE.
+
+@kernel
+def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
+    """Go on through the combinations of options until one has no path that is known to be the shortest, or to the end.
+
+    Args:
+        tried: the combination at which it stopped, with what became of it; it takes part now. NONE_TRIED at first.
+        best: the best of those before; NONE_BEST at first.
+
+    Returns (tried, best, stopped, doubtful). Where it stopped, the combination is in force, and its path does not
+    exist, passes through a surface, or, `doubtful`, a shorter one is possible. At the end the path of the best
+    combination is in the results, unless its status is OVERLAPPED: somebody else knows it.
     """
     G = base + POSE_ROWS * most
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     # one convex surface is touched once; a ring may be touched again on the other side of its hole
     lone = n == 1 and paths.surface_kind[I[tags, lane]] != TORUS
     d = subtract(Q, P)
@@ -290,57 +297,68 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
-    best, price, status, best_number = NEVER, 0.0, LEFT_OUT, 0
-    number, last, solved, open_ = 0, False, 0, False
-    cost = _price_of(n, number, C, I, base, tags, most, lane)
+    number, length, cost, outcome, kept = tried
+    shortest, price, status, best_number = best
+    solved = number
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
-        if last or number == 0 or cost < best - straight or (status >= ROUGH and cost < best):
-            kept = _sides(n, C, G, lane)
-            _set_options(n, C, I, base, tags, most, OPTION, lane)
-            length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
-            solved = number
-            clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
-            doubtful = clear and _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane)
-            if (doubtful or not clear) and not last:
-                open_ = True
-                if strings is not None:
-                    known = length if doubtful else 0.0
-                    # with its cost a longer one would not be the best
-                    limit = best - cost if status < ROUGH else NEVER
-                    string = string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings, lane)
-                    if string < 0.0:
-                        # nothing better is known than a path that may pass through a surface
-                        outcome = ROUGH
-                    elif string > 0.0:
-                        length, outcome = string, OVERLAPPED
-                        if string + cost < best or status >= ROUGH:
-                            keep_string(n, C, base, most, strings, lane)
+        if number >= 0:
             _restore_sides(n, C, G, kept, lane)
-            if last:
-                break
             # a path that is not known to keep out of the surfaces gives way to any that does, if not at any price
-            if (outcome >= ROUGH, length + cost) < (status >= ROUGH, best):
-                best, price, status, best_number = length + cost, cost, outcome, number
+            if (outcome >= ROUGH, length + cost) < (status >= ROUGH, shortest):
+                shortest, price, status, best_number = length + cost, cost, outcome, number
         number += 1
-        if number < combinations:
+        while number < combinations:
             cost = _price_of(n, number, C, I, base, tags, most, lane)
-            continue
-        # a string is kept as it is
-        if solved == best_number or (status == OVERLAPPED and strings is not None):
+            if number == 0 or cost < shortest - straight or (status >= ROUGH and cost < shortest):
+                break
+            number += 1
+        last = number >= combinations
+        if last:
+            # a path that somebody else knows is kept as it is
+            if solved == best_number or status == OVERLAPPED:
+                break
+            _price_of(n, best_number, C, I, base, tags, most, lane)
+        kept = _sides(n, C, G, lane)
+        _set_options(n, C, I, base, tags, most, OPTION, lane)
+        length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+        if last:
+            _restore_sides(n, C, G, kept, lane)
             break
-        number, last = best_number, True
-        _price_of(n, number, C, I, base, tags, most, lane)
-    _price_of(n, best_number, C, I, base, tags, most, lane)
+        solved = number
+        clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
+        doubtful = clear and _doubtful(paths, n, P, Q, length, C, I, base, G, tags, lane)
+        if doubtful or not clear:
+            return (number, length, cost, outcome, kept), (shortest, price, status, best_number), True, doubtful
+    return (number, length, cost, outcome, kept), (shortest, price, status, best_number), False, False
+
+
+@kernel
+def choose(n, best, C, I, base, tags, most, lane):
+    """Note the options of the best path. Returns (price, status): with a price it is OTHER_SIDE at least."""
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    _, price, status, number = best
+    _price_of(n, number, C, I, base, tags, most, lane)
     toll = 0.0
     for j in range(n):
         I[tags + BEST * most + j, lane] = I[tags + OPTION * most + j, lane]
         toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
-    if strings is None and open_:
-        status = OVERLAPPED
     if price + toll > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
     return price + toll, status
+
+
+@kernel
+def shortest_path(paths, n, P, Q, C, I, base, tags, most, lane):
+    """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
+
+    Returns (price, status). UNFINISHED where the path over the obstacles does not exist, passes through one of them, or
+    may not be the shortest, as where they overlap: `string_choice.shortest_path_or_string` knows it then.
+    """
+    _, best, stopped, _ = seek_shortest(paths, n, P, Q, NONE_TRIED, NONE_BEST, C, I, base, tags, most, lane)
+    if stopped:
+        return 0.0, UNFINISHED
+    return choose(n, best, C, I, base, tags, most, lane)
 
 
 @kernel

@@ -18,9 +18,9 @@ from musculo.kernels.geodesic import (
     FIRST_TANGENT,
     LAST,
     LAST_TANGENT,
-    OVERLAPPED,
     RESULT_ROWS,
     START_GAIN,
+    UNFINISHED,
     work_rows,
 )
 from musculo.kernels.jit import kernel
@@ -41,7 +41,6 @@ from musculo.kernels.path import (
     first_entry,
     move_entry,
 )
-from musculo.kernels.string_stretch import show_string, string_pull
 from musculo.kernels.vector import (
     accumulate3,
     cross,
@@ -59,6 +58,7 @@ from musculo.kernels.wrap_obstacles import (
     TO_Q,
     WRAP,
     gather,
+    has_toll,
 )
 
 
@@ -149,30 +149,39 @@ def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
 
 
 @kernel
-def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane):
-    """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
+def put_price(paths, k, e, n, price, more, outcome, C, I, S, status, base, tags, most, lane):
+    """Add to path k what its stretch between entries e and e + 1 costs, and how its search ended.
 
-    Returns how many obstacles were looked at, and whether the path is a string.
+    Args:
+        price: what of the length is a price. more: what it has beyond that, pieces and arcs.
     """
-    n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
-    stringed = False
-    if n > 0:
-        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, strings, lane)
-        status[k, lane] = max(status[k, lane], outcome)
-        C[e * ENTRY_ROWS + PAID, lane] = price
-        if strings is not None:
-            stringed = outcome == OVERLAPPED
-            if stringed:
-                show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
-                price += string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane)
-        C[e * ENTRY_ROWS + EXTRA, lane] = price
-        _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
-    return n, stringed
+    status[k, lane] = max(status[k, lane], outcome)
+    C[e * ENTRY_ROWS + PAID, lane] = price
+    C[e * ENTRY_ROWS + EXTRA, lane] = price + more
+    _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
 
 
 @kernel
-def wrap_geodesic(paths, motion, C, I, counts, S, status, strings, lane):
+def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+    """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
+
+    Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
+    """
+    n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    if n > 0:
+        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+        price, outcome = 0.0, UNFINISHED
+        if not has_toll(n, C, base, most, lane):
+            price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
+        if outcome == UNFINISHED:
+            status[k, lane] = UNFINISHED
+            return -1
+        put_price(paths, k, e, n, price, 0.0, outcome, C, I, S, status, base, tags, most, lane)
+    return n
+
+
+@kernel
+def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
     """Put contacts into all current paths: taut over every surface in the way.
 
     Rules (the kernels `geodesic_stretch` and `geodesic_price` say more):
@@ -187,25 +196,32 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, strings, lane):
                  chord.
         End      a cylinder ends where its length does.
         Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
+                 This, and the price of an ellipsoid's wrong side, is for a second pass (`string_paths`).
         Edges    of these rules are crossed at a price, so that the length is continuous.
 
     Args:
         motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
             than its entries need, I has OBSTACLE_TAGS most rows more. S: (6 slots, lanes), forces on nodes are added.
-        status: (paths, lanes), written: the highest status of the path's stretches, see `shortest_path`.
-        strings: `string_work(most)`, or None: then paths whose status is OVERLAPPED are of no use.
+        status: (paths, lanes), written: the highest status of the path's stretches, see `shortest_path`;
+            UNFINISHED where it is left to the second pass, with no entries, or was so before: it is not tried then.
     """
     n_paths = paths.first_point.size - 1
     entries = first_entry(paths, n_paths)
     base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
     for k in range(n_paths):
+        if status[k, lane] == UNFINISHED:
+            counts[k, lane] = 0
+            continue
         status[k, lane] = 0
         if paths.first_wrap[k + 1] == paths.first_wrap[k]:
             continue
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n, _ = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane)
+            n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            if n < 0:
+                end = first_entry(paths, k)
+                break
             came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
             end += came
             e += came + 1

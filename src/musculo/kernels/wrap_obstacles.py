@@ -16,7 +16,6 @@ from musculo.kernels.geodesic import (
 )
 from musculo.kernels.geodesic_price import (
     NEVER,
-    least_toll_of_side,
     price_of_hole,
     toll_of_side,
 )
@@ -92,7 +91,7 @@ def keeps_side(paths, surface):
 
 
 @kernel
-def _store_price(C, row, R, price, to_P, to_Q, lane):
+def store_price(C, row, R, price, to_P, to_Q, lane):
     """Keep a price and its slopes, turned from the surface's frame into ground."""
     C[row + PRICE, lane] = price
     store3(C, row + TO_P, lane, rotate(R, to_P))
@@ -104,13 +103,14 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
     """How the side of a surface is held between P and Q (its own frame), and what breaking that costs.
 
     A sphere with a quadrant has a way round on the right side, if no other surface is about (`lone`): that side is
-    held, and the toll is a price. Of ellipsoids, and among others, it may come and go; there is only the toll.
+    held, and the toll is a price. Of ellipsoids, and among others, it may come and go; there is only the toll, or the
+    detour where that is shorter (`least_toll`).
     """
     kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
     none = (0.0, 0.0, 0.0)
-    _store_price(C, prices, R, 0.0, none, none, lane)
-    _store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
-    _store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
+    store_price(C, prices, R, 0.0, none, none, lane)
+    store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
+    store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
         r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
@@ -118,30 +118,46 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
         if keeps_side(paths, surface):
             side = HELD
             turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
-            _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+            store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
         price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
-        _store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
+        store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
         if price <= 0.0:
             side = ABSENT
     elif kind == TORUS:
         side = AS_QUADRANT
         price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
-        _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
     elif sign != 0.0:
-        x = paths.surface_size[surface, 0]
-        size = (x, x, x)
-        if kind == ELLIPSOID:
-            size = (x, paths.surface_size[surface, 1], paths.surface_size[surface, 2])
+        size = side_size(paths, surface)
         if kind == SPHERE and lone:
             side = AS_QUADRANT
             price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
             if price > 0.0:
-                _store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+                store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
         else:
-            price, to_P, to_Q = least_toll_of_side(size, axis, sign, P, Q)
-            _store_price(C, prices, R, price, to_P, to_Q, lane)
+            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+            store_price(C, prices, R, price, to_P, to_Q, lane)
     C[g + SIDE, lane] = side
     C[g + SIDE_TURN, lane] = turn
+
+
+@kernel
+def side_size(paths, surface):
+    """Semi-axes of a sphere or an ellipsoid."""
+    x = paths.surface_size[surface, 0]
+    if paths.surface_kind[surface] == ELLIPSOID:
+        return x, paths.surface_size[surface, 1], paths.surface_size[surface, 2]
+    return x, x, x
+
+
+@kernel
+def has_toll(n, C, base, most, lane):
+    """Whether one of the obstacles asks for a toll, which a detour may make less."""
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    most_asked = 0.0
+    for j in range(n):
+        most_asked = max(most_asked, C[prices + PRICE_ROWS * PRICES * j + PRICE, lane])
+    return most_asked > 0.0
 
 
 @kernel

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +20,7 @@ from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
 from musculo.kernels.frames import kinematics_frames, over_frames
+from musculo.kernels.geodesic import UNFINISHED
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
@@ -36,6 +38,7 @@ WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
+_FIRST_CHUNK = 32
 KEPT_POINTS = 20_000
 """Of more frames than these the points of paths, larger than all else, are made only when they are asked for."""
 
@@ -230,7 +233,7 @@ def muscle_geometry(
         wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
         threads: at most so many; all cores by default.
         device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
-            Poses in which a path runs over surfaces that overlap are finished on the CPU.
+            Paths over surfaces that overlap are finished on the CPU.
 
     Raises:
         InvalidInput: a shape that does not fit, an entry that is no finite number, or a pose in which a path is too
@@ -277,11 +280,12 @@ def _geometry(
         from musculo.kernels.path_cuda import paths_on_gpu
 
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)
-        # strings need more room than a GPU's threads have
-        rest = np.flatnonzero((status == STATUSES.index("overlapped")).any(axis=1))
+        # the second pass needs more room than a GPU's threads have
+        rest = unfinished(status)
         if len(rest):
-            some = run_paths(c, p, Q[rest], None, literal, threads, keep_points=False)
-            length[rest], arms[rest], status[rest] = some.length, some.arms, some.status
+            begun = Begun(length[rest], arms[rest], status[rest])
+            run_paths(c, p, Q[rest], None, literal, threads, keep_points=False, begun=begun)
+            length[rest], arms[rest], status[rest] = begun
         mark_cut_short(p, Q, status)
         speed, points, price = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
@@ -353,6 +357,49 @@ def refuse_mixed_rates(p: CompiledPaths) -> None:
 _NO_TWISTS = np.zeros((0, 6))
 
 
+class Begun(NamedTuple):
+    """What a first pass elsewhere left of all frames."""
+
+    length: FloatArray  # (frames, paths)
+    arms: FloatArray  # (frames, paths, n_u)
+    status: NDArray[np.int8]  # (frames, paths)
+
+
+def unfinished(status: NDArray[np.int8]) -> NDArray[np.int64]:
+    """The frames in which a first pass left a path to the second."""
+    return np.flatnonzero((status == UNFINISHED).any(axis=1))
+
+
+def in_two_passes(
+    p: CompiledPaths,
+    status: NDArray[np.int8],
+    first: Callable[[], None],
+    second: Callable[[NDArray[np.int64]], None],
+) -> None:
+    """Run the first pass over some frames, and the second over those that it left a path of.
+
+    The first does not know strings and detours, which most models never need and which take long to compile. Paths that
+    it once left are the second's from then on.
+
+    Args:
+        status: (frames, paths) of these frames, zero at first; the passes write it.
+    """
+    status[:, p.second_pass] = UNFINISHED
+    first()
+    left = unfinished(status)
+    if len(left):
+        p.second_pass[:] |= (status == UNFINISHED).any(axis=0)
+        second(left)
+
+
+def chunks(frames: int, most: int) -> Iterator[slice]:
+    """Slices of at most `most` frames; the first of a few, after which it is known what is for the second pass."""
+    start, stop = 0, min(frames, most, _FIRST_CHUNK)
+    while start < stop:
+        yield slice(start, stop)
+        start, stop = stop, min(frames, stop + most)
+
+
 class PathRun(NamedTuple):
     """What the kernels give of all frames; `points` only where they are kept."""
 
@@ -373,19 +420,24 @@ def run_paths(
     threads: int | None,
     extra: FloatArray = _NO_TWISTS,
     keep_points: bool = True,
+    begun: Begun | None = None,
 ) -> PathRun:
     """Lengths, speeds, moment arms, statuses, prices and current paths of all frames.
 
-    `extra` (m, 6) are twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
+    Args:
+        extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
+        begun: what a first pass left, to be finished in place; prices and points are then those of these paths only.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
     first = p.paths.path_entry
     entries, size = int(first[-1]), min(frames, _CHUNK)
-    length, arms = np.empty((frames, n)), np.empty((frames, n * n_u))
+    first_pass = begun is None
+    if begun is None:
+        begun = Begun(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
+    length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
     kept = frames if keep_points else size
     places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
     counts, price = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
-    status = np.zeros((frames, n), dtype=np.int8)
     rest = np.zeros((1, n_u))
     moving = U is not None and literal
     speed = np.zeros((frames if moving else 1, n))
@@ -393,8 +445,7 @@ def run_paths(
     twists[:, 6 * c.n_u :] = extra.ravel()
     if U is not None and len(extra):
         U = np.concatenate([U, np.zeros((frames, len(extra)))], axis=1)
-    for start in range(0, frames if n else 0, _CHUNK):
-        now = slice(start, min(start + _CHUNK, frames))
+    for now in chunks(frames if n else 0, _CHUNK):
         X, there = Q[now], now if keep_points else slice(0, size)
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
         found = (arms[now], places[there], owners[there], price[now], counts[there])
@@ -403,13 +454,27 @@ def run_paths(
             results = (length[now], speed[now] if moving else speed, *found)
             over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
         else:
-            given = (X, motion, twists, length[now], *found, status[now])
-            over_frames(geodesic_path_frames, (p.paths, p.table, *given), len(X), threads)
+            given = (p.paths, p.table, X, motion, twists, length[now], *found, status[now])
+            if first_pass:
+                in_two_passes(p, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
+            else:
+                _finish(given, threads, unfinished(status[now]))
     mark_cut_short(p, Q, status)
-    r = arms.reshape(frames, n, n_u)
+    r = begun.arms
     points = None
     if keep_points:
         points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
     if U is None:
         return PathRun(length, None, r, status, price, points)
     return PathRun(length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, status, price, points)
+
+
+def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:
+    over_frames(geodesic_path_frames, given, frames, threads)
+
+
+def _finish(given: tuple[Any, ...], threads: int | None, left: NDArray[np.int64]) -> None:
+    # not at the top: its kernels are many, and most models never come here
+    from musculo.kernels.second_pass_frames import second_pass_frames
+
+    over_frames(second_pass_frames, (*given, left), len(left), threads)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,7 @@ from musculo.kernels.moment_arm_slopes import PathCoordinates
 from musculo.kernels.path import MOVING, Paths
 from musculo.kernels.pose_slopes import Carriers
 from musculo.model.model import Model
-from musculo.muscle.geometry import mark_cut_short, muscle_geometry, refuse_mixed_rates
+from musculo.muscle.geometry import chunks, in_two_passes, mark_cut_short, muscle_geometry, refuse_mixed_rates
 from musculo.muscle.paths import compiled_paths
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
@@ -125,13 +126,12 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = Non
     status, exact = np.zeros((frames, n), dtype=np.int8), np.ones((frames, n), dtype=np.int8)
     size, rest = min(frames, _CHUNK), np.zeros((1, n_u))
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
-    for start in range(0, frames if n else 0, _CHUNK):
-        now = slice(start, min(start + _CHUNK, frames))
+    for now in chunks(frames if n else 0, _CHUNK):
         X = Q[now]
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        given = (c.tree, c.table, p.paths, p.table, carriers, coordinates, X, motion, twists)
-        results = (arms[now], slopes[now], status[now], exact[now])
-        over_frames(moment_arm_slope_frames, (*given, *results), len(X), threads)
+        poses = (c.tree, c.table, p.paths, p.table, carriers, coordinates, X, motion, twists)
+        given = (*poses, arms[now], slopes[now], status[now], exact[now])
+        in_two_passes(p, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
     mark_cut_short(p, Q, status)
     r, d, good = arms.reshape(frames, n, n_u), slopes.reshape(frames, n, n_u, n_q), exact != 0
     for frame in np.flatnonzero(~good.all(axis=1)):
@@ -139,6 +139,17 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = Non
     if single:
         r, d, good, status, Q = r[0], d[0], good[0], status[0], Q[0]
     return MomentArmDerivatives(model, p.names, model.speed_names, model.coordinate_names, r, d, good, status, Q)
+
+
+def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:
+    over_frames(moment_arm_slope_frames, given, frames, threads)
+
+
+def _finish(given: tuple[Any, ...], threads: int | None, left: NDArray[np.int64]) -> None:
+    # not at the top: its kernels are many, and most models never come here
+    from musculo.kernels.second_pass_slope_frames import second_pass_slope_frames
+
+    over_frames(second_pass_slope_frames, (*given, left), len(left), threads)
 
 
 def _by_differences(model: Model, q: FloatArray, threads: int | None) -> FloatArray:

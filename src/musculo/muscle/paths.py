@@ -41,6 +41,9 @@ class CompiledPaths:
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
     conditional_ends: tuple[tuple[int, int, float, float], ...]  # path, column of q, and the range with its margin
     notes: tuple[str, ...]  # what geodesics do otherwise than a modeller might expect
+    # (paths,) whether a first pass once left a path to the second. From then on it begins there: both find the same
+    # path, to rounding, and the first would often do so for nothing. Written as poses are computed.
+    second_pass: NDArray[np.bool_] = field(repr=False)
 
     def cut_short(self, Q: FloatArray) -> NDArray[np.bool_]:
         """(frames, paths) whether an end of a path is a conditional point that is out of its range."""
@@ -357,6 +360,7 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         tuple(compiler.indirect),
         tuple(_conditional_ends(paths)),
         notes,
+        np.zeros(len(forces), dtype=bool),
     )
 
 
