@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.analyses.bounded_least_squares import bounded_least_squares
 from musculo.analyses.least_effort_powers import GradedNewton
 from musculo.compile.frames import FloatArray
 from musculo.errors import InvalidInput
@@ -182,15 +183,12 @@ class _Frames:
 
     def _nearest(self, A: FloatArray, b: FloatArray) -> FloatArray:
         """An answer that misses least."""
-        from scipy.optimize import lsq_linear
-
-        # Bounds that coincide leave nothing to choose, and lsq_linear refuses them.
+        # Bounds that coincide leave nothing to choose.
         free = self.upper > self.lower
         x = np.clip(np.zeros(len(free)), self.lower, self.upper)
         if free.any() and A[:, free].any():
             rows, target = _independent(A[:, free], b - A[:, ~free] @ x[~free])
-            fit = lsq_linear(rows, target, (self.lower[free], self.upper[free]), method="bvls", tol=1e-14)
-            x[free] = np.clip(fit.x, self.lower[free], self.upper[free])
+            x[free] = bounded_least_squares(rows, target, self.lower[free], self.upper[free])
         return x
 
     def _least_among_nearest(self, A: FloatArray, b: FloatArray, x: FloatArray) -> tuple[FloatArray, int]:
