@@ -86,7 +86,8 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
 
     from musculo.kernels.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
     from musculo.kernels.crba import COMPOSITE_ROWS, crba
-    from musculo.kernels.cuda import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu, to_device
+    from musculo.kernels.cuda.arrays import to_device
+    from musculo.kernels.cuda.dynamics import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu
     from musculo.kernels.frames import crba_frames, over_frames, rnea_frames, work_rows
     from musculo.kernels.rnea import rnea
 
@@ -105,6 +106,7 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     print(f"{name}: forward dynamics of inverse dynamics, {abs(again - udot).max() / abs(udot).max():.1e} relative")
     repeat = -(-lanes // len(q))
     Q, U, A = (np.tile(x, (repeat, 1))[:lanes] for x in (q, u, udot))
+    rnea_on_gpu(tree, table, Q, U, A, nothing, False)  # pinned buffers are made once
     start = time.perf_counter()
     rnea_on_gpu(tree, table, Q, U, A, nothing, False)
     elapsed = time.perf_counter() - start
@@ -124,8 +126,8 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     M, C = cuda.device_array((n_u * n_u, some)), cuda.device_array((COMPOSITE_ROWS * nodes, some))
     resident(f"{name}: mass matrix", launcher(crba), (*model, short[0], W, C, M), some)
     articulated = cuda.device_array((ARTICULATED_ROWS * nodes + SLOT_ROWS * n_u, some))
-    accelerations = cuda.device_array((2 * n_u, some))
-    forward = (*model, *short, short[2], cuda.to_device(free), short[0], False, W, articulated, accelerations)
+    accelerations, least = cuda.device_array((n_u, some)), cuda.device_array((1, some))
+    forward = (*model, *short, short[2], cuda.to_device(free), short[0], False, W, articulated, accelerations, least)
     resident(f"{name}: forward dynamics", launcher(aba), forward, some)
 
 

@@ -74,8 +74,8 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
     """Print the rates of one model and how far its numbers are from the CPU's."""
     from numba import cuda
 
-    from musculo.kernels.cuda import to_device
-    from musculo.kernels.path_cuda import path_launcher, path_workspaces, paths_on_gpu
+    from musculo.kernels.cuda.paths import path_kernels, path_workspaces, paths_on_gpu
+    from musculo.kernels.cuda.tables import table_on_device
 
     tree, functions, paths, table, q, answers = case
     n, n_u = paths.first_point.size - 1, tree.u_rows.size
@@ -93,7 +93,8 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
         start = time.perf_counter()
         paths_on_gpu(tree, functions, paths, table, Q, literal)
         print(f"{what}: with transfers {lanes / (time.perf_counter() - start):.0f} frames a second")
-        given = [to_device(x) for x in (tree, functions, paths, table)]
+        tables = [table_on_device(x) for x in (tree, functions, paths, table)]
+        given, run = [x.words for x in tables], path_kernels(tree, functions, paths, literal)
         work = [cuda.device_array((rows, lanes), dtype=t) for rows, t in path_workspaces(tree, paths, literal)]
         Q_d = cuda.to_device(np.ascontiguousarray(Q.T))
         out = tuple(cuda.device_array((rows, lanes)) for rows in (n, n, n * n_u))
@@ -102,7 +103,7 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
             for _ in range(4):
                 begin, end = cuda.event(), cuda.event()
                 begin.record()
-                path_launcher(literal)[(lanes + threads - 1) // threads, threads](*given, Q_d, *work, *out)
+                run.launch(((lanes + threads - 1) // threads, threads), given, literal, Q_d, work, out)
                 end.record()
                 end.synchronize()
                 times.append(cuda.event_elapsed_time(begin, end) / 1e3)

@@ -17,7 +17,7 @@ import numpy as np
 from musculo import Body, Coordinate, Model, Placement, kinematics
 from musculo.compile.compiled import compiled
 from musculo.functions.elementary import Linear
-from musculo.kernels import cuda as gpu
+from musculo.kernels.cuda import device as gpu
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
 from musculo.kernels.path_arms import moment_arms, path_speeds
 from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
@@ -59,10 +59,10 @@ I = np.zeros((TAG_ROWS * entries, lanes), dtype=np.int64)
 counts, S = np.zeros((n, lanes), dtype=np.int64), np.zeros((6 * p.paths.slot_node.size, lanes))
 length, speed, arms = np.zeros((n, lanes)), np.zeros((n, lanes)), np.zeros((n, lanes))
 
-done = {}
-names = {f.py_func.__name__: gpu._device_function(f, done)
+
+names = {f.py_func.__name__: gpu.device_function(f)
          for f in (active_points, wrap_opensim, path_lengths, moment_arms, path_speeds)}
-names["cuda"] = gpu._cuda()
+names["cuda"] = gpu.cuda_module()
 def lane(paths, table, q, u, motion, columns, C, I, counts, S, length, speed, arms):
     lane = cuda.grid(1)
     if lane < q.shape[1]:
@@ -71,7 +71,7 @@ def lane(paths, table, q, u, motion, columns, C, I, counts, S, length, speed, ar
         path_lengths(paths, True, C, I, counts, length, lane)
         moment_arms(paths, table, q, motion, columns, True, C, I, counts, S, arms, lane)
         path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lane)
-launch = gpu._cuda().jit(types.FunctionType(lane.__code__, names, "lane"))
+launch = gpu.cuda_module().jit(types.FunctionType(lane.__code__, names, "lane"))
 QT, UT = np.ascontiguousarray(q.T), np.ascontiguousarray(u.T)
 launch[1, 4](p.paths, p.table, QT, UT, motion, columns, C, I, counts, S, length, speed, arms)
 g = muscle_geometry(model, q, u, wrapping="opensim")

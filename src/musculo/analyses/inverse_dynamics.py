@@ -25,6 +25,7 @@ def inverse_dynamics(
     acting: ArrayLike | None = None,
     *,
     time: ArrayLike | None = None,
+    to_device: bool = False,
 ) -> FloatArray:
     """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, on the tree before any embedding.
 
@@ -42,9 +43,11 @@ def inverse_dynamics(
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times.
         threads: at most so many; all cores by default.
-        device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
+        device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there. Arrays of CuPy,
+            PyTorch and Numba on the device are used in place; whether their numbers can be meant is not checked.
         acting: (frames, n_u) or (n_u,) generalised forces that act already, and are no part of what is asked for.
         time: (frames,) when the frames are, for loads over time [s]; by default what a table or an xarray `q` states.
+        to_device: leave the result on the GPU, unchecked, as an array with `__cuda_array_interface__`.
 
     Returns:
         (frames, n_u) or (n_u,) [N m for rotations, N for translations].
@@ -53,8 +56,10 @@ def inverse_dynamics(
         InvalidInput: arrays that do not fit, loads over time without times of the frames.
     """
     if isinstance(loads, list | tuple) and not loads:
-        return inverse.inverse_dynamics(model, q, u, udot, (), threads, device, acting)
+        return inverse.inverse_dynamics(model, q, u, udot, (), threads, device, acting, to_device)
+    if inverse.check_device(device, to_device, q=q, u=u, udot=udot):
+        q, u, udot = map(inverse.on_host, (q, u, udot))  # loads are placed and checked there
     Q, U, A, single = motion_in(model, q, u, udot)
     outside, _ = acting_loads(model, Q, loads, frame_times(time, q, len(Q)))
-    tau = inverse.inverse_dynamics(model, Q, U, A, outside, threads, device, acting)
+    tau = inverse.inverse_dynamics(model, Q, U, A, outside, threads, device, acting, to_device)
     return tau[0] if single else tau

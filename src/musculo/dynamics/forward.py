@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,11 +12,19 @@ from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches, part
-from musculo.dynamics.inverse import Device, inverse_dynamics, mass_matrix, on_gpu
+from musculo.dynamics.inverse import (
+    Device,
+    check_device,
+    inverse_dynamics,
+    mass_matrix,
+    on_gpu,
+    on_host,
+    resident_frames,
+)
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
-from musculo.errors import InvalidInput, SingularSystem
+from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.kernels.frames import aba_frames, over_frames
 from musculo.model.model import Model
 from musculo.model.validate import negative_inertias
@@ -35,6 +45,7 @@ def forward_dynamics(
     time: ArrayLike = 0.0,
     threads: int | None = None,
     device: Device = "cpu",
+    to_device: bool = False,
 ) -> FloatArray:
     """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
 
@@ -50,6 +61,10 @@ def forward_dynamics(
         time: (frames,) or a number, for prescribed motion [s].
         threads: at most so many; all cores by default.
         device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
+            Arrays of CuPy, PyTorch and Numba on the device are used in place, unchecked, where the model has no
+            couplers, locked or prescribed coordinates and no loops; else they are copied to the host.
+        to_device: leave the result on the GPU, unchecked, as an array with `__cuda_array_interface__`; of such models
+            only.
 
     Raises:
         InvalidInput: q or u contradicts a coupler, lock, loop or prescribed motion.
@@ -58,6 +73,16 @@ def forward_dynamics(
     """
     c, e = compiled(model), embedding_of(model)
     refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")
+    resident = check_device(device, to_device, q=q, u=u, tau=tau)
+    if to_device and e.rules:
+        raise Unsupported(
+            f"accelerations of {model.name!r} do not stay on the device: {e.rules[0].dependent!r} and others depend on "
+            "other coordinates or are locked, which the host works out; leave out to_device"
+        )
+    if (resident or to_device) and not e.rules:
+        return _on_device(model, c, e, q, u, tau, loads, time, threads, to_device)
+    if resident:
+        q, u, tau = (on_host(x) for x in (q, u, tau))
     Q, single = coordinates_of(model, q)
     U, _ = speeds_of(model, u)
     T, _ = frames_of("tau", tau, model.speed_names)
@@ -78,6 +103,32 @@ def forward_dynamics(
     return udot[0] if single else udot
 
 
+def _on_device(
+    model: Model,
+    c: CompiledModel,
+    e: Embedding,
+    q: Any,
+    u: Any,
+    tau: Any,
+    loads: Loads,
+    time: ArrayLike,
+    threads: int | None,
+    to_device: bool,
+) -> Any:
+    """udot of a model without rules, where arrays are on the device or the result stays there."""
+    Q, single = resident_frames("q", q, model.coordinate_names, lambda x: coordinates_of(model, x))
+    U, _ = resident_frames("u", u, model.speed_names, lambda x: speeds_of(model, x))
+    T, _ = resident_frames("tau", tau, model.speed_names, lambda x: frames_of("tau", x, model.speed_names))
+    frames = same_frames(q=Q, u=U, tau=T)
+    acting = listed(loads, frames, times_of(time, frames) if np.ndim(time) else None)
+    if negative_inertias(model.bodies):
+        refuse_indefinite(model, on_host(Q))
+    udot = _articulated(model, c, e, Q, U, T, None, acting, threads, "gpu", 0, to_device)
+    if not to_device:
+        finite("the acceleration", udot, model.speed_names)
+    return udot[0] if single else udot
+
+
 def _some_frames(
     model: Model,
     c: CompiledModel,
@@ -93,7 +144,7 @@ def _some_frames(
 ) -> FloatArray:
     """udot of some frames; `first` is the number of the first of them, for messages."""
     if not e.rules:
-        return _articulated(model, c, e, Q, U, T, np.zeros_like(U), loads, threads, device, first)
+        return _articulated(model, c, e, Q, U, T, None, loads, threads, device, first)
     own = None if e.selects or on_gpu(device) else embedded_dynamics(model)
     if own is not None:
         return _embedded(model, own, Q, U, T, loads, time, threads, first)
@@ -163,25 +214,33 @@ def _articulated(
     Q: FloatArray,
     U: FloatArray,
     T: FloatArray,
-    bias: FloatArray,
+    bias: FloatArray | None,
     loads: list[ExternalLoad],
     threads: int | None,
     device: Device,
     first: int,
+    to_device: bool = False,
 ) -> FloatArray:
+    """udot by the articulated-body recursion; `bias` is that of prescribed speeds, None where there are none."""
     free = set(e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
     wrenches = (
-        node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else np.zeros((0, 6))
+        node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads))
+        if loads
+        else np.zeros((0, 6))
     )
-    udot, pivot = np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
-    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(loads))
     if on_gpu(device):
-        from musculo.kernels.cuda import aba_on_gpu
+        from musculo.kernels.cuda.dynamics import aba_on_gpu
 
-        udot, pivot = aba_on_gpu(*inputs)
-    else:
-        over_frames(aba_frames, (*inputs, pivot), len(Q), threads)
+        udot, least = aba_on_gpu(c.tree, c.table, Q, U, T, bias, prescribed, wrenches, bool(loads), to_device)
+        for frame in np.flatnonzero(~(least > SINGULAR_HINGE))[:1]:  # the CPU finds out which joint it is
+            Q, U, T = (on_host(x)[frame : frame + 1] for x in (Q, U, T))
+            some, known = [part(load, frame, frame + 1) for load in loads], None if bias is None else bias[frame][None]
+            _articulated(model, c, e, Q, U, T, known, some, threads, "cpu", first + int(frame))
+        return udot
+    udot, pivot = np.zeros_like(U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
+    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(loads))
+    over_frames(aba_frames, (*inputs, pivot), len(Q), threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > SINGULAR_HINGE) & solved
     if weak.any():

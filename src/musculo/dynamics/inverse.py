@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, motion_in, speeds_of
+from musculo.compile.coordinates import accelerations_of, coordinates_of, motion_in, speeds_of
 from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
+from musculo.kernels.cuda.arrays import as_numba, device_frames, is_on_device
 from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
 from musculo.kernels.transmitted import PLACE_ROWS, transmitted_frames
 from musculo.model.model import Model
@@ -29,6 +31,29 @@ def on_gpu(device: str) -> bool:
     return device == "gpu"
 
 
+def check_device(device: str, to_device: bool, **arrays: Any) -> bool:
+    """Whether some of these arrays are on the device already. Both they and `to_device` need device="gpu"."""
+    resident = [name for name, array in arrays.items() if is_on_device(array)]
+    if on_gpu(device):
+        return bool(resident)
+    if to_device:
+        raise InvalidInput(
+            f"to_device=True leaves the result on a GPU, but device is {device!r}; give device='gpu' too"
+        )
+    if resident:
+        raise InvalidInput(
+            f"{' and '.join(resident)}: on a GPU, but device is {device!r}; give device='gpu', or copy to the host "
+            "(.copy_to_host(), cupy.asnumpy, .cpu().numpy())"
+        )
+    return False
+
+
+def resident_frames(name: str, array: Any, columns: Sequence[str], host: Any) -> tuple[Any, bool]:
+    """An array as (frames, columns), and whether it was a single frame: on the device in place, unchecked; else as
+    `host` (`coordinates_of`, `speeds_of`, ...) reads it."""
+    return device_frames(name, array, len(columns)) if is_on_device(array) else host(array)
+
+
 def inverse_dynamics(
     model: Model,
     q: ArrayLike | Table,
@@ -38,19 +63,29 @@ def inverse_dynamics(
     threads: int | None = None,
     device: Device = "cpu",
     acting: ArrayLike | None = None,
+    to_device: bool = False,
 ) -> FloatArray:
     """tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, (frames, n_u) or (n_u,), without a look at the loads.
 
     `musculo.inverse_dynamics` is this one with loads over time, and checks of whether they can be meant.
     """
     c = compiled(model)
-    Q, U, A, single = _motion(model, q, u, udot)
+    if check_device(device, to_device, q=q, u=u, udot=udot):
+        Q, U, A, single = _motion_on_device(model, q, u, udot)
+    else:
+        Q, U, A, single = _motion(model, q, u, udot)
+    if to_device and acting is not None:
+        raise InvalidInput("acting cannot be taken off a result that stays on the device; subtract it there")
     loads = listed(loads, len(Q))
-    wrenches = node_wrenches(c, loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else _NO_WRENCH
+    wrenches = (
+        node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads)) if loads else _NO_WRENCH
+    )
     if on_gpu(device):
-        from musculo.kernels.cuda import rnea_on_gpu
+        from musculo.kernels.cuda.dynamics import rnea_on_gpu
 
-        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads))
+        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads), to_device)
+        if to_device:
+            return tau[0] if single else tau
     else:
         tau = np.empty_like(U)
         over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, _NO_WRENCH), len(Q), threads)
@@ -70,6 +105,20 @@ def _motion(
     return Q, U, A, single
 
 
+def _motion_on_device(model: Model, q: Any, u: Any, udot: Any) -> tuple[Any, Any, Any, bool]:
+    """As `_motion`, where some arrays are on the device: their shapes are checked, their numbers are not."""
+    Q, single = resident_frames("q", q, model.coordinate_names, lambda x: coordinates_of(model, x))
+    U, _ = resident_frames("u", u, model.speed_names, lambda x: speeds_of(model, x))
+    A, _ = resident_frames("udot", udot, model.speed_names, lambda x: accelerations_of(model, x))
+    same_frames(q=Q, u=U, udot=A)
+    return Q, U, A, single
+
+
+def on_host(array: Any) -> FloatArray:
+    """A copy on the host of an array of the device; NumPy's arrays as they are."""
+    return as_numba(array).copy_to_host() if is_on_device(array) else array
+
+
 def bias_forces(model: Model, q: ArrayLike | Table, u: ArrayLike | Table, threads: int | None = None) -> FloatArray:
     """C(q, u) + g(q): what inverse dynamics gives at zero udot, (frames, n_u) or (n_u,)."""
     U, single = speeds_of(model, u)
@@ -84,22 +133,31 @@ def gravity_forces(model: Model, q: ArrayLike | Table, threads: int | None = Non
     return tau[0] if single else tau
 
 
-def mass_matrix(model: Model, q: ArrayLike | Table, threads: int | None = None, device: Device = "cpu") -> FloatArray:
+def mass_matrix(
+    model: Model,
+    q: ArrayLike | Table,
+    threads: int | None = None,
+    device: Device = "cpu",
+    to_device: bool = False,
+) -> FloatArray:
     """M(q) of the tree before any embedding, (frames, n_u, n_u) or (n_u, n_u); symmetric.
 
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order.
         threads: at most so many; all cores by default.
-        device: `cpu` or `gpu`.
+        device: `cpu` or `gpu`, which takes arrays of CuPy, PyTorch and Numba in place, unchecked.
+        to_device: leave the result on the GPU, as an array with `__cuda_array_interface__`.
     """
     c = compiled(model)
-    Q, single = coordinates_of(model, q)
-    c.check_coordinates(Q)
+    resident = check_device(device, to_device, q=q)
+    Q, single = resident_frames("q", q, model.coordinate_names, lambda x: coordinates_of(model, x))
+    if not resident:
+        c.check_coordinates(Q)
     if on_gpu(device):
-        from musculo.kernels.cuda import crba_on_gpu
+        from musculo.kernels.cuda.dynamics import crba_on_gpu
 
-        mass = crba_on_gpu(c.tree, c.table, Q)
+        mass = crba_on_gpu(c.tree, c.table, Q, to_device)
     else:
         mass = np.empty((len(Q), c.n_u * c.n_u))
         over_frames(crba_frames, (c.tree, c.table, Q, mass), len(Q), threads)

@@ -1,7 +1,7 @@
 """What a kernel may do with a lane's scalar beyond arithmetic, for every scalar there is.
 
 A kernel's scalar is a float64 (GPU, plain Python), a complex128 (derivative checks) or a `Pack` of eight float64
-(CPU). The functions here mean the same for all of them; `kernels/cuda.py` takes the plain Python bodies.
+(CPU). The functions here mean the same for all of them; `kernels/cuda` takes the plain Python bodies.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def muscle_equilibrium(
     c = compiled_muscles(model, rigid)
     (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     if on_gpu(device):
-        from musculo.kernels.hill_cuda import equilibrium_on_gpu
+        from musculo.kernels.cuda.hill import equilibrium_on_gpu
 
         return _result(c, equilibrium_on_gpu(*c.arrays, L, v, a, rigid, opensim), single)
     out = np.empty((table.OUTPUTS, *L.shape))

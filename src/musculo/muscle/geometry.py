@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray, same_frames
-from musculo.dynamics.inverse import Device, on_gpu
+from musculo.dynamics.inverse import Device, check_device, on_gpu, on_host, resident_frames
 from musculo.embedding.collect import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
+from musculo.kernels.cuda.arrays import is_on_device
 from musculo.kernels.frames import kinematics_frames, over_frames
 from musculo.kernels.geodesic import UNFINISHED
 from musculo.kernels.kinematics import MOTION_ROWS
@@ -215,6 +216,7 @@ def muscle_geometry(
     wrapping: Wrapping = "geodesic",
     threads: int | None = None,
     device: Device = "cpu",
+    to_device: bool = False,
 ) -> PathGeometry:
     """Length, lengthening speed, moment arms and current path of every muscle.
 
@@ -232,14 +234,16 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
         threads: at most so many; all cores by default.
-        device: "cpu" or "gpu"; the first call on a GPU compiles for some minutes and pays from some 10^6 poses on.
+        device: "cpu" or "gpu", which pays from some 10^6 poses on; the first call there compiles, once for a machine.
             Paths over surfaces that overlap are finished on the CPU.
+        to_device: leave `length` and `moment_arm` on the GPU, as arrays with `__cuda_array_interface__`; whether they
+            are finite is not checked, and `moment_arm_independent` and the like need them on the host.
 
     Raises:
         InvalidInput: a shape that does not fit, an entry that is no finite number, or a pose in which a path is too
             long for a float64.
     """
-    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device)
+    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device, to_device)
 
 
 def path_geometry(
@@ -262,38 +266,49 @@ def _geometry(
     wrapping: Wrapping,
     threads: int | None,
     device: str,
+    to_device: bool = False,
 ) -> PathGeometry:
     if wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     if wrapping == "geodesic":
         refuse_mixed_rates(p)
     c = compiled(model)
+    if check_device(device, to_device, q=q, u=u):
+        given, _ = resident_frames("q", q, model.coordinate_names, lambda x: coordinates_of(model, x))
+        q, u = on_host(q), on_host(u)  # what is asked of the result later is made of them there
+    else:
+        given = None
     Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     U = None if u is None else speeds_of(model, u)[0]
     if U is not None:
         same_frames(q=Q, u=U)
     literal = wrapping == "opensim"
+    if to_device and U is not None:
+        raise Unsupported("lengthening speeds do not stay on the device; leave out u: they are -moment_arm times u")
     if on_gpu(device):
         if literal and U is not None:
             raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
-        from musculo.kernels.path_cuda import paths_on_gpu
+        from musculo.kernels.cuda.paths import paths_on_gpu
 
-        length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, Q, literal)
+        where = Q if given is None else given
+        length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, where, literal, to_device)
         # the second pass needs more room than a GPU's threads have
         rest = unfinished(status)
         if len(rest):
-            begun = Begun(length[rest], arms[rest], status[rest])
+            begun = Begun(_rows(length, rest), _rows(arms, rest), status[rest])
             run_paths(c, p, Q[rest], None, literal, threads, keep_points=False, begun=begun)
-            length[rest], arms[rest], status[rest] = begun
+            for array, rows in zip((length, arms, status), begun, strict=True):
+                _put_rows(array, rest, rows)
         mark_cut_short(p, Q, status)
         speed, points, price = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
         run = run_paths(c, p, Q, U, literal, threads, keep_points=len(Q) <= KEPT_POINTS)
         length, speed, arms, status, points = run.length, run.speed, run.arms, run.status, run.points
         price = run.price if points is None else None
-    refuse_endless(model, p.names, Q, length, literal)
-    if literal:
+    if not to_device:
+        refuse_endless(model, p.names, Q, length, literal)
+    if literal and not to_device:
         _warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
@@ -301,6 +316,22 @@ def _geometry(
     return PathGeometry(
         model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points, _price=price
     )
+
+
+def _rows(array: Any, frames: NDArray[np.int64]) -> FloatArray:
+    """Some frames of an array, on the host."""
+    if not is_on_device(array):
+        return array[frames]
+    return np.concatenate([array[frame : frame + 1].copy_to_host() for frame in frames])
+
+
+def _put_rows(array: Any, frames: NDArray[np.int64], rows: FloatArray) -> None:
+    """Set some frames of an array, which may be on the device."""
+    if not is_on_device(array):
+        array[frames] = rows
+        return
+    for frame, row in zip(frames, rows, strict=True):
+        array[frame : frame + 1].copy_to_device(row[None])
 
 
 def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, literal: bool) -> None:

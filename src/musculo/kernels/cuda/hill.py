@@ -5,13 +5,15 @@ Threads of a block share their muscle, so that they take the same branches on it
 
 from __future__ import annotations
 
-import types
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from musculo.kernels.cuda import _cuda, _device_function, _over_batches, to_device
+from musculo.kernels.cuda.arrays import to_device
+from musculo.kernels.cuda.batches import over_batches
+from musculo.kernels.cuda.code import jit
+from musculo.kernels.cuda.device import cuda_module, device_function, with_names
 from musculo.kernels.hill_state import equilibrium, opensim_equilibrium, rigid_forces
 from musculo.kernels.hill_table import (
     ACTIVE_FORCE,
@@ -64,15 +66,8 @@ def equilibrium_launcher(opensim: bool) -> Any:
     Its arguments: the MuscleTable and the curves; lengths, speeds and activations (muscles, lanes); whether all tendons
     are rigid; whether as in OpenSim; out (OUTPUTS muscles, lanes). Launch it with `equilibrium_grid`.
     """
-    done: dict[Any, Any] = {}
-    elastic = _device_function(opensim_equilibrium if opensim else equilibrium, done)
-    names = {
-        **_equilibrium_lanes.__globals__,
-        "cuda": _cuda(),
-        "elastic": elastic,
-        "stiff": _device_function(rigid_forces, done),
-    }
-    return _cuda().jit(types.FunctionType(_equilibrium_lanes.__code__, names, _equilibrium_lanes.__name__))
+    elastic = device_function(opensim_equilibrium if opensim else equilibrium)
+    return jit(with_names(_equilibrium_lanes, elastic=elastic, stiff=device_function(rigid_forces)))
 
 
 def equilibrium_grid(muscles: int, lanes: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -94,10 +89,11 @@ def equilibrium_on_gpu(
     if frames == 0 or n == 0:
         return np.empty((OUTPUTS, frames, n))
     run = equilibrium_launcher(opensim)
-    m, c = to_device(muscles), _cuda().to_device(np.ascontiguousarray(curves))
+    m, c = to_device(muscles), cuda_module().to_device(np.ascontiguousarray(curves))
 
-    def launch(blocks: Any, x: list[Any], work: list[Any], out: Any) -> None:
-        run[equilibrium_grid(n, out.shape[1])](m, c, x[0], x[1], x[2], rigid, opensim, out)
+    def launch(blocks: Any, x: list[Any], work: list[Any], out: list[Any]) -> None:
+        grid = *equilibrium_grid(n, out[0].shape[1]), blocks[2]
+        run[grid](m, c, x[0], x[1], x[2], rigid, opensim, out[0])
 
-    both = _over_batches([length, speed, activation], [], OUTPUTS * n, launch)
+    (both,) = over_batches([length, speed, activation], [], [(OUTPUTS * n, False)], launch)
     return np.ascontiguousarray(both.reshape(frames, OUTPUTS, n).swapaxes(0, 1))
