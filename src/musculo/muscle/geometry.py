@@ -325,7 +325,7 @@ def _rows(array: Any, frames: NDArray[np.int64]) -> FloatArray:
     return np.concatenate([array[frame : frame + 1].copy_to_host() for frame in frames])
 
 
-def _put_rows(array: Any, frames: NDArray[np.int64], rows: FloatArray) -> None:
+def _put_rows(array: Any, frames: NDArray[np.int64], rows: Any) -> None:
     """Set some frames of an array, which may be on the device."""
     if not is_on_device(array):
         array[frames] = rows
