@@ -27,8 +27,8 @@ from musculo.functions import (
     UnsupportedFunction,
     compile_functions,
 )
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.function_table import evaluate, evaluate_many, evaluate_multivariate
-from musculo.kernels.jit import kernel
 from musculo.kernels.pack import WIDTH, lanes
 
 # A handful of operations on numbers of order one.

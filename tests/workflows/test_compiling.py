@@ -24,7 +24,7 @@ def run_without_cache(folder: Path, text: str) -> subprocess.CompletedProcess[st
 _SCRIPT = """
 import sys
 from musculo.cli import compiling
-from musculo.kernels.jit import driver
+from musculo.kernels.compiler.parts import driver
 
 if {shell}:
     compiling.started_by_shell()
@@ -59,7 +59,7 @@ from multiprocessing import get_context
 from musculo.cli.compiling import tell_of_compiling
 
 def compiled(x):
-    from musculo.kernels.jit import driver
+    from musculo.kernels.compiler.parts import driver
     import time
 
     @driver

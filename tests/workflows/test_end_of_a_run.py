@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from musculo.kernels.kept import kept
 from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 import musculo
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
-from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder
 from musculo.report.results import read_results, trials_of

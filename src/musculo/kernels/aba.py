@@ -6,11 +6,10 @@ H^T I H written out; no small matrix is solved. Speeds whose acceleration is pre
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline, kernel, spliced
+from musculo.kernels.compiler.parts import inline, kernel, spliced, traced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import inertial_wrench, less_external, rest_at_ground
 from musculo.kernels.scalar import like
-from musculo.kernels.traced import traced
 from musculo.kernels.tree import (
     ACCEL,
     ALPHA,

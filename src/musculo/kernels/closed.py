@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.embedded import solve_embedded
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.loop_branch import follow_branches
 from musculo.kernels.loop_solve import anchor, copy_lanes, derive
 from musculo.kernels.loop_space import BranchSpace, FloatArray, LoopSpace, branch_space, loop_space
@@ -34,7 +34,7 @@ class ClosedSpace(NamedTuple):
     done: FloatArray  # (WIDTH,) the part of the way from the guess that was done: 1 where the loop closes
 
 
-@driver
+@room
 def closed_space(tree, loop, n):
     """Room for the work on eight states."""
     n_u, n_d = tree.u_rows.size, loop.y.size - loop.n_x

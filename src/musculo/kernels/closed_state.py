@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.closed import ClosedSpace, close_lanes, closed_lanes, closed_space
+from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.driven import drive
 from musculo.kernels.embedded import Followers
-from musculo.kernels.held import taken
-from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.loop_solve import anchor
 from musculo.kernels.loop_space import LoopTable, Search
 from musculo.kernels.pack import WIDTH
@@ -55,7 +54,7 @@ class ClosedRoom(NamedTuple):
     qdot: FloatArray  # (n,)
 
 
-@driver
+@room
 def closed_room(p):
     """Room for states of a closed loop."""
     n, n_u, n_y = p.speed_row.size, p.tree.u_rows.size, p.z.size + p.zu.size
@@ -79,7 +78,7 @@ def closed_room(p):
 def hold(h, q):
     """Take the pose q (n,) for that whose branch is meant."""
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     for i in range(q.size):
         for lane in range(WIDTH):
             r.c.branch.a.Q[i, lane] = q[i]
@@ -90,7 +89,7 @@ def hold(h, q):
 def closed_rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     for lane in range(WIDTH):
         for i in range(n_z):
@@ -128,14 +127,14 @@ def closed_rates(h, force, tau, t, real):
 def _land(h, Y, F, s, force, tau, t, c, out, k):
     fine = land_as_found(closed_rates, h, Y, F, s, force, tau, t, out, k)
     if fine:
-        hold(h, taken(h)[1].q)
+        hold(h, h[1].q)
     return fine
 
 
 @kernel
 def _serve(h, what, force, tau, c, here, y, f, end, out, guess):
     """`closed_state`, without references to arrays being counted."""
-    _, r, s = taken(h)
+    _, r, s = h
     hold(h, guess)
     if what == ONWARD:
         return onward(closed_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
 from musculo.kernels.frames import work_rows
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.loop_equations import body_rows
 from musculo.kernels.mask import less, where
@@ -68,7 +68,7 @@ class ConstrainedSpace(NamedTuple):
     lane: Repeated
 
 
-@driver
+@room
 def constrained_space(tree, m):
     """Room for the work on eight frames."""
     n, nodes = tree.u_rows.size, tree.parent.size

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import apart, driver, inline, kernel, room, spliced
 from musculo.kernels.constrained import (
     SOLVED,
     ConstrainedSpace,
@@ -23,8 +24,6 @@ from musculo.kernels.constrained import (
 from musculo.kernels.crba import crba
 from musculo.kernels.driven import drive
 from musculo.kernels.function_table import evaluate, evaluate_many
-from musculo.kernels.held import taken
-from musculo.kernels.jit import apart, driver, inline, kernel, spliced
 from musculo.kernels.kinematics import kinematics, twists
 from musculo.kernels.loop_equations import BodyEquations, body_rows
 from musculo.kernels.pack import WIDTH, lanes
@@ -82,7 +81,7 @@ class StateRoom(NamedTuple):
     many: IntArray  # (WIDTH,)
 
 
-@driver
+@room
 def constrained_room(p):
     """Room for states of a model."""
     tree, n, m, most = p.tree, p.speed_row.size, p.n_equations, 0
@@ -113,7 +112,7 @@ def constrained_room(p):
 @kernel
 def _place(h, real):
     """Coordinates and speeds of the states in r.Y, quaternions with length one; r.q and r.u are those of the last."""
-    p, r, _ = taken(h)
+    p, r, _ = h
     n, n_u = r.q.size, r.u.size
     for lane in range(real):
         for i in range(n):
@@ -138,7 +137,7 @@ def _rule_rows(h, t, real):
 
     g = s f - q_k,   G = s df/dq_a e_a - e_k,   bias = s d2f/dq_a dq_b u_a u_b,   or of time: rate = s f', bias = s f''
     """
-    p, r, _ = taken(h)
+    p, r, _ = h
     w, rules, n = r.w, p.rules, r.u.size
     for k in range(rules.row.size):
         row, function, scale = rules.row[k], rules.function[k], rules.scale[k]
@@ -177,7 +176,7 @@ def _rule_rows(h, t, real):
 def _rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     w, n, n_u = r.w, r.q.size, r.u.size
     _place(h, real)
     _rule_rows(h, t, real)
@@ -212,7 +211,7 @@ def _rates(h, force, tau, t, real):
 def _correction(h):
     """The smallest r.D in the metric of the mass matrix with G D = w.right, at the pose in r.Q; whether it is there."""
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     w, n = r.w, r.u.size
     w.M[:] = 0.0
     w.force[:] = 0.0
@@ -229,7 +228,7 @@ def _project(h, t, y, x):
     As `project_position` and `project_velocity` of `musculo.simulation.constrained`; whether they come to an end.
     """
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     w, n, n_u = r.w, r.q.size, r.u.size
     m = w.g.shape[0]
     for i in range(y.size):
@@ -301,7 +300,7 @@ def _land(h, Y, F, s, force, tau, t, c, out, k):
         for i in range(x.size):
             x[i] = s.x[i]
     fine = fine and rates_of(_rates, h, Y, F, force, tau, t, x, out.f[k])
-    r = taken(h)[1]
+    r = h[1]
     _keep(r.q, r.u, r.w.G, out, k)
     return fine
 
@@ -309,7 +308,7 @@ def _land(h, Y, F, s, force, tau, t, c, out, k):
 @kernel
 def _serve(h, what, force, tau, c, here, y, f, end, out, x, multipliers):
     """`constrained_state`, without references to arrays being counted."""
-    _, r, s = taken(h)
+    _, r, s = h
     t = here[0]
     if what == ONWARD:
         return onward(_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import driver, inline
+from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.nearest import nearest_of_mesh
 
 FloatArray = NDArray[np.float64]

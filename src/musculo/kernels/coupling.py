@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.function_lanes import evaluate_function
 from musculo.kernels.function_table import evaluate_multivariate
-from musculo.kernels.jit import kernel
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import apart, inline, kernel, spliced
+from musculo.kernels.compiler.parts import apart, inline, kernel, spliced, traced
 from musculo.kernels.mobilizer import place
-from musculo.kernels.traced import traced
 from musculo.kernels.tree import PRISMATIC, REVOLUTE, hinge_row, pose
 from musculo.kernels.vector import (
     add,

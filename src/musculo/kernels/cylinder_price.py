@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.geodesic_price import NEVER, PRICE
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.jet import angle, inner, minus, over, plus, root, times, unit_times, weigh, with_slopes
-from musculo.kernels.jit import apart, kernel
 
 # Metres of length for every metre along the girth from the edge of the way that is held, and how far from there another
 # may be taken [rad]. At half that price a thin cylinder was left at a right angle already.

@@ -31,6 +31,7 @@ import math
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.jet import (
     angle,
     cosine,
@@ -46,7 +47,6 @@ from musculo.kernels.jet import (
     weigh,
     with_slopes,
 )
-from musculo.kernels.jit import apart, kernel
 from musculo.kernels.vector import add, add_scaled, cross, dot, scale, subtract
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

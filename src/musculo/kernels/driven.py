@@ -6,30 +6,12 @@ kernels that call it are compiled once a machine, as all others, and not once a 
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
-
-from musculo.kernels.jit import spliced
+from musculo.kernels.compiler.parts import Lowered, spliced
 from musculo.kernels.turned import turn
 
-
-@intrinsic
-def call_force(typingctx, address, t, q, u, tau):
-    """Call the C function at `address` with t and the first elements of the arrays q, u and tau."""
-    signature = types.void(types.int64, types.float64, q, u, tau)
-
-    def codegen(context, builder, sig, args):
-        places = zip(sig.args[2:], args[2:], strict=True)
-        arrays = [make_array(kind)(context, builder, value).data for kind, value in places]
-        double = ir.DoubleType()
-        kind = ir.FunctionType(ir.VoidType(), [double, *[double.as_pointer()] * 3])
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        builder.call(function, [args[1], *arrays])
-        return context.get_dummy_value()
-
-    return signature, codegen
+# Calls the C function at an address with t and the first elements of the arrays q, u and tau:
+# (address, t, q, u, tau).
+call_force = Lowered("calls", "call_force")
 
 
 @spliced

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
 from musculo.kernels.frames import work_rows
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.scalar import square_root

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 
 # What a step of a program does. NUMBER and VARIABLE push; the others take one or two from the top and push one.
 NUMBER, VARIABLE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, LEAST, GREATEST, NEGATE, SQRT, EXP, LOG = range(13)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.inverse_kinematics import space_for
-from musculo.kernels.jit import driver
 from musculo.kernels.pose_fit import Misfit, Recorded, fit, slopes_of_fit
 
 

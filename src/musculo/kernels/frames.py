@@ -15,8 +15,8 @@ import numpy as np
 
 from musculo.errors import InvalidInput
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
+from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
-from musculo.kernels.jit import driver, inline
 from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea

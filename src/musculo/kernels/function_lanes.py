@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from numba.extending import overload
-
+from musculo.kernels.compiler.parts import inline, is_pack, kernel, overload, spliced
 from musculo.kernels.function_table import FOURIER, PIECEWISE_POLYNOMIAL, evaluate
-from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.mask import at_most, entry_of, less, row_of, where
-from musculo.kernels.pack import WIDTH, PackType, lane_of, with_lane
+from musculo.kernels.pack import WIDTH, lane_of, with_lane
 from musculo.kernels.scalar import like, sincos
 
 # Up to so many breakpoints are passed one after the other, all lanes at once; beyond, each lane halves its own range.
@@ -112,7 +110,7 @@ def _scalar_evaluate(table, i, x):
 
 @overload(evaluate_function, inline="always")
 def _evaluate_function(table, i, x):
-    if isinstance(x, PackType):
+    if is_pack(x):
 
         def packs(table, i, x):
             return _pack_evaluate(table, i, x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar import like, sincos
 
 PIECEWISE_POLYNOMIAL = 0

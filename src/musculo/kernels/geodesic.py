@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_alone import ABSENT, AS_QUADRANT, FREE, HELD
 from musculo.kernels.geodesic_seek import seek_path
 from musculo.kernels.geodesic_surface import (
@@ -51,7 +52,6 @@ from musculo.kernels.geodesic_work import (
     load_shape,
     work_rows,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import dot, load3, rotate, rotate_back, scale, store3, subtract
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_guess import (
     PLANES,
     chord_frame,
@@ -40,7 +41,6 @@ from musculo.kernels.geodesic_work import (
     lay,
     load_shape,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, dot, load3, rotate, rotate_back, store3, subtract
 

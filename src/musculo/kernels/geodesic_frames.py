@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.geodesic import RESULT_ROWS, geodesic_stretch, work_rows
-from musculo.kernels.jit import driver
 
 
 @driver

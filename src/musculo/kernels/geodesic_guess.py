@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_surface import along_surface, depth, onto, slope, unit
-from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add_scaled, cross, dot, subtract
 
 # Planes about the chord that are tried; minima of the length between them are refined.

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_surface import (
     CYLINDER,
     SPHERE,
@@ -21,7 +22,6 @@ from musculo.kernels.geodesic_surface import (
     slope,
     unit,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.vector import dot, load3, store3
 
 # What is followed: x (3), t (3), y_1, y_1', y_2, y_2', press.

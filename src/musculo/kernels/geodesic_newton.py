@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_march import COARSE, FINE, GEODESIC_STATE
 from musculo.kernels.geodesic_surface import along_surface, frame_at, onto, slope, unit
 from musculo.kernels.geodesic_work import (
@@ -25,7 +26,6 @@ from musculo.kernels.geodesic_work import (
     load_shape,
     next_active,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add_scaled, dot, load3, scale, store3, subtract
 
 # A kink below this (radians) is no kink: the length is then off by its square.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
 # Metres of length for every metre from the edge of a rule. The steeper, the nearer to their edge rules hold, and the

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_surface import unit
-from musculo.kernels.jit import kernel
 from musculo.kernels.vector import add_scaled, cross, dot
 
 # A path that has been in contact keeps its way round up to so many radians between its ends (a guess is given), so

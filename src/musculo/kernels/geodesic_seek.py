@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_alone import HELD
 from musculo.kernels.geodesic_surface import CYLINDER, ELLIPSOID
 from musculo.kernels.geodesic_taut import (
@@ -30,7 +31,6 @@ from musculo.kernels.geodesic_work import (
     WAY,
     next_active,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.vector import dot, load3, subtract
 
 # Ways round so many cylinders are gone through.

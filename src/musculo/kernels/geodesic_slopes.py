@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.geodesic_work import (
     BENDING,
     ENDS,
@@ -25,7 +26,6 @@ from musculo.kernels.geodesic_work import (
     load_shape,
     next_active,
 )
-from musculo.kernels.jit import inline, kernel
 from musculo.kernels.path import COINCIDENT, SHORT
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_alone import alone
 from musculo.kernels.geodesic_march import FINE
 from musculo.kernels.geodesic_newton import TIGHT, straighten
@@ -23,7 +24,6 @@ from musculo.kernels.geodesic_work import (
     load_shape,
     next_active,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import dot, load3, rotate_back, subtract
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_march import GEODESIC_STATE, geodesic_end
 from musculo.kernels.geodesic_surface import bending, frame_at
-from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, load3, rotate, store3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.hill_math import hyperbolic_tangent
 from musculo.kernels.hill_state import activation_in_range
 from musculo.kernels.hill_table import (
@@ -10,7 +11,6 @@ from musculo.kernels.hill_table import (
     ACTIVATION_TIME,
     DEACTIVATION_TIME,
 )
-from musculo.kernels.jit import kernel
 
 # Models of activation.
 DIRECT = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.hill_curves import active_force_length, force_velocity, thelen_damped
 from musculo.kernels.hill_equilibrium import solve_equilibrium
 from musculo.kernels.hill_math import root
@@ -24,7 +25,6 @@ from musculo.kernels.hill_table import (
     THELEN_DEPRECATED,
     WIDTH,
 )
-from musculo.kernels.jit import kernel
 
 
 @kernel

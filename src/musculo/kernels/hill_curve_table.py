@@ -6,8 +6,8 @@ found by passing the borders one after the other, and their polynomials are fetc
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.hill_math import rounded_down
-from musculo.kernels.jit import inline, kernel
 from musculo.kernels.mask import any_of, at_most, both, entry_of, less, opposite, real_part, row_of, where
 from musculo.kernels.scalar import like
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import inline
 from musculo.kernels.hill_curve_table import spline, spline_again, stepped
 from musculo.kernels.hill_math import exponential, logarithm, root
 from musculo.kernels.hill_table import (
@@ -41,7 +42,6 @@ from musculo.kernels.hill_table import (
     TOE_STRAIN,
     VELOCITY_CURVE,
 )
-from musculo.kernels.jit import inline
 from musculo.kernels.mask import any_of, at_most, both, either, less, opposite, where
 from musculo.kernels.scalar import like
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-from numba.extending import overload
-
+from musculo.kernels.compiler.parts import inline, is_complex, kernel, overload
 from musculo.kernels.hill_curve_table import no_piece
 from musculo.kernels.hill_curves import (
     active_force_length,
@@ -41,7 +39,6 @@ from musculo.kernels.hill_table import (
     WIDTH,
 )
 from musculo.kernels.hill_velocity import HALVING, MOST_EVALUATIONS
-from musculo.kernels.jit import inline, kernel
 from musculo.kernels.mask import any_of, at_most, both, either, is_zero, less, never, opposite, real_part, where
 from musculo.kernels.scalar import like
 
@@ -208,7 +205,7 @@ def lifted(m, c, i, length, v, a, found):
 
 @overload(lifted)
 def _lifted(m, c, i, length, v, a, found):
-    if isinstance(length, types.Complex):
+    if is_complex(length):
         return lambda m, c, i, length, v, a, found: _complex_step(m, c, i, length, v, a, found[0], found[1])
     return lambda m, c, i, length, v, a, found: found
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver, inline, kernel, spliced
 from musculo.kernels.hill_activation import activation_rate
 from musculo.kernels.hill_capacity import capacity
 from musculo.kernels.hill_curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
 from musculo.kernels.hill_state import equilibrium, opensim_equilibrium, rigid_forces, state_forces
 from musculo.kernels.hill_table import ACTIVE_CURVE, OUTPUTS, PASSIVE_CURVE, RIGID, STATUS, TENDON_CURVE
-from musculo.kernels.jit import driver, inline, kernel, spliced
 from musculo.kernels.mask import turn_block
 from musculo.kernels.pack import WIDTH, lanes
 

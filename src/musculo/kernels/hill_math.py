@@ -9,12 +9,10 @@ import cmath
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from musculo.kernels.jit import inline
+from musculo.kernels.compiler.parts import inline, is_complex, is_pack, overload
 from musculo.kernels.mask import less, mantissa_and_exponent, two_to, where
-from musculo.kernels.pack import PackType, pack_fabs, pack_floor, pack_rint, pack_sqrt
+from musculo.kernels.pack import pack_fabs, pack_floor, pack_rint, pack_sqrt
 
 # ln 2 in two parts: products of the first with whole numbers up to 2^20 are exact.
 _PER_LN2 = 1.4426950408889634
@@ -55,9 +53,9 @@ def _pack_exponential(x):
 
 @overload(exponential)
 def _exponential(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: _pack_exponential(x)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: cmath.exp(x)
     return lambda x: math.exp(x)
 
@@ -90,9 +88,9 @@ def _pack_logarithm(x):
 
 @overload(logarithm)
 def _logarithm(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: _pack_logarithm(x)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: cmath.log(x)
     return lambda x: math.log(x)
 
@@ -105,9 +103,9 @@ def root(x):
 
 @overload(root)
 def _root(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: pack_sqrt(x)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: cmath.sqrt(x)
     return lambda x: math.sqrt(x)
 
@@ -119,7 +117,7 @@ def magnitude(x):
 
 @overload(magnitude)
 def _magnitude(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: pack_fabs(x)
     return lambda x: abs(x)
 
@@ -131,7 +129,7 @@ def rounded_down(x):
 
 @overload(rounded_down)
 def _rounded_down(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: pack_floor(x)
     return lambda x: np.floor(x)
 
@@ -143,7 +141,7 @@ def hyperbolic_tangent(x):
 
 @overload(hyperbolic_tangent)
 def _hyperbolic_tangent(x):
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: cmath.tanh(x)
     return lambda x: math.tanh(x)
 
@@ -178,9 +176,9 @@ def _pack_angle(opposite, adjacent):
 
 @overload(angle_of)
 def _angle_of(opposite, adjacent):
-    if isinstance(adjacent, PackType):
+    if is_pack(adjacent):
         return lambda opposite, adjacent: _pack_angle(opposite, adjacent)
-    if isinstance(adjacent, types.Complex) or isinstance(opposite, types.Complex):
+    if is_complex(adjacent) or is_complex(opposite):
         # the continuation of atan, whose argument stays right of the imaginary axis
         return lambda opposite, adjacent: cmath.atan(opposite / adjacent)
     return lambda opposite, adjacent: math.atan2(opposite, adjacent)

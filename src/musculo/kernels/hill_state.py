@@ -5,6 +5,7 @@ Each kernel returns the rows of `hill_table` from FIBER_LENGTH to STIFFNESS, and
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.hill_curves import active_force_length, passive_force_length, tendon_force_length, thelen_speed
 from musculo.kernels.hill_equilibrium import fiber_force, solve_equilibrium
 from musculo.kernels.hill_math import angle_of, magnitude, root
@@ -32,7 +33,6 @@ from musculo.kernels.hill_table import (
     WIDTH,
 )
 from musculo.kernels.hill_velocity import velocity_of
-from musculo.kernels.jit import inline, kernel
 from musculo.kernels.mask import any_of, at_most, both, either, equal, is_zero, less, opposite, real_part, where
 from musculo.kernels.scalar import like
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-from numba.extending import overload
-
+from musculo.kernels.compiler.parts import inline, is_complex, kernel, overload
 from musculo.kernels.hill_curve_table import last_value, stepped
 from musculo.kernels.hill_curves import (
     dgf_velocity_inverse,
@@ -27,7 +25,6 @@ from musculo.kernels.hill_table import (
     VELOCITY_CURVE,
     VELOCITY_INVERSE,
 )
-from musculo.kernels.jit import inline, kernel
 from musculo.kernels.mask import any_of, at_most, both, either, less, opposite, real_part, where
 from musculo.kernels.scalar import like
 
@@ -132,7 +129,7 @@ def lifted_velocity(m, c, i, a, active, force, damping, x):
 
 @overload(lifted_velocity)
 def _lifted_velocity(m, c, i, a, active, force, damping, x):
-    if isinstance(force, types.Complex):
+    if is_complex(force):
         return lambda m, c, i, a, active, force, damping, x: _complex_step(m, c, i, a, active, force, damping, x)
     return lambda m, c, i, a, active, force, damping, x: x
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.kernels.bounded_step import BLIND, bounded_step, hold, move, predicted
+from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.frames import work_rows
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.pose_fit import (
     CURVATURE_ROWS,
     POSE_ROWS,
@@ -194,7 +194,7 @@ def lowest_pose(model, unknowns, recorded, starts, tolerance, most, expected, q,
     return best, status, total
 
 
-@driver
+@room
 def space_for(model, unknowns, n_q):
     """A workspace of one lane."""
     tree, _, couplings, _, targets = model

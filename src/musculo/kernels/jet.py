@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
-from musculo.kernels.traced import traced
+from musculo.kernels.compiler.parts import kernel, traced
 
 
 @traced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import apart, kernel, spliced
+from musculo.kernels.compiler.parts import apart, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.rnea import joint_motion
 from musculo.kernels.scalar import like

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.loop_solve import anchor, copy_lanes, derive, evaluate_loop, factor_loop, solve_against, solve_loop
 from musculo.kernels.loop_space import branch_space, loop_space
 from musculo.kernels.mask import less, where

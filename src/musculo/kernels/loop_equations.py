@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import apart, driver, kernel
+from musculo.kernels.compiler.parts import apart, driver, kernel
 from musculo.kernels.kinematics import (
     ACCELERATION,
     ANGULAR_ACCELERATION,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import apart, inline, kernel
 from musculo.kernels.coupling import follow
-from musculo.kernels.jit import apart, inline, kernel
 from musculo.kernels.kinematics import kinematics, twists
 from musculo.kernels.loop_equations import body_rows
 from musculo.kernels.mask import less, where

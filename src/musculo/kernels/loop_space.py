@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import room
 from musculo.kernels.coupling import Couplings
 from musculo.kernels.frames import work_rows
-from musculo.kernels.jit import driver
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.loop_equations import BodyEquations
 from musculo.kernels.pack import WIDTH
@@ -62,7 +62,7 @@ class LoopSpace(NamedTuple):
     count: IntArray  # type: ignore[assignment]  # (1,) how many
 
 
-@driver
+@room
 def loop_space(tree, loop, n):
     """Room for the work on eight frames."""
     n_u, n_y = tree.u_rows.size, loop.y.size
@@ -124,7 +124,7 @@ class BranchSpace(NamedTuple):
     fine: FloatArray  # (WIDTH,)
 
 
-@driver
+@room
 def branch_space(tree, loop, n):
     """Room for `follow_branches`."""
     n_d = loop.y.size - loop.n_x

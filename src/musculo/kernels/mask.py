@@ -9,71 +9,7 @@ complex128 a mask is a plain bool (complex numbers compare by their real parts),
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from llvmlite import ir
-from numba import types
-from numba.core.datamodel import PrimitiveModel
-from numba.extending import intrinsic, register_model
-
-from musculo.kernels.pack import WIDTH, PackType, pack_type, spread
-
-_FLAGS = ("contract",)
-_TRUTHS = ir.VectorType(ir.IntType(1), WIDTH)
-_INTEGERS = ir.VectorType(ir.IntType(64), WIDTH)
-_NUMBERS = ir.VectorType(ir.DoubleType(), WIDTH)
-
-
-class MaskType(types.Type):
-    """Numba type of eight truths."""
-
-    def __init__(self) -> None:
-        super().__init__(name=f"mask_x{WIDTH}")
-
-
-mask_type = MaskType()
-
-
-@register_model(MaskType)
-class _MaskModel(PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, _TRUTHS)
-
-
-def portable(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """An intrinsic for the CPU whose meaning for one float64, as on the GPU, is the function `plain`."""
-
-    def wrap(typed: Callable[..., Any]) -> Any:
-        operation: Any = intrinsic(typed)
-        operation.py_func = plain
-        operation.__doc__ = plain.__doc__
-        return operation
-
-    return wrap
-
-
-def _real(context, builder, kind, value, wide):
-    """The real part of a scalar, as eight lanes where `wide`."""
-    if isinstance(kind, PackType):
-        return value
-    if isinstance(kind, types.Complex):
-        return context.make_complex(builder, kind, value=value).real
-    value = context.cast(builder, value, kind, types.float64)
-    return spread(builder, value) if wide else value
-
-
-def _comparison(symbol: str, plain: Callable[..., Any]) -> Any:
-    def typed(typingctx, x, y):
-        wide = isinstance(x, PackType) or isinstance(y, PackType)
-
-        def codegen(context, builder, signature, args):
-            left, right = (_real(context, builder, k, v, wide) for k, v in zip(signature.args, args, strict=True))
-            return builder.fcmp_ordered(symbol, left, right)
-
-        return (mask_type if wide else types.boolean)(x, y), codegen
-
-    return portable(plain)(typed)
+from musculo.kernels.compiler.parts import Lowered
 
 
 def _less(x, y):
@@ -91,19 +27,6 @@ def _equal(x, y):
     return x == y
 
 
-less, at_most, equal = _comparison("<", _less), _comparison("<=", _at_most), _comparison("==", _equal)
-
-
-def _junction(instruction: str, plain: Callable[..., Any]) -> Any:
-    def typed(typingctx, x, y):
-        def codegen(context, builder, signature, args):
-            return getattr(builder, instruction)(*args)
-
-        return x(x, y), codegen
-
-    return portable(plain)(typed)
-
-
 def _both(x, y):
     """Where both masks are true."""
     return x and y
@@ -114,20 +37,9 @@ def _either(x, y):
     return x or y
 
 
-both, either = _junction("and_", _both), _junction("or_", _either)
-
-
 def _opposite(mask):
     """Where a mask is false."""
     return not mask
-
-
-@portable(_opposite)
-def opposite(typingctx, mask):
-    def codegen(context, builder, signature, args):
-        return builder.not_(args[0])
-
-    return mask(mask), codegen
 
 
 def _never(x):
@@ -135,32 +47,9 @@ def _never(x):
     return False
 
 
-@portable(_never)
-def never(typingctx, x):
-    wide = isinstance(x, PackType)
-
-    def codegen(context, builder, signature, args):
-        return ir.Constant(_TRUTHS, [0] * WIDTH) if wide else context.get_constant(types.boolean, False)
-
-    return (mask_type if wide else types.boolean)(x), codegen
-
-
 def _any_of(mask):
     """Whether a mask is true in any lane."""
     return mask
-
-
-@portable(_any_of)
-def any_of(typingctx, mask):
-    wide = isinstance(mask, MaskType)
-
-    def codegen(context, builder, signature, args):
-        if not wide:
-            return args[0]
-        bits = builder.bitcast(args[0], ir.IntType(WIDTH))
-        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
-
-    return types.boolean(mask), codegen
 
 
 def _where(mask, x, y):
@@ -168,71 +57,14 @@ def _where(mask, x, y):
     return x if mask else y
 
 
-@portable(_where)
-def where(typingctx, mask, x, y):
-    if isinstance(mask, MaskType):
-        kind = pack_type
-    else:
-        kind = types.complex128 if isinstance(x, types.Complex) or isinstance(y, types.Complex) else types.float64
-
-    def taken(context, builder, given, value):
-        if given == kind:
-            return value
-        return (
-            _real(context, builder, given, value, True)
-            if kind == pack_type
-            else context.cast(builder, value, given, kind)
-        )
-
-    def codegen(context, builder, signature, args):
-        left = taken(context, builder, signature.args[1], args[1])
-        right = taken(context, builder, signature.args[2], args[2])
-        return builder.select(args[0], left, right)
-
-    return kind(mask, x, y), codegen
-
-
 def _real_part(x):
     """The real part: of a complex lane what it would be without its imaginary step."""
     return x
 
 
-@portable(_real_part)
-def real_part(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return _real(context, builder, signature.args[0], args[0], False)
-
-    return (pack_type if isinstance(x, PackType) else types.float64)(x), codegen
-
-
 def _is_zero(x):
     """Where x is zero, an imaginary step included."""
     return x == 0.0
-
-
-@portable(_is_zero)
-def is_zero(typingctx, x):
-    wide = isinstance(x, PackType)
-
-    def codegen(context, builder, signature, args):
-        kind = signature.args[0]
-        nothing = ir.Constant(_NUMBERS, [0.0] * WIDTH) if wide else ir.Constant(ir.DoubleType(), 0.0)
-        zero = builder.fcmp_ordered("==", _real(context, builder, kind, args[0], wide), nothing)
-        if not isinstance(kind, types.Complex):
-            return zero
-        imag = context.make_complex(builder, kind, value=args[0]).imag
-        return builder.and_(zero, builder.fcmp_ordered("==", imag, nothing))
-
-    return (mask_type if wide else types.boolean)(x), codegen
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
-def _addresses(context, builder, signature, args):
-    """Where each lane's place of a table is."""
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    places = builder.fptosi(args[1], _INTEGERS)
-    for k in range(WIDTH):
-        yield builder.gep(array.data, [builder.extract_element(places, ir.Constant(ir.IntType(32), k))])
 
 
 def _entry_of(table, place):
@@ -243,24 +75,6 @@ def _entry_of(table, place):
     return table[int(place)]
 
 
-@portable(_entry_of)
-def entry_of(typingctx, table, place):
-    wide = isinstance(place, PackType)
-
-    def codegen(context, builder, signature, args):
-        if not wide:
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            return builder.load(
-                builder.gep(array.data, [context.cast(builder, args[1], signature.args[1], types.intp)])
-            )
-        found = ir.Constant(_NUMBERS, ir.Undefined)
-        for k, address in enumerate(_addresses(context, builder, signature, args)):
-            found = builder.insert_element(found, builder.load(address), ir.Constant(ir.IntType(32), k))
-        return found
-
-    return (pack_type if wide else types.float64)(table, place), codegen
-
-
 def _row_of(table, place):
     """The eight numbers from a place of a table on, as a tuple; the place is a float64, and so are its lanes."""
     k = int(place)
@@ -268,92 +82,22 @@ def _row_of(table, place):
     return a, b, c, d, table[k + 4], table[k + 5], table[k + 6], table[k + 7]
 
 
-@portable(_row_of)
-def row_of(typingctx, table, place):
-    wide = isinstance(place, PackType)
-    result = types.UniTuple(pack_type if wide else types.float64, WIDTH)
+less = Lowered("masks", "less", _less)
+at_most = Lowered("masks", "at_most", _at_most)
+equal = Lowered("masks", "equal", _equal)
+both = Lowered("masks", "both", _both)
+either = Lowered("masks", "either", _either)
+opposite = Lowered("masks", "opposite", _opposite)
+never = Lowered("masks", "never", _never)
+any_of = Lowered("masks", "any_of", _any_of)
+where = Lowered("masks", "where", _where)
+real_part = Lowered("masks", "real_part", _real_part)
+is_zero = Lowered("masks", "is_zero", _is_zero)
+entry_of = Lowered("masks", "entry_of", _entry_of)
+row_of = Lowered("masks", "row_of", _row_of)
 
-    def codegen(context, builder, signature, args):
-        if wide:
-            # eight rows, one a lane, turned into eight packs: the table is read a whole row at a time
-            rows = [
-                builder.load(builder.bitcast(address, _NUMBERS.as_pointer()), align=8)
-                for address in _addresses(context, builder, signature, args)
-            ]
-            values = _turned(builder, rows)
-        else:
-            array = context.make_array(signature.args[0])(context, builder, args[0])
-            first = builder.gep(array.data, [builder.fptosi(args[1], ir.IntType(64))])
-            values = [builder.load(builder.gep(first, [ir.Constant(ir.IntType(64), k)])) for k in range(WIDTH)]
-        return context.make_tuple(builder, signature.return_type, values)
-
-    return result(table, place), codegen
-
-
-def _turned(builder, rows):
-    """The transpose of eight vectors of eight: neighbours at distance 4, 2 and 1 swap halves."""
-    for distance in (4, 2, 1):
-        turned = list(rows)
-        for k in range(WIDTH):
-            if k & distance:
-                continue
-            low = [j if not j & distance else WIDTH + j - distance for j in range(WIDTH)]
-            high = [j + distance if not j & distance else WIDTH + j for j in range(WIDTH)]
-            for target, order in ((k, low), (k + distance, high)):
-                mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), order)
-                turned[target] = builder.shuffle_vector(rows[k], rows[k + distance], mask)
-        rows = turned
-    return rows
-
-
-@intrinsic
-def turn_block(typingctx, source, row, column, target, target_row, target_column):
-    """Copy the 8 x 8 block of a C-contiguous (rows, columns) array of float64 at a place, turned, to one of another."""
-
-    def codegen(context, builder, signature, args):
-        def line(k, array_type, value, row, column):
-            array = context.make_array(array_type)(context, builder, value)
-            width = builder.extract_value(array.shape, 1)
-            index = builder.add(builder.mul(builder.add(row, ir.Constant(row.type, k)), width), column)
-            return builder.bitcast(builder.gep(array.data, [index]), _NUMBERS.as_pointer())
-
-        kinds, places = signature.args, [1, 2, 4, 5]
-        row, column, to_row, to_column = (context.cast(builder, args[k], kinds[k], types.intp) for k in places)
-        rows = [builder.load(line(k, kinds[0], args[0], row, column), align=8) for k in range(WIDTH)]
-        for k, turned in enumerate(_turned(builder, rows)):
-            builder.store(turned, line(k, kinds[3], args[3], to_row, to_column), align=8)
-        return context.get_dummy_value()
-
-    for array in (source, target):
-        if not isinstance(array, types.Array) or array.ndim != 2 or array.layout != "C" or array.dtype != types.float64:
-            return None
-    return types.void(source, row, column, target, target_row, target_column), codegen
-
-
-# --- the bits of a number -------------------------------------------------------------------------------------------
-@intrinsic
-def two_to(typingctx, k):
-    """2^k of whole numbers k from -1022 to 1023, in a pack."""
-
-    def codegen(context, builder, signature, args):
-        bits = builder.add(builder.fptosi(args[0], _INTEGERS), ir.Constant(_INTEGERS, [1023] * WIDTH))
-        return builder.bitcast(builder.shl(bits, ir.Constant(_INTEGERS, [52] * WIDTH)), _NUMBERS)
-
-    return pack_type(k), codegen
-
-
-@intrinsic
-def mantissa_and_exponent(typingctx, x):
-    """(m, k) with x = m 2^k and 1 <= m < 2, for normal positive numbers in a pack."""
-
-    def codegen(context, builder, signature, args):
-        bits = builder.bitcast(args[0], _INTEGERS)
-        exponent = builder.sub(
-            builder.lshr(bits, ir.Constant(_INTEGERS, [52] * WIDTH)), ir.Constant(_INTEGERS, [1023] * WIDTH)
-        )
-        rest = builder.and_(bits, ir.Constant(_INTEGERS, [(1 << 52) - 1] * WIDTH))
-        rest = builder.or_(rest, ir.Constant(_INTEGERS, [1023 << 52] * WIDTH))
-        both = [builder.bitcast(rest, _NUMBERS), builder.sitofp(exponent, _NUMBERS)]
-        return context.make_tuple(builder, signature.return_type, both)
-
-    return types.UniTuple(pack_type, 2)(x), codegen
+# Copies the 8 x 8 block of a C-contiguous (rows, columns) array of float64 at a place, turned, to one of another:
+# (source, row, column, target, target_row, target_column).
+turn_block = Lowered("masks", "turn_block")
+two_to = Lowered("masks", "two_to")  # 2^k of whole numbers k from -1022 to 1023, in a pack
+mantissa_and_exponent = Lowered("masks", "mantissa_and_exponent")  # (m, k): x = m 2^k, 1 <= m < 2, of normal positive x

@@ -6,9 +6,9 @@ Seth2010 eq. 1-4 state what a mobilizer is, 8-14 the ball and the ellipsoid, 18-
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import inline, kernel, spliced
 from musculo.kernels.function_lanes import evaluate_function
 from musculo.kernels.function_table import evaluate_multivariate
-from musculo.kernels.jit import inline, kernel, spliced
 from musculo.kernels.scalar import like, sincos, square_root
 from musculo.kernels.tree import (
     BALL,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.frames import work_rows
 from musculo.kernels.geodesic_slopes import slope_rows
-from musculo.kernels.jit import driver
 from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
 from musculo.kernels.path_arms import moment_arms

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.cylinder_price import cylinder_slopes
 from musculo.kernels.function_table import evaluate
 from musculo.kernels.geodesic import RESULT_ROWS, UNFINISHED
@@ -40,7 +41,6 @@ from musculo.kernels.geodesic_slopes import (
 from musculo.kernels.geodesic_surface import depth, depth_gradient
 from musculo.kernels.geodesic_taut import pin_neighbours
 from musculo.kernels.geodesic_work import ACTIVE, ENDS, OBSTACLE_ROWS, PINNED, POSE, SHAPE, SHRINK, load_shape
-from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.path import (
     CYLINDER,

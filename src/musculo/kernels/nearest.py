@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 
 
 @kernel

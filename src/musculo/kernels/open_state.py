@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
+from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.driven import drive
 from musculo.kernels.embedded import Followers, solve_embedded
 from musculo.kernels.frames import work_rows
 from musculo.kernels.function_table import evaluate, evaluate_many
-from musculo.kernels.held import taken
-from musculo.kernels.jit import apart, driver, kernel, spliced
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.rule_rows import RuleRows
@@ -73,7 +72,7 @@ class OpenRoom(NamedTuple):
     qdot: FloatArray  # (n,)
 
 
-@driver
+@room
 def open_room(p):
     """Room for states of a tree."""
     tree, n, most = p.tree, p.speed_row.size, 0
@@ -113,7 +112,7 @@ def _follow_rules(h, t, lane):
 
     What goes round with its input follows s f + growth q_a: a series of waves alone comes back after a turn.
     """
-    p, r, _ = taken(h)
+    p, r, _ = h
     rules, at, known = p.rules, 0, 0
     for k in range(rules.function.size):
         own, own_u = rules.follower[k, 0], rules.follower[k, 1]
@@ -151,7 +150,7 @@ def _follow_rules(h, t, lane):
 @kernel
 def _place(h, t, lane):
     """All coordinates and speeds of the state in one lane of r.Y, in r.q and r.u, too."""
-    p, r, _ = taken(h)
+    p, r, _ = h
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     if p.turning_q.shape[0] > 0:
         for i in range(n_z):
@@ -176,7 +175,7 @@ def _place(h, t, lane):
 @kernel
 def _accelerations(h):
     """r.D and pivots r.P of the states in r.Q and r.U under forces r.T."""
-    p, r, _ = taken(h)
+    p, r, _ = h
     n_u = r.u.size
     if p.rules.function.size == 0:
         aba(
@@ -201,7 +200,7 @@ def _accelerations(h):
 def open_rates(h, force, tau, t, real):
     """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
     apart()
-    p, r, _ = taken(h)
+    p, r, _ = h
     n, n_u, n_z = r.q.size, r.u.size, p.z.size
     fine = True
     for lane in range(WIDTH):
@@ -240,7 +239,7 @@ def _land(h, Y, F, s, force, tau, t, c, out, k):
 @kernel
 def _serve(h, what, force, tau, c, here, y, f, end, out):
     """`open_state`, without references to arrays being counted."""
-    _, r, s = taken(h)
+    _, r, s = h
     if what == ONWARD:
         return onward(open_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
     fine = rates_of(open_rates, h, r.Y, r.F, force, tau, here[0], y, f)

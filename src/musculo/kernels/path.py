@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.function_table import evaluate
-from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.scalar import like, square_root
 from musculo.kernels.tree import load_rotation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.jit import kernel, spliced
+from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.path import (
     BODY,

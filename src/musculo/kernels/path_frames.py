@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.jit import driver, kernel
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.path import (
     ENTRY_ROWS,
     OWNER,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.expression import run_program
 from musculo.kernels.function_table import evaluate
-from musculo.kernels.jit import driver, kernel
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.coupling import follow, pull_back
-from musculo.kernels.jit import kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.scalar import sincos
 from musculo.kernels.sensor_fit import fit_sensors

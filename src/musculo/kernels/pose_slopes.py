@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.mobilizer import place
 from musculo.kernels.tree import hinge_column, load_rotation, pose

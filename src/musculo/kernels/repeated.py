@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

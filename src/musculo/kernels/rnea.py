@@ -5,7 +5,7 @@ Barman2020 chapters II-III give the recursion for revolute and prismatic links; 
 
 from __future__ import annotations
 
-from musculo.kernels.jit import apart, kernel, spliced
+from musculo.kernels.compiler.parts import apart, kernel, spliced
 from musculo.kernels.mobilizer import place
 from musculo.kernels.scalar import like
 from musculo.kernels.tree import (

@@ -10,13 +10,10 @@ import cmath
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from musculo.kernels.jit import inline, kernel
+from musculo.kernels.compiler.parts import inline, is_complex, is_pack, kernel, overload
 from musculo.kernels.pack import (
     WIDTH,
-    PackType,
     lane_of,
     largest,
     pack_fabs,
@@ -92,9 +89,9 @@ def _pack_sincos(x):
 
 @overload(sincos)
 def _sincos(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: _pack_sincos(x)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: (cmath.sin(x), cmath.cos(x))
     return lambda x: (math.sin(x), math.cos(x))
 
@@ -107,9 +104,9 @@ def square_root(x):
 
 @overload(square_root)
 def _square_root(x):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x: pack_sqrt(x)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x: cmath.sqrt(x)
     return lambda x: math.sqrt(x)
 
@@ -122,8 +119,8 @@ def like(x, value):
 
 @overload(like)
 def _like(x, value):
-    if isinstance(x, PackType):
+    if is_pack(x):
         return lambda x, value: splat(value)
-    if isinstance(x, types.Complex):
+    if is_complex(x):
         return lambda x, value: complex(value, 0.0)
     return lambda x, value: np.float64(value)

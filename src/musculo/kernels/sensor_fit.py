@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from musculo.kernels.jit import kernel, spliced
+from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import matmul, scale, transpose
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar import sincos
 
 

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.held import taken
-from musculo.kernels.jit import driver, inline, kernel, spliced
+from musculo.kernels.compiler.parts import inline, kernel, room, spliced
 from musculo.kernels.pack import WIDTH
 from musculo.kernels.step_coefficients import (
     BETWEEN,
@@ -87,7 +86,7 @@ class StepRoom(NamedTuple):
     calls: IntArray  # (1,)
 
 
-@driver
+@room
 def step_room(n):
     """Room for steps of n states."""
     return StepRoom(
@@ -182,7 +181,7 @@ def land_as_found(rates, h, Y, F, s, force, tau, t, out, k):
     for i in range(x.size):
         x[i] = s.x[i]
     fine = rates_of(rates, h, Y, F, force, tau, t, x, out.f[k])
-    r = taken(h)[1]
+    r = h[1]
     keep_pose(r.q, r.u, out, k)
     return fine
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.vector import add_scaled, cross, dot, scale
 
 # Normals whose cross product is shorter than this count as one direction.

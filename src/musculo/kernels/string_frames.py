@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.geodesic_surface import shape_of
-from musculo.kernels.jit import driver
 from musculo.kernels.string_search import SOLID_ROWS, SOLIDS, shortest_string
 from musculo.kernels.string_stretch import string_work
 

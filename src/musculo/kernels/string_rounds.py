@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.geodesic_alone import HELD
 from musculo.kernels.geodesic_round import principal
-from musculo.kernels.jit import apart, kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.string_solid import azimuth, turned
 from musculo.kernels.string_starts import begin_along

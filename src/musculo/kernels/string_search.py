@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import apart, kernel
+from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.path import TORUS
 from musculo.kernels.string_bound import directions_left
 from musculo.kernels.string_rounds import begin_round, pair_starts, tangled

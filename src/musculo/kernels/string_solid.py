@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.path import TORUS
 
 # Nearer to the middle of a solid than this (over its size) no direction is known to lead out of it.

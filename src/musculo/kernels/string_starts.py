@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic_alone import FREE, HELD
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.geodesic_surface import unit
-from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.string_chain import Chain
 from musculo.kernels.string_solid import azimuth, gauge

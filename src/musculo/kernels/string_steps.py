@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.jit import apart, kernel
+from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.path import TORUS
 from musculo.kernels.string_chain import solve
 from musculo.kernels.string_solid import add_bend, slack

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import kernel, room
 from musculo.kernels.geodesic import (
     ABSENT,
     CONTACT,
@@ -28,7 +29,6 @@ from musculo.kernels.geodesic import LAST as CONTACT_LAST
 from musculo.kernels.geodesic import LAST_TANGENT as CONTACT_LAST_TANGENT
 from musculo.kernels.geodesic_surface import depth, depth_gradient, shape_of
 from musculo.kernels.geodesic_taut import VANISHED
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.path import COINCIDENT, ENTRY_ROWS, GAIN, PLACE, SHORT, SLOT, TAG_ROWS
 from musculo.kernels.string_chain import Chain
 from musculo.kernels.string_rounds import WAY_ROWS
@@ -76,7 +76,7 @@ _BULGE = 1.0 / 7.0
 _TOUCH = 1e-6
 
 
-@driver
+@room
 def string_work(most):
     """Workspace for strings over at most so many solids; next to nothing where there are none."""
     K = KNOTS if most > 0 else 1

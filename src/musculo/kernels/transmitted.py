@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
 from musculo.kernels.frames import work_rows
-from musculo.kernels.jit import driver
 from musculo.kernels.pack import WIDTH, lanes
 from musculo.kernels.rnea import rnea
 from musculo.kernels.tree import FORCE, MOMENT, NODE_ROWS, WORLD

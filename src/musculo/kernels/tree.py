@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.jit import inline, spliced
+from musculo.kernels.compiler.parts import inline, spliced, traced
 from musculo.kernels.scalar import like
-from musculo.kernels.traced import traced
 from musculo.kernels.vector import load3
 
 # Kinds of nodes. A revolute turns about z of F, a prismatic slides along z of F; all other mobilizers are general.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.jit import kernel
+from musculo.kernels.compiler.parts import kernel
 
 # Angles of a ball whose second has a smaller cosine are in gimbal lock.
 LOCKED = 1e-12

@@ -5,8 +5,7 @@ Symmetric tensors are (xx, yy, zz, xy, xz, yz).
 
 from __future__ import annotations
 
-from musculo.kernels.jit import inline
-from musculo.kernels.traced import traced
+from musculo.kernels.compiler.parts import inline, traced
 
 
 @inline

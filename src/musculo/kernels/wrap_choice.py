@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic import (
     ABSENT,
     ARC,
@@ -29,7 +30,6 @@ from musculo.kernels.geodesic import (
 )
 from musculo.kernels.geodesic_price import NEVER
 from musculo.kernels.geodesic_round import other_way_length
-from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, scale, subtract

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic import ABSENT, CONTACT, FIRST, FREE, HELD, LAST, RESULT_ROWS, SHRUNK, SIDE, SIDE_TURN
 from musculo.kernels.geodesic_guess import ring_approach
 from musculo.kernels.geodesic_march import COARSE, geodesic_end
 from musculo.kernels.geodesic_round import principal
 from musculo.kernels.geodesic_surface import bending, depth, frame_at
 from musculo.kernels.geodesic_work import DIRECTION, LENGTH, OBSTACLE_ROWS, POSE, SHAPE, START, load_shape
-from musculo.kernels.jit import kernel
 from musculo.kernels.path import CYLINDER, TORUS
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add, dot, load3, rotate, rotate_back, subtract

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import unfused
 
 # A coordinate smaller than this lies in a plane of symmetry.
 _NEAR = 2e-13

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import unfused
 from musculo.kernels.wrap_math import (
     EPS,
     PARALLEL,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import unfused
 from musculo.kernels.path import AXIAL, MIDPOINT
-from musculo.kernels.unfused import unfused
 from musculo.kernels.wrap_closest import closest_on_ellipsoid
 from musculo.kernels.wrap_math import add, add_scaled, cross, dot, norm, scale, side, subtract, unit_or_zero
 from musculo.kernels.wrap_results import INSIDE, MANDATORY, NO_WRAP

@@ -8,6 +8,7 @@ changes its choice.
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic import (
     ARC as GEODESIC_ARC,
 )
@@ -23,7 +24,6 @@ from musculo.kernels.geodesic import (
     UNFINISHED,
     work_rows,
 )
-from musculo.kernels.jit import kernel
 from musculo.kernels.path import (
     ARC,
     BODY,

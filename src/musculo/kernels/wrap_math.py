@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import unfused
 
 # Below this squared sine two lines count as parallel (SimTK's 1e-13 scale).
 PARALLEL = 2e-13

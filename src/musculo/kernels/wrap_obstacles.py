@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.cylinder_price import price_of_end, price_of_turn, turn_near
 from musculo.kernels.geodesic import (
     ABSENT,
@@ -20,7 +21,6 @@ from musculo.kernels.geodesic_price import (
     toll_of_side,
 )
 from musculo.kernels.geodesic_round import principal
-from musculo.kernels.jit import kernel
 from musculo.kernels.kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.path import (
     CYLINDER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import unfused
 from musculo.kernels.wrap_cylinder import wrap_cylinder
 from musculo.kernels.wrap_math import add, add_scaled, cross, dot, scale, side, subtract, unit
 from musculo.kernels.wrap_results import NO_WRAP, WRAPPED

@@ -1,29 +1,32 @@
-"""Where compiled kernels lie and how they are read and written: what is damaged is compiled again, and nothing fails.
+"""Where compiled code lies and how it is read and written: what is damaged is compiled again, and nothing fails.
 
-The cache saves minutes and is never needed: a kernel whose files cannot be read is compiled, and one whose files cannot
-be written is compiled by the next process again. What is read here is run, so a folder that others may write into is
-not used. No kernel is made of this file, so a change here compiles none again.
+The cache saves time and is never needed: code whose file cannot be read is compiled, and code whose file cannot be
+written is compiled by the next process again. What is read here is run, so a folder that others may write into is not
+used. No kernel is made of this file, so a change here compiles none again.
+
+A file is one driver for one signature: a check sum, then the layout of its arguments and an object file. It is written
+beside and then renamed, so that a process that dies leaves it whole or not there.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
+import json
 import os
-import pickle
 import shutil
 import stat
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.serialize import dumps
-
 from musculo.errors import MusculoWarning
+from musculo.kernels.compiler.code import Code, Layout
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = 32  # bytes of a SHA-256
@@ -136,67 +139,94 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-class CheckedFiles(IndexDataCacheFile):
-    """Numba's files of a kernel, each with a check sum in front: damaged machine code would run, and give anything.
+@cache
+def machine_folder() -> Path:
+    """That of code for this processor, by this compiler."""
+    import llvmlite.binding as ll
 
-    What is damaged, empty, cut or unreadable counts as missing, and is replaced when the kernel is compiled.
-    """
+    features = ll.get_host_cpu_features().flatten()
+    text = " ".join((version("numba"), version("llvmlite"), ll.get_process_triple(), ll.get_host_cpu_name(), features))
+    return folder_of(hashlib.sha256(text.encode()).hexdigest()[:16])
 
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            version, stamp, overloads = self._read(self._index_path)
-        except Exception:  # whatever a damaged file may raise
-            return {}
-        known = (version, stamp) == (self._version, self._source_stamp)
-        return overloads if known else {}
 
-    def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._replace(self._index_path, (self._version, self._source_stamp, overloads))
+def _file(name: str) -> Path:
+    return machine_folder() / f"{name}.o"
 
-    def _load_data(self, name: str) -> Any:
-        try:
-            return self._read(self._data_path(name))
-        except Exception as error:
-            raise OSError(f"{name} cannot be used: {error}") from error  # as if it were missing
 
-    def _save_data(self, name: str, data: Any) -> None:
-        self._replace(self._data_path(name), data)
+def is_there(name: str) -> bool:
+    """Whether code of this name was kept."""
+    return _file(name).exists()
 
-    def _read(self, path: str) -> Any:
-        with open(path, "rb") as stream:
-            content = stream.read()
+
+def find(name: str) -> Code | None:
+    """Code that was kept under this name; None where there is none, or it is damaged."""
+    try:
+        content = _file(name).read_bytes()
         found, data = content[:_DIGEST], content[_DIGEST:]
         if hashlib.sha256(data).digest() != found:
-            raise OSError(f"{path} is damaged")
-        return pickle.loads(data)
-
-    def _replace(self, path: str, value: Any) -> None:
-        data = dumps(value)
-        with self._open_for_write(path) as stream:
-            stream.write(hashlib.sha256(data).digest() + data)
-
-
-class HealingCache(FunctionCache):
-    """The cache of a kernel, which is of use where it can be and stops nothing where it cannot."""
-
-    _impl_class: Any = None  # where the cache lies, said by those who use it
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # whatever is wrong with it, the kernel can be compiled
             return None
+        header, image = data.split(b"\n", 1)
+        size, offsets, result, result_size = json.loads(header)
+        return loaded(name, image, Layout(size, tuple(offsets), result, result_size))
+    except Exception:  # whatever is wrong with it, the code can be compiled
+        return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        folder = Path(self._cache_path)
+
+def keep(name: str, layout: Layout, image: bytes) -> None:
+    """Keep code for later processes, as far as it can be."""
+    folder = machine_folder()
+    data = json.dumps(layout).encode() + b"\n" + image
+    try:
+        _make_private(folder)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{name}.", suffix=".part", delete=False) as stream:
+            try:
+                stream.write(hashlib.sha256(data).digest() + data)
+                stream.close()
+                os.replace(stream.name, _file(name))
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(stream.name)
+                raise
+    except OSError as error:
+        warn_once(f"compiled kernels cannot be kept in {folder.parent} ({_reason(error)}): each run compiles anew")
+
+
+@contextlib.contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Only one process at a time is inside for a name: the others wait, and find what it kept.
+
+    The lock is the system's, on an open file, and goes with the process that holds it, however that ends.
+    """
+    with contextlib.ExitStack() as stack:
         try:
-            # before Numba does, which lets others in where the umask does
+            import fcntl
+
+            folder = machine_folder()
             _make_private(folder)
-            super().save_overload(sig, data)
-        except Exception as error:
-            warn_once(f"compiled kernels cannot be kept in {folder.parent} ({_reason(error)}): each run compiles anew")
+            stream = stack.enter_context(open(folder / f"{name}.lock", "ab"))
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        except (ImportError, OSError):  # then two may do the same work, and the last one's file stays
+            pass
+        yield
+
+
+# --- object files in memory -------------------------------------------------------------------------------------------
+@cache
+def _linker() -> Any:
+    """LLVM's linker in memory."""
+    import llvmlite.binding as ll
+
+    ll.initialize_native_target()
+    ll.initialize_native_asmprinter()
+    target = ll.Target.from_triple(ll.get_process_triple())
+    return ll.create_lljit_compiler(target.create_target_machine(jit=True))
+
+
+def loaded(name: str, image: bytes, layout: Layout) -> Code:
+    """Code of an object file."""
+    import llvmlite.binding as ll
+
+    fill, run = f"fill_{name}", f"run_{name}"
+    builder = ll.JITLibraryBuilder().add_object_img(image).add_current_process()
+    tracker = builder.export_symbol(fill).export_symbol(run).link(_linker(), name)
+    return Code(tracker[fill], tracker[run], layout, tracker)

@@ -1,10 +1,4 @@
-"""Straight-line arithmetic on small tuples, written into the caller's code as it is compiled.
-
-A traced function holds no loop and no branch: only sums, products and indexing of its tuples. On the CPU it is run
-once, in Python, with operands that emit instructions; it never becomes a function that must be compiled, called and
-inlined again, which is what most of a kernel's compile time would go to. Its scalars may be float64, complex128 or
-`Pack`; what it returns is made of one kind. On the GPU its source is compiled as it stands.
-"""
+"""Traced functions (`parts.Traced`) run once, in Python, with operands that emit instructions."""
 
 from __future__ import annotations
 
@@ -18,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from musculo.kernels.pack import PackType, pack_type, spread
+from musculo.kernels.compiler.packs import PackType, pack_type, spread
 
 _FLAGS = ("contract",)
 _FLOAT, _COMPLEX, _PACK = 0, 1, 2
@@ -148,8 +142,8 @@ def _value_of(context: Any, builder: Any, result: Any) -> Any:
     return result.re
 
 
-def traced(function: Callable[..., Any]) -> Any:
-    """Make a function of straight-line arithmetic part of the kernels that call it."""
+def operation(function: Callable[..., Any]) -> Any:
+    """What Numba knows a traced function by."""
 
     def run(operands: Any) -> Any:
         # traced functions that this one calls are run in Python too
@@ -169,7 +163,4 @@ def traced(function: Callable[..., Any]) -> Any:
     names = ", ".join(inspect.signature(function).parameters)
     space: dict[str, Any] = {"typed": typed}
     exec(f"def {function.__name__}(context, {names}): return typed(context, ({names},))", space)
-    operation: Any = intrinsic(space[function.__name__])
-    operation.__doc__ = function.__doc__
-    operation.py_func = function
-    return operation
+    return intrinsic(space[function.__name__])

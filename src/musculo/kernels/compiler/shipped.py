@@ -1,0 +1,9 @@
+"""Libraries of compiled code that the package carries."""
+
+from __future__ import annotations
+
+from musculo.kernels.compiler.code import Code
+
+
+def find(name: str) -> Code | None:
+    return None
