@@ -41,7 +41,7 @@ def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) 
         return
     said = False
 
-    def announce() -> None:
+    def announce(progress: Any) -> None:
         nonlocal said
         if told is not None:
             with told.get_lock():

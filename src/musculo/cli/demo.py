@@ -20,7 +20,6 @@ from musculo.errors import InvalidInput
 from musculo.kernels.frames import rnea_frames
 from musculo.kernels.hill_frames import equilibrium_packs
 from musculo.kernels.inverse_kinematics import track_frames
-from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder, write_report
 
@@ -38,7 +37,7 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = Fa
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    compiles, silent, quiet = not all(kept(driver) for driver in _SLOW), quiet, quiet or as_json
+    compiles, silent, quiet = not all(driver.is_ready() for driver in _SLOW), quiet, quiet or as_json
 
     def say(text: str) -> None:
         if compiles and not silent:

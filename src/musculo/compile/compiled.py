@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-
+import musculo.compile.waiting  # noqa: F401 (functions say that they wait)
 from musculo.compile.nodes import Node, NodeChain, placed, unit
 from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.base import Function

@@ -1,4 +1,4 @@
-"""Who hears that kernels have to be compiled on this machine first, and what functions say then.
+"""Who hears that drivers have to be compiled on this machine first, and what functions say then.
 
 One listener at a time. At first it is `announce`: one line on stderr, be it a terminal, a notebook or a log, once
 compiling has taken two seconds; none with MUSCULO_QUIET=1. Commands listen in its place and say so in their own words.
@@ -9,27 +9,27 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Callable
-from threading import Timer
 
-from numba.core.compiler_lock import global_compiler_lock
+from musculo.kernels.compiler import workers
+from musculo.kernels.compiler.workers import Progress
 
-from musculo.kernels import jit
-
-TEXT = "musculo compiles for this machine, once: it may take three minutes ... (MUSCULO_QUIET=1 hides this)"
+TEXT = "musculo compiles for this machine, once: about {:.0f} s ... (MUSCULO_QUIET=1 hides this)"
 _AFTER = 2.0  # seconds
 
-_timer: Timer | None = None
+_since: float | None = None
 _said = False
 
 
-def announce() -> None:
-    """Say once in a process, on stderr, that kernels are compiled, if that takes a while."""
-    global _timer
-    if _timer is None and not _is_quiet():
-        _timer = Timer(_AFTER, _say)
-        _timer.daemon = True
-        _timer.start()
+def announce(progress: Progress) -> None:
+    """Say once in a process, on stderr, that drivers are compiled, if that takes a while."""
+    global _since, _said
+    now = time.monotonic()
+    _since = now if _since is None else _since
+    if now - _since > _AFTER and not _is_quiet() and progress.done < progress.total:
+        _said = True
+        print(TEXT.format(max(progress.seconds_left, 1.0)), file=sys.stderr, flush=True)
 
 
 def _is_quiet() -> bool:
@@ -38,29 +38,9 @@ def _is_quiet() -> bool:
     return asked or _said or multiprocessing.parent_process() is not None
 
 
-def _say() -> None:
-    global _timer, _said
-    _timer = None
-    lock = global_compiler_lock._lock
-    if lock.acquire(blocking=False):  # done already
-        lock.release()
-    elif _listener is announce and not _is_quiet():
-        print(TEXT, file=sys.stderr, flush=True)
-        _said = True
+def listen(listener: Callable[[Progress], None] | None) -> None:
+    """Call `listener` again and again while a driver is compiled, and nobody else any more; None: nobody hears of it."""
+    workers.listener = listener
 
 
-_listener: Callable[[], None] | None = announce
-
-
-def listen(listener: Callable[[], None] | None) -> None:
-    """Call `listener` wherever a driver has to be compiled, and nobody else any more; None: nobody hears of it."""
-    global _listener
-    _listener = listener
-
-
-def _compiling_begins() -> None:
-    if _listener is not None:
-        _listener()
-
-
-jit.compiling_begins = _compiling_begins
+listen(announce)

@@ -13,7 +13,6 @@ from musculo import __version__
 from musculo.dynamics.energy import total_mass
 from musculo.errors import InvalidInput, MusculoError, unwarned
 from musculo.io.text import PathLike
-from musculo.kernels.kept import kept
 from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
 from musculo.report.actuators import residual_section
@@ -129,7 +128,7 @@ def _scene(found: Results) -> str:
 def drawn_wrapping() -> Drawing:
     """How muscles are drawn: nobody should wait minutes for a compiler to see the page of a step without muscles."""
     ways: tuple[tuple[Drawing, Any], ...] = (("geodesic", geodesic_path_frames), ("opensim", opensim_path_frames))
-    return next((name for name, driver in ways if kept(driver)), "straight")
+    return next((name for name, driver in ways if driver.is_ready()), "straight")
 
 
 def _angles(found: Results) -> Section | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from musculo.compile.frames import FloatArray
-from musculo.kernels.held import Held, Way, way_of
+from musculo.kernels.compiler.code import Bound
+from musculo.kernels.compiler.parts import Kernel, Part
 from musculo.kernels.stepping import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
-from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.control import Control
 
@@ -65,35 +64,34 @@ class Buffers(NamedTuple):
 class Driver:
     """A driver of `musculo.kernels` for one model: what it is asked for, of which state.
 
-    Numba would look at the type of every array at each call, which takes as long as all the rest. Types are known here:
-    buffers are our own.
+    Arrays are taken apart once for every set of buffers, since they are the same at every call: to look at them again
+    takes as long as a step of a small model.
 
     Args:
-        model: the model.
-        driver, room: the driver, and the one that makes the room in which it works.
+        driver, room: the driver, and what makes the room in which it works.
         p: the model as both take it.
         sizes: of the system.
         more: what the driver takes after what all take.
     """
 
-    def __init__(self, model: Model, driver: Any, room: Any, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
-        self._more, self.sizes = more, sizes
-
-        def ready() -> tuple[Any, Way, Any]:
-            """Room, the way into memory and the driver, for these types."""
-            spacious = room.compile((numba.typeof(p),))
-            way = way_of((p, spacious(p), step_room(sizes.states)))
-            tau, c, here, y, f, out = Buffers.of(sizes)
-            types = (numba.typeof(part) for part in (0, 0, tau, c, here, y, f, 0.0, out, *more))
-            return spacious, way, driver.compile((way.kind, *types))
-
-        spacious, way, self._kernel = model.derived(("driver", driver.py_func.__name__), ready)
-        self._held = Held((p, spacious(p), step_room(sizes.states)), way)
+    def __init__(self, driver: Kernel, room: Part, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
+        self._driver, self._more, self.sizes = driver, more, sizes
+        self._model = (p, room(p), step_room(sizes.states))
+        self._bound: dict[int, tuple[Buffers, Bound]] = {}
 
     def __call__(self, what: int, force: int, buffers: Buffers, end: float = 0.0) -> int:
         """What the driver answers."""
-        tau, c, here, y, f, out = buffers
-        return int(self._kernel(self._held, what, force, tau, c, here, y, f, end, out, *self._more))
+        known = self._bound.get(id(buffers))
+        if known is None:
+            tau, c, here, y, f, out = buffers
+            call = self._driver.bound(self._model, what, force, tau, c, here, y, f, end, out, *self._more)
+            self._bound[id(buffers)] = buffers, call
+        else:
+            call = known[1]
+            call.put(1, what)
+            call.put(2, force)
+            call.put(8, end)
+        return int(call())
 
 
 class Ahead:

@@ -37,7 +37,7 @@ class ConstrainedState:
         self.multipliers, self._x = np.zeros(m), np.zeros(n + n_u)  # of the last state
         more = (self._x, self.multipliers)
         self._driver = Driver(
-            model, constrained_state, constrained_room, tables._replace(decay=float(stabilisation)), sizes, more
+            constrained_state, constrained_room, tables._replace(decay=float(stabilisation)), sizes, more
         )
         self._buffers = Buffers.of(sizes)
         self.jacobian = self._buffers.out.G[0].reshape(m, n_u)  # G of the last state

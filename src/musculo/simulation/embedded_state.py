@@ -44,7 +44,7 @@ class EmbeddedState:
     def __init__(self, model: Model, driver: Any, room: Any, p: Any, guess: FloatArray | None = None) -> None:
         sizes = Sizes(p.z.size + p.zu.size, len(model.coordinate_names), len(model.speed_names))
         self._guess = guess
-        self._driver = Driver(model, driver, room, p, sizes, () if guess is None else (guess,))
+        self._driver = Driver(driver, room, p, sizes, () if guess is None else (guess,))
         self._buffers = b = Buffers.of(sizes)
         self.q, self.u = b.out.q[0], b.out.u[0]  # of the last state
 

@@ -1,14 +1,94 @@
-"""Compiles a driver into an object file."""
+"""Compiles drivers: in this process, or as a process that does nothing else (`workers` starts some).
+
+Such a process reads jobs from its input, a line each, and answers on its output, a line of JSON and then an object file.
+"""
 
 from __future__ import annotations
 
+import gc
 import importlib
-from typing import Any
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from typing import Any, BinaryIO, NamedTuple
 
-from musculo.kernels.compiler.entry import Lowered, lowered, object_of
+from musculo.kernels.compiler import store
+from musculo.kernels.compiler.code import Layout
+
+
+class Job(NamedTuple):
+    """A driver to compile."""
+
+    where: str  # module:name
+    signature: str
+    name: str  # of its code
+
+
+class Built(NamedTuple):
+    """What came of it."""
+
+    layout: Layout
+    image: bytes
+    seconds: float  # of processor time
+
+
+def build(part: Any, job: Job) -> Built:
+    """A driver's machine code for this processor, kept for later processes."""
+    from musculo.kernels.compiler.entry import lowered, object_of
+
+    start = time.process_time()
+    driver = lowered(part, job.name, job.signature)
+    image = object_of(driver, "native")
+    built = Built(driver.layout, image, time.process_time() - start)
+    store.keep(job.name, built.layout, built.image)
+    return built
 
 
 def part_at(where: str) -> Any:
     """The driver `module:name`."""
     module, name = where.split(":")
     return getattr(importlib.import_module(module), name)
+
+
+def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
+    """Compile job after job; ends with the input, also in the midst of one: then nobody waits for it."""
+    waiting: queue.Queue[bytes] = queue.Queue()
+
+    def listen() -> None:
+        for line in jobs:
+            waiting.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    # what Numba makes lives until the end: to look for garbage among it takes a quarter of the time
+    gc.disable()
+    while True:
+        job_fields, patient = json.loads(waiting.get())
+        job = Job(*job_fields)
+        with store.alone(job.name, patient) as alone:
+            if not alone:
+                _answer(answers, {"busy": True})
+                continue
+            kept = store.read(job.name)
+            try:
+                built = build(part_at(job.where), job) if kept is None else Built(*kept, 0.0)
+            except Exception as error:
+                _answer(answers, {"error": f"{type(error).__name__}: {error}"})
+                continue
+        _answer(answers, {"layout": built.layout, "size": len(built.image), "seconds": built.seconds}, built.image)
+
+
+def _answer(stream: BinaryIO, told: dict[str, Any], image: bytes = b"") -> None:
+    stream.write(json.dumps(told).encode() + b"\n" + image)
+    stream.flush()
+
+
+def main() -> None:
+    """A process of `workers`."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whoever prints does not answer
+    with answers:
+        serve(sys.stdin.buffer, answers)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from musculo.kernels.compiler.names import code_name
+from musculo.kernels.compiler.canonical import signatures
+from musculo.kernels.compiler.names import code_name, code_name_at
 from musculo.kernels.compiler.signature import Shape, fits, parsed, signature_of
 
 _FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object, ctypes.c_size_t, ctypes.c_void_p)
@@ -33,7 +34,8 @@ class Layout(NamedTuple):
 class Driver(Protocol):
     """What has machine code: `parts.Kernel`."""
 
-    py_func: Callable[..., Any]
+    @property
+    def where(self) -> str: ...
 
     @property
     def file(self) -> Path: ...
@@ -156,12 +158,17 @@ def _size(shape: Shape) -> tuple[int, int]:
 
 def find_code(driver: Driver, arguments: tuple[Any, ...]) -> Code:
     """The code of a driver for such arguments: shipped, kept from before, or compiled now."""
-    from musculo.kernels.compiler import canonical, shipped, store, workers
+    from musculo.kernels.compiler import shipped, store, workers
 
-    name = driver.py_func.__qualname__
-    where = f"{driver.py_func.__module__}:{name}"
-    known = canonical.signatures(where)
-    signature = next((text for text in known if fits(parsed(text), tuple(arguments))), None) or signature_of(arguments)
-    code = code_name(name.replace(".<locals>.", "."), driver.file, signature)
-    found = shipped.find(code) or store.find(code)
-    return found or workers.compiled(driver, where, code, signature)
+    where = driver.where
+    signature = next((text for text in signatures(where) if fits(parsed(text), arguments)), signature_of(arguments))
+    name = code_name(where.split(":")[1].replace("<locals>.", ""), driver.file, signature)
+    return shipped.find(name) or store.find(name) or workers.compiled(driver, where, name, signature)
+
+
+def has_code(where: str, signature: str) -> bool:
+    """Whether nobody has to wait for the code of a driver of the package."""
+    from musculo.kernels.compiler import shipped, store
+
+    name = code_name_at(where, signature)
+    return shipped.has(name) or store.is_there(name)

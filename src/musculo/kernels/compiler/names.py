@@ -58,3 +58,9 @@ def code_name(function: str, file: Path, signature: str) -> str:
     """The name of a driver's code for certain arguments; it is also that of its functions in a library."""
     text = f"{sources_hash(file)} {function} {signature}"
     return f"{function}_{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+
+
+def code_name_at(where: str, signature: str) -> str:
+    """The same for a driver `module:name` of the package, which need not be imported for it."""
+    module, function = where.split(":")
+    return code_name(function, Path(_PACKAGE.parent, *module.split(".")).with_suffix(".py"), signature)

@@ -16,11 +16,13 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from musculo.kernels.compiler.code import Bound, Code, find_code
+from musculo.kernels.compiler.canonical import signatures
+from musculo.kernels.compiler.code import Bound, Code, find_code, has_code
 
 # Products may fuse with sums, as on the GPU; no other liberty is taken with the order of operations.
 _FUSED: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -66,11 +68,21 @@ class Kernel(Part):
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
         self._codes: tuple[Code, ...] = ()
+        self._finding = threading.RLock()
 
     @property
     def file(self) -> Path:
         """Where it is written."""
         return Path(self.py_func.__code__.co_filename)
+
+    @property
+    def where(self) -> str:
+        """module:name."""
+        return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
+
+    def is_ready(self) -> bool:
+        """Whether nobody has to wait for it, in the types with which the package calls it."""
+        return bool(self._codes) or any(has_code(self.where, text) for text in signatures(self.where))
 
     def __call__(self, *arguments: Any) -> Any:
         for code in self._codes:
@@ -88,8 +100,12 @@ class Kernel(Part):
         return self._code_for(arguments).bound_to(arguments)
 
     def _code_for(self, arguments: tuple[Any, ...]) -> Code:
-        code = find_code(self, arguments)
-        if code not in self._codes:
+        with self._finding:  # threads over frames ask at once
+            for code in self._codes:
+                memory = code.take(arguments)
+                if memory is not None:
+                    return code
+            code = find_code(self, arguments)
             self._codes = (*self._codes, code)
         return code
 

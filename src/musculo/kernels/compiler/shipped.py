@@ -7,3 +7,7 @@ from musculo.kernels.compiler.code import Code
 
 def find(name: str) -> Code | None:
     return None
+
+
+def has(name: str) -> bool:
+    return False

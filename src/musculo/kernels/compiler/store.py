@@ -158,8 +158,8 @@ def is_there(name: str) -> bool:
     return _file(name).exists()
 
 
-def find(name: str) -> Code | None:
-    """Code that was kept under this name; None where there is none, or it is damaged."""
+def read(name: str) -> tuple[Layout, bytes] | None:
+    """Layout and object file that were kept under this name; None where there are none, or they are damaged."""
     try:
         content = _file(name).read_bytes()
         found, data = content[:_DIGEST], content[_DIGEST:]
@@ -167,8 +167,17 @@ def find(name: str) -> Code | None:
             return None
         header, image = data.split(b"\n", 1)
         size, offsets, result, result_size = json.loads(header)
-        return loaded(name, image, Layout(size, tuple(offsets), result, result_size))
+        return Layout(size, tuple(offsets), result, result_size), image
     except Exception:  # whatever is wrong with it, the code can be compiled
+        return None
+
+
+def find(name: str) -> Code | None:
+    """Code that was kept under this name."""
+    kept = read(name)
+    try:
+        return None if kept is None else loaded(name, kept[1], kept[0])
+    except RuntimeError:  # no object file of this machine
         return None
 
 
@@ -192,8 +201,8 @@ def keep(name: str, layout: Layout, image: bytes) -> None:
 
 
 @contextlib.contextmanager
-def alone(name: str) -> Iterator[None]:
-    """Only one process at a time is inside for a name: the others wait, and find what it kept.
+def alone(name: str, patient: bool) -> Iterator[bool]:
+    """Only one process at a time is inside for a name: another waits for it if `patient`, else it is told False.
 
     The lock is the system's, on an open file, and goes with the process that holds it, however that ends.
     """
@@ -204,10 +213,13 @@ def alone(name: str) -> Iterator[None]:
             folder = machine_folder()
             _make_private(folder)
             stream = stack.enter_context(open(folder / f"{name}.lock", "ab"))
-            fcntl.flock(stream, fcntl.LOCK_EX)
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
         except (ImportError, OSError):  # then two may do the same work, and the last one's file stays
             pass
-        yield
+        yield True
 
 
 # --- object files in memory -------------------------------------------------------------------------------------------
