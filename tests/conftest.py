@@ -10,7 +10,10 @@ import pytest
 
 from musculo import Model, read_osim, write_osim
 from musculo.demo import MODEL_FILE
+from support.listed_signatures import watch
 from support.recorded_data import DATA, NO_DATA
+
+watch()
 
 # Examples have no time limit: machines differ, and the first call of a kernel compiles it.
 hypothesis.settings.register_profile("musculo", deadline=None)

@@ -39,7 +39,7 @@ def _is_quiet() -> bool:
 
 
 def listen(listener: Callable[[Progress], None] | None) -> None:
-    """Call `listener` again and again while a driver is compiled, and nobody else any more; None: nobody hears of it."""
+    """Call `listener` again and again while a driver is compiled, and nobody else; None: nobody hears of it."""
     workers.listener = listener
 
 

@@ -1,6 +1,7 @@
 """Compiles drivers: in this process, or as a process that does nothing else (`workers` starts some).
 
-Such a process reads jobs from its input, a line each, and answers on its output, a line of JSON and then an object file.
+Such a process reads jobs from its input, a line each, and answers on its output, a line of JSON and then an object
+file.
 """
 
 from __future__ import annotations

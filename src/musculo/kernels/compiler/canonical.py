@@ -1,9 +1,10 @@
 """The drivers that are compiled ahead, with the types that the package calls them with: `canonical.json` lists them.
 
-    {"types": {"musculo.kernels.tree:Tree": "parent=i8[1],..."}, "drivers": [["module:name", "signature", seconds], ...]}
+    {"types": {"musculo.kernels.tree:Tree": "parent=i8[1],..."},
+     "drivers": [["module:name", "signature", seconds], ...]}
 
-In signatures a named tuple is written `@module:name`, and its fields stand once, in `types`. The order is that of need; the
-seconds are those that compiling took on the machine that wrote the list, and serve to say how long it will take.
+In signatures a named tuple is written `@module:name`, and its fields stand once, in `types`. The order is that of need;
+the seconds are those that compiling took on the machine that wrote the list, and serve to say how long it will take.
 `tools/build_kernels.py --record` writes it.
 """
 

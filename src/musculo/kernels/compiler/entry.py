@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 
 from musculo.kernels.compiler.code import Layout
 from musculo.kernels.compiler.lowering import linked, lowering_only, optimise
-from musculo.kernels.compiler.options import LEVELS
+from musculo.kernels.compiler.options import LEVELS, machine
 from musculo.kernels.compiler.references import Reference, unpacked
 from musculo.kernels.compiler.runtime import runtime_module
 from musculo.kernels.compiler.signature import Shape, parsed
@@ -43,7 +43,8 @@ def numba_type(shape: Shape) -> Any:
     if shape.kind == "number":
         return _NUMBERS[shape.name]
     if shape.kind == "array":
-        return types.Array(numba.from_dtype(np.dtype(shape.name)), shape.dimensions, shape.order)
+        order: Any = shape.order
+        return types.Array(numba.from_dtype(np.dtype(shape.name)), shape.dimensions, order)
     if shape.kind == "none":
         return types.none
     parts = [numba_type(part) for part in shape.parts]
@@ -68,7 +69,8 @@ def result_text(kind: Any) -> str:
     if kind == types.none:
         return "none"
     if isinstance(kind, types.BaseTuple):
-        return f"({','.join(result_text(part) for part in kind)})"  # type: ignore[attr-defined]
+        parts: Any = kind
+        return f"({','.join(result_text(part) for part in parts)})"
     for text, number in _NUMBERS.items():
         if kind == number:
             return text
@@ -90,7 +92,7 @@ def lowered(part: Any, name: str, signature: str) -> Lowered:
     driver = part
 
     @numba.njit(**part.targetoptions)
-    def run(at):  # type: ignore[no-untyped-def]
+    def run(at):
         return driver(*unpacked(at))
 
     key = (Reference(kind, True),)
@@ -137,17 +139,17 @@ def machine_for(level: str) -> Any:
     if level == "native":
         cpu, features = ll.get_host_cpu_name(), ll.get_host_cpu_features().flatten()
     else:
-        cpu, features = level, LEVELS[level]
+        cpu, features = LEVELS[machine()][level]
     return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
 
 
 def object_of(driver: Lowered, level: str) -> bytes:
     """Machine code, as an object file."""
-    machine = machine_for(level)
+    processor = machine_for(level)
     module = driver.module.clone()
-    optimise(module, machine)
+    optimise(module, processor)
     module.verify()
-    return bytes(machine.emit_object(module))
+    return bytes(processor.emit_object(module))
 
 
 # --- from Python's objects to a struct --------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """Each kernel is lowered once; what a driver reaches is linked, optimised and written once.
 
-Numba would compile a kernel whenever it meets one: optimise it together with all that it calls, write machine code, and do
-the same again for its caller with the same code inside, level upon level (measured for the demo: 157 s of 380 functions,
-66 with each once). While `lowering_only` lasts, functions are only brought into LLVM's form and remembered with the
-libraries that they call; `linked` collects those of one driver.
+Numba would compile a kernel whenever it meets one: optimise it together with all that it calls, write machine code, and
+do the same again for its caller with the same code inside, level upon level (measured for the demo: 157 s for 380
+functions, 66 with each once). While `lowering_only` lasts, functions are only brought into LLVM's form and remembered
+with the libraries that they call; `linked` collects those of one driver.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ def _overloaded(self: Any, cres: Any) -> None:
         _add_overload(self, cres)
 
 
-typed_passes.BaseNativeLowering.run_pass = _lower
-codegen.CPUCodeLibrary.finalize = _finish
-cpu.CPUContext.get_executable = _executable
-dispatcher.Dispatcher.add_overload = _overloaded
+typed_passes.BaseNativeLowering.run_pass = _lower  # type: ignore[method-assign]
+codegen.CPUCodeLibrary.finalize = _finish  # type: ignore[method-assign]
+cpu.CPUContext.get_executable = _executable  # type: ignore[method-assign]
+dispatcher.Dispatcher.add_overload = _overloaded  # type: ignore[method-assign]
 
 
 def _closure(libraries: list[Any]) -> list[Any]:
-    """Libraries and all that those which were only lowered call, callers first: LLVM drops a function that may be dropped
-    where nothing refers to it yet."""
+    """Libraries and all that those which were only lowered call, callers first: LLVM drops a function that may be
+    dropped where nothing refers to it yet."""
     seen: dict[int, Any] = {}
     order: list[Any] = []
 
@@ -127,10 +127,10 @@ def optimise(module: Any, machine: Any) -> None:
 
 
 @intrinsic
-def apart(typingctx):  # type: ignore[no-untyped-def]
+def apart(typingctx):
     """See `parts.apart`."""
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 

@@ -1,7 +1,7 @@
 """What compiled code is named by: a hash of all that it is made of.
 
-The compiler's version and the processor are not in it: libraries that ship serve whatever Numba a user has. The user's own
-cache keeps code apart by both (`store`).
+The compiler's version and the processor are not in it: libraries that ship serve whatever Numba a user has. The user's
+own cache keeps code apart by both (`store`).
 """
 
 from __future__ import annotations

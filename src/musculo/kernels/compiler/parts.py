@@ -137,8 +137,8 @@ class Traced(Lowered):
 
     On the CPU it is run once, in Python, with operands that emit instructions (`straight_line`); it never becomes a
     function that must be compiled, called and inlined again, which is what most of a kernel's compile time would go to.
-    Its scalars may be float64, complex128 or packs; what it returns is made of one kind. On the GPU its source is compiled
-    as it stands.
+    Its scalars may be float64, complex128 or packs; what it returns is made of one kind. On the GPU its source is
+    compiled as it stands.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -188,9 +188,9 @@ def spliced(function: Callable[..., Any]) -> Part:
 def unfused(function: Callable[..., Any]) -> Kernel:
     """As `kernel`, with nothing fused; vectors come from `wrap_math`, since `traced` ones fuse.
 
-    Other kernels may fuse a product with a sum. Where another program's recipe asks on which side of zero such a sum lies,
-    the answer hangs on the rounding of the product: with t = r / d, r - t d is mostly zero; fused, it is the rounding
-    of t.
+    Other kernels may fuse a product with a sum. Where another program's recipe asks on which side of zero such a sum
+    lies, the answer hangs on the rounding of the product: with t = r / d, r - t d is mostly zero; fused, it is the
+    rounding of t.
     """
     return Kernel(function, {**_UNFUSED, **_NO_COUNTS})
 

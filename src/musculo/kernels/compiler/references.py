@@ -1,8 +1,8 @@
 """Named tuples of arrays handed from kernel to kernel as an address; attributes are read where they are used.
 
-A model and the room to work on it are hundreds of arrays. Handing them over one by one at every call costs more than the
-mechanics of a small model, and most of the time that compiling takes (measured: geometry of Rajagopal's model 171 us a pose
-by value, 129 by address).
+A model and the room to work on it are hundreds of arrays. Handing them over one by one at every call costs more than
+the mechanics of a small model, and most of the time that compiling takes (measured: geometry of Rajagopal's model 171
+us a pose by value, 129 by address).
 """
 
 from __future__ import annotations
@@ -40,12 +40,16 @@ class _Model(PrimitiveModel):
         super().__init__(dmm, fe_type, _WORD)
 
 
+def _parts(kind: Any) -> tuple[Any, ...]:
+    return tuple(kind)
+
+
 def referred(kind: Any, constant: bool) -> Any:
     """The type as which a value that lies in memory is handed on: named tuples by address, also inside tuples."""
     if isinstance(kind, types.BaseNamedTuple):
         return Reference(kind, constant)
-    if isinstance(kind, types.BaseTuple) and any(isinstance(part, types.BaseTuple) for part in kind):  # type: ignore[call-overload]
-        return types.Tuple([referred(part, constant) for part in kind])  # type: ignore[call-overload]
+    if isinstance(kind, types.BaseTuple) and any(isinstance(part, types.BaseTuple) for part in _parts(kind)):
+        return types.Tuple([referred(part, constant) for part in _parts(kind)])
     return kind
 
 
@@ -70,7 +74,7 @@ def _taken(context: Any, builder: Any, kind: Any, pointer: Any, constant: bool) 
 class _Attributes(AttributeTemplate):
     key = Reference
 
-    def generic_resolve(self, typ: Any, attr: str) -> Any:
+    def generic_resolve(self, typ: Any, attr: str) -> Any:  # type: ignore[override]
         fields = getattr(typ.content, "fields", ())
         return referred(typ.content.types[fields.index(attr)], typ.constant) if attr in fields else None
 
@@ -83,12 +87,12 @@ def _attribute(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> A
 
 
 @intrinsic
-def unpacked(typingctx, at):  # type: ignore[no-untyped-def]
+def unpacked(typingctx, at):
     """The tuple at an address, its named tuples by address."""
     if not isinstance(at, Reference):
         return None
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         pointer = builder.inttoptr(args[0], context.get_value_type(at.content).as_pointer())
         parts = [
             _taken(context, builder, part, cgutils.gep_inbounds(builder, pointer, 0, k), at.constant)
@@ -100,12 +104,12 @@ def unpacked(typingctx, at):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def by_address(typingctx, content):  # type: ignore[no-untyped-def]
+def by_address(typingctx, content):
     """A named tuple that was made in a driver, kept in its memory and handed on by address."""
     if not isinstance(content, types.BaseNamedTuple):
         return content(content), lambda context, builder, signature, args: args[0]
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         return builder.ptrtoint(cgutils.alloca_once_value(builder, args[0]), _WORD)
 
     return Reference(content, False)(content), codegen

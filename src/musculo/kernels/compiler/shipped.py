@@ -1,13 +1,64 @@
-"""Libraries of compiled code that the package carries."""
+"""Libraries of compiled code that the package carries, one for each level of processor.
+
+They lie in `libraries/`, with `index.json`: the layout of every driver's arguments by the name of its code. A driver
+whose sources were changed since has another name, is not found, and is compiled. `tools/build_kernels.py` makes them.
+"""
 
 from __future__ import annotations
 
-from musculo.kernels.compiler.code import Code
+import ctypes
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+from musculo.kernels.compiler.code import Code, Layout
+from musculo.kernels.compiler.options import levels_here
+
+FOLDER = Path(__file__).with_name("libraries")
+INDEX = "index.json"
 
 
-def find(name: str) -> Code | None:
+def library_file(level: str) -> str:
+    """The name of a level's library, on every system."""
+    return f"musculo-{level}.so"
+
+
+@cache
+def _index() -> dict[str, Layout]:
+    """Layouts by the names of codes; none where no library serves this machine."""
+    if os.environ.get("MUSCULO_SHIPPED", "1") in ("", "0") or _library() is None:
+        return {}
+    content = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
+    return {name: Layout(size, tuple(offsets), *rest) for name, (size, offsets, *rest) in content.items()}
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The best that this machine can run."""
+    if not FOLDER.is_dir():
+        return None
+    for level in levels_here():
+        file = FOLDER / library_file(level)
+        if file.exists():
+            try:
+                return ctypes.CDLL(os.fspath(file))
+            except OSError:  # of another system, or damaged
+                continue
     return None
 
 
 def has(name: str) -> bool:
-    return False
+    """Whether code of this name is in the library."""
+    return name in _index()
+
+
+def find(name: str) -> Code | None:
+    """Code of this name; None where it does not ship."""
+    layout, library = _index().get(name), _library()
+    if layout is None or library is None:
+        return None
+    fill, run = (ctypes.cast(library[f"{kind}_{name}"], ctypes.c_void_p).value for kind in ("fill", "run"))
+    assert fill is not None
+    assert run is not None
+    return Code(fill, run, layout, library)

@@ -1,7 +1,8 @@
 """Processes that compile drivers, as many as there are processors, in the order of need.
 
-A driver that Python calls is compiled at once, and whoever called it waits. `ahead` names what will be called next, so that
-the other processors have something to do. Two programs that need the same driver compile it once: one waits for the other.
+A driver that Python calls is compiled at once, and whoever called it waits. `ahead` names what will be called next, so
+that the other processors have something to do. Two programs that need the same driver compile it once: one waits for
+the other.
 """
 
 from __future__ import annotations
