@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.jit import driver
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import driver, unfused
 
 
 @unfused

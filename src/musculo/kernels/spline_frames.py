@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.jit import driver
-from musculo.kernels.unfused import unfused
+from musculo.kernels.compiler.parts import driver, unfused
 
 
 @unfused

@@ -18,7 +18,7 @@ import numpy as np
 from musculo import __version__
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
-from musculo.kernels.cache_files import folder_of
+from musculo.kernels.compiler.store import folder_of
 from musculo.report.contents import Check, Curve, Light, Report, Section, Sheet
 from musculo.signals.arrays import FloatArray
 
