@@ -126,6 +126,8 @@ def lowered(part: Any, name: str, signature: str) -> Lowered:
 
 
 def _offsets(context: Any, struct: Any) -> tuple[int, ...]:
+    if isinstance(struct, ir.ArrayType):  # all arguments are of one type
+        return tuple(k * int(context.get_abi_sizeof(struct.element)) for k in range(struct.count))
     data = context.codegen().target_data
     return tuple(int(struct.get_element_offset(data, k)) for k in range(len(struct.elements)))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -223,6 +224,9 @@ def alone(name: str, patient: bool) -> Iterator[bool]:
 
 
 # --- object files in memory -------------------------------------------------------------------------------------------
+_links = itertools.count()
+
+
 @cache
 def _linker() -> Any:
     """LLVM's linker in memory."""
@@ -240,5 +244,6 @@ def loaded(name: str, image: bytes, layout: Layout) -> Code:
 
     fill, run = f"fill_{name}", f"run_{name}"
     builder = ll.JITLibraryBuilder().add_object_img(image).add_current_process()
-    tracker = builder.export_symbol(fill).export_symbol(run).link(_linker(), name)
+    # a name is used once, even where linking fails
+    tracker = builder.export_symbol(fill).export_symbol(run).link(_linker(), f"{name}.{next(_links)}")
     return Code(tracker[fill], tracker[run], layout, tracker)
