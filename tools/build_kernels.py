@@ -88,21 +88,22 @@ def link(objects: list[str], target: Path) -> None:
     subprocess.run([cc, "-shared", "-o", str(target), *objects, *options], check=True)
 
 
-def record(met: Path) -> None:
-    """Write the list: what was met and can be called today, what takes longest first among what was there before."""
-    found = {tuple(json.loads(line)) for line in met.read_text(encoding="utf-8").splitlines()}
-    found |= {(d.where, d.signature) for d in canonical.listed()}
-    seconds, drivers, types = {}, [], {}
-    for where, signature in sorted(found):
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                _, _, took = compile_driver(where, signature, ["native"], folder)
-        except Exception as error:
-            print(f"left out: {where} {signature}: {error}")
-            continue
-        seconds[where, signature] = took
-        print(f"{took:5.1f} s  {where}", flush=True)
-        drivers.append([where, _shortened(signature, types), round(took, 1)])
+def record(met: Path, processes: int) -> None:
+    """Write the list: what was met, and what stood there and can still be compiled."""
+    found = {(where, signature) for where, signature in map(json.loads, met.read_text(encoding="utf-8").splitlines())}
+    found |= {(driver.where, driver.signature) for driver in canonical.listed()}
+    drivers, types = [], {}
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(processes, max_tasks_per_child=1) as pool:
+        # each in a process of its own: what others lowered before would not count
+        asked = {key: pool.submit(compile_driver, *key, ["native"], folder) for key in sorted(found)}
+        for (where, signature), answer in asked.items():
+            try:
+                took = answer.result()[2]
+            except Exception as error:
+                print(f"left out: {where} {signature}: {error}")
+                continue
+            print(f"{took:5.1f} s  {where}", flush=True)
+            drivers.append([where, _shortened(signature, types), round(took, 1)])
     content = {"types": dict(sorted(types.items())), "drivers": drivers}
     canonical._FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
@@ -135,7 +136,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=shipped.FOLDER)
     asked = parser.parse_args()
     if asked.task == "record":
-        record(asked.file)
+        record(asked.file, asked.processes)
     else:
         build(asked.levels, asked.processes, asked.output)
 

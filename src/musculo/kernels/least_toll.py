@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.detour import detour_of_side
 from musculo.kernels.geodesic import RESULT_ROWS
 from musculo.kernels.geodesic_price import rim_of, toll_of_side
-from musculo.kernels.jit import kernel
 from musculo.kernels.tree import load_rotation
 from musculo.kernels.vector import add_scaled, dot, load3, rotate_back, scale, subtract
 from musculo.kernels.wrap_obstacles import POSE_ROWS, PRICE, PRICE_ROWS, PRICES, side_size, store_price

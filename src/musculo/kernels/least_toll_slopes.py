@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.detour import detour_of_side, detour_slopes
 from musculo.kernels.geodesic_price import rim_of, toll_of_side
-from musculo.kernels.jit import kernel
 from musculo.kernels.price_slopes import rim_slopes, toll_slopes
 from musculo.kernels.vector import add, add_scaled, dot, scale
 

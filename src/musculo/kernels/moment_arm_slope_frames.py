@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.kernels.compiler.parts import driver
+from musculo.kernels.compiler.parts import driver, room
 from musculo.kernels.frames import work_rows
 from musculo.kernels.geodesic_slopes import slope_rows
 from musculo.kernels.moment_arm_slopes import arm_slopes, wrap_slopes
@@ -34,7 +34,7 @@ class SlopeWork(NamedTuple):
     W: NDArray[np.complex128]
 
 
-@driver
+@room
 def slope_work(tree, paths, coordinates, n_q, n_u):
     """Room for one lane."""
     n_paths = paths.first_point.size - 1

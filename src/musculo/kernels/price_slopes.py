@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.geodesic_price import PRICE, rim_of, rising
 from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.geodesic_price import PRICE, rim_of, rising
 from musculo.kernels.vector import add, add_scaled, dot, scale, subtract
 
 _NONE = (0.0, 0.0, 0.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.kernels.compiler.parts import driver
 from musculo.kernels.geodesic import UNFINISHED
-from musculo.kernels.jit import driver
 from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, first_entry, list_points, path_length
 from musculo.kernels.path_arms import arms_of_path
 from musculo.kernels.path_frames import keep_path

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.geodesic import RESULT_ROWS, UNFINISHED
-from musculo.kernels.jit import driver, kernel
 from musculo.kernels.least_toll_slopes import least_toll_slopes
 from musculo.kernels.moment_arm_slope_frames import slope_work
 from musculo.kernels.moment_arm_slopes import (

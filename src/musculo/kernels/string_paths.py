@@ -6,9 +6,9 @@ shortest string outside all of them takes its place; both are the same where the
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.geodesic import OVERLAPPED, ROUGH
 from musculo.kernels.geodesic_price import NEVER
-from musculo.kernels.jit import kernel
 from musculo.kernels.least_toll import take_detours
 from musculo.kernels.path import ENTRY_ROWS, PLACE, TAG_ROWS, first_entry
 from musculo.kernels.string_stretch import keep_string, show_string, string_length, string_pull

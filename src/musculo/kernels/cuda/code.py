@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from musculo.kernels.cache_files import folder_of, warn_once
+from musculo.kernels.compiler.store import folder_of, warn_once
 from musculo.kernels.cuda.device import cuda_module, simulated
 
 _KERNELS = Path(__file__).parent.parent
