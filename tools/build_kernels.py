@@ -33,7 +33,7 @@ from musculo.kernels.compiler.options import LEVELS, machine  # noqa: E402
 
 # What compiled code may ask of the system: the C library, its mathematics, and Python.
 KNOWN = re.compile(
-    r"^(Py\w+|mem\w+|malloc|free|sin|cos|tan|a?sinh?|a?cosh?|a?tanh?|atan2|sincos|exp\w*|log\w*|pow|f?abs|fmod|floor|"
+    r"^(Py\w+|mem\w+|malloc|free|sin|cos|tan|a?sinh?|a?cosh?|a?tanh?|atan2|sincos|exp\w*|log\w*|pow|f?abs|erfc?|fmod|floor|"
     r"ceil|round|rint|cbrt|hypot|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail)$"
 )
 
@@ -89,16 +89,16 @@ def link(objects: list[str], target: Path) -> None:
 
 
 def record(met: Path, processes: int) -> None:
-    """Write the list: what was met, and what stood there and can still be compiled."""
+    """Write the list: what stood there, and what was met beside it. To begin afresh, delete `canonical.json` before."""
+    known = {(driver.where, driver.signature): driver.seconds for driver in canonical.listed()}
     found = {(where, signature) for where, signature in map(json.loads, met.read_text(encoding="utf-8").splitlines())}
-    found |= {(driver.where, driver.signature) for driver in canonical.listed()}
     drivers, types = [], {}
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(processes, max_tasks_per_child=1) as pool:
         # each in a process of its own: what others lowered before would not count
-        asked = {key: pool.submit(compile_driver, *key, ["native"], folder) for key in sorted(found)}
-        for (where, signature), answer in asked.items():
+        new = {key: pool.submit(compile_driver, *key, ["native"], folder) for key in sorted(found - set(known))}
+        for where, signature in sorted(found | set(known)):
             try:
-                took = answer.result()[2]
+                took = known.get((where, signature)) or new[where, signature].result()[2]
             except Exception as error:
                 print(f"left out: {where} {signature}: {error}")
                 continue

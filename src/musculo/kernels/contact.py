@@ -261,9 +261,11 @@ def bed_frames(bed, mesh, other, R, motion, wrench, energy, start, stop):
     """
     low, high = np.full(3, -math.inf), np.full(3, math.inf)
     if bed.kind == MESH:
-        for i in range(3):
-            corners = other.corners[:, i::3]
-            low[i], high[i] = corners.min(), corners.max()
+        low[:], high[:] = math.inf, -math.inf
+        for j in range(other.corners.shape[0]):
+            for k in range(other.corners.shape[1]):
+                low[k % 3] = min(low[k % 3], other.corners[j, k])
+                high[k % 3] = max(high[k % 3], other.corners[j, k])
     R_1, R_2 = np.empty((3, 3)), np.empty((3, 3))
     for f in range(start, stop):
         a, b = bed.node_1, bed.node_2
