@@ -1,30 +1,33 @@
-"""Compiling is told where it takes a while, and only there."""
+"""Compiling is told where it takes a while, and only there: a bar in a terminal, one line elsewhere."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 
 import pytest
 
-# A kernel's compilation stands in by its lock: held for longer than the line waits, or not at all.
+from musculo.compile import waiting
+from musculo.kernels.compiler.workers import Progress
+
+# What a wait reports stands in for one: for longer than the line waits, or not.
 SCRIPT = """
 import time
-import musculo.compile.compiled
 from musculo.compile import waiting
-from musculo.kernels import jit
-from numba.core.compiler_lock import global_compiler_lock
+from musculo.kernels.compiler import workers
+from musculo.kernels.compiler.workers import Progress
 waiting._AFTER = 0.2
 for _ in range(2):
-    with global_compiler_lock:
-        jit.compiling_begins()
+    for left in (3.0, 2.0):
+        workers.listener(Progress("track_frames", 1, 3, 0.5, left))
         time.sleep({compiling})
-    time.sleep(0.5)
+    workers.listener(None)
 """
 
 
-@pytest.mark.parametrize(("compiling", "quiet", "lines"), [(0.6, "", 1), (0.0, "", 0), (0.6, "1", 0), (0.6, "0", 1)])
+@pytest.mark.parametrize(("compiling", "quiet", "lines"), [(0.3, "", 1), (0.0, "", 0), (0.3, "1", 0), (0.3, "0", 1)])
 def test_one_line_where_compiling_takes_a_while(compiling, quiet, lines):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(compiling=compiling)],
@@ -33,5 +36,54 @@ def test_one_line_where_compiling_takes_a_while(compiling, quiet, lines):
         text=True,
         check=True,
     )
-    assert done.stderr.count("musculo compiles for this machine, once") == lines
+    assert done.stderr.count("musculo compiles for this machine, once: about 2 s") == lines
+    assert done.stderr.count("\n") == lines
     assert done.stdout == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def shown(self) -> str:
+        """What stands in its last line."""
+        line = ""
+        for part in self.getvalue().split("\r"):
+            line = part + line[len(part) :]
+        return line.rstrip()
+
+
+def terminal_of(monkeypatch) -> Terminal:
+    made = Terminal()
+    monkeypatch.setattr(sys, "stderr", made)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("MUSCULO_QUIET", "")
+    return made
+
+
+def test_a_terminal_has_a_bar_that_goes_away(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr(waiting, "_AFTER", -1.0)
+    waiting.announce(Progress("geodesic_path_frames", 3, 12, 0.25, 21.4))
+    assert terminal.shown() == "[=====               ] compiling, once: 3 of 12 done, 21 s left (geodesic_path_frames)"
+    waiting.announce(Progress("track_frames", 11, 12, 0.9, 0.2))
+    assert terminal.shown() == "[==================  ] compiling, once: 11 of 12 done, 1 s left (track_frames)"
+    waiting.announce(None)
+    assert terminal.shown() == ""
+    assert "\n" not in terminal.getvalue()
+
+
+def test_a_bar_is_no_wider_than_its_terminal(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "40")
+    waiting.show(Progress("geodesic_path_frames", 3, 12, 0.25, 21.4))
+    assert len(terminal.shown()) == 39
+
+
+def test_no_bar_where_it_is_asked_for_quiet(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr(waiting, "_AFTER", -1.0)
+    monkeypatch.setenv("MUSCULO_QUIET", "1")
+    waiting.announce(Progress("track_frames", 0, 1, 0.0, 9.0))
+    waiting.announce(None)
+    assert terminal.getvalue() == ""

@@ -16,7 +16,7 @@ def run_without_cache(folder: Path, text: str) -> subprocess.CompletedProcess[st
     """A script in a process that finds nothing compiled."""
     path = folder / "script.py"
     path.write_text(text)
-    env = {**os.environ, "MUSCULO_CACHE_DIR": str(folder / "cache")}
+    env = {**os.environ, "MUSCULO_CACHE_DIR": str(folder / "cache"), "MUSCULO_QUIET": ""}
     return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, env=env)
 
 
@@ -49,7 +49,7 @@ def test_a_pipe_hears_once_of_it_unless_quiet(tmp_path, shell, quiet, times):
     """Python code that calls a command has no shell: only a terminal or a notebook hears of it."""
     done = run_without_cache(tmp_path, _SCRIPT.format(shell=shell, quiet=quiet))
     assert done.stdout == "5.0\n"
-    assert done.stderr.count(TEXT) == times
+    assert done.stderr.count(TEXT.split(":")[0]) == times
     assert quiet <= (done.stderr == "")
 
 
@@ -80,4 +80,4 @@ if __name__ == "__main__":
 def test_processes_of_a_command_say_it_once(tmp_path, quiet, times):
     done = run_without_cache(tmp_path, _PROCESSES.format(quiet=quiet))
     assert done.stdout == "9.0\n"
-    assert done.stderr.count(TEXT) == times
+    assert done.stderr.count(TEXT.split(":")[0]) == times

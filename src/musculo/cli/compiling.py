@@ -1,7 +1,7 @@
-"""What commands say where kernels have to be compiled first: on stderr, once, and nothing with `--quiet`.
+"""What commands say where kernels have to be compiled first: on stderr, at once, and nothing with `--quiet`.
 
-Functions wait for two seconds before they say so, and only in the process that somebody started
-(`musculo.compile.waiting`). A command says so at once, and once for all its processes.
+In a terminal it is a bar, which goes away; elsewhere one line. Functions wait for two seconds before they say so, and
+only in the process that somebody started (`musculo.compile.waiting`). A command says so once for all its processes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-TEXT = "musculo compiles for this machine, once: it may take three minutes, and more where the machine is busy ..."
+TEXT = "musculo compiles for this machine, once: about {:.0f} s (`musculo warmup` compiles all there is) ..."
 # Whether a shell started this process, rather than Python code that calls a command.
 _shell = False
 
@@ -25,29 +25,35 @@ def is_started_by_shell() -> bool:
 
 
 def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) -> None:
-    """Say once that kernels are compiled, should one have to be; nothing if `quiet`.
+    """Say that kernels are compiled, should one have to be; nothing if `quiet`, or with MUSCULO_QUIET=1.
 
     Args:
         quiet: of the command.
         shell: whether a shell started it; what `started_by_shell` said if left out.
-        told: a `multiprocessing` value that processes share, 1 once one of them has said it.
+        told: a `multiprocessing` value that processes share, 1 once one of them has said it. Only one of several can
+            have a bar, so they say one line.
     """
     if not quiet and not (_shell if shell is None else shell):
         return
-    from musculo.compile.waiting import listen  # slow, and not before a command runs
+    from musculo.compile.waiting import is_quiet, listen, show  # slow, and not before a command runs
 
-    if quiet:
+    if quiet or is_quiet():
         listen(None)
         return
     said = False
 
     def announce(progress: Any) -> None:
         nonlocal said
+        if told is None and sys.stderr.isatty():
+            show(progress)
+            return
+        if progress is None:
+            return
         if told is not None:
             with told.get_lock():
                 said, told.value = bool(told.value), 1
         if not said:
-            print(TEXT, file=sys.stderr, flush=True)
+            print(TEXT.format(max(progress.seconds_left, 1.0)), file=sys.stderr, flush=True)
         said = True
 
     listen(announce)

@@ -26,11 +26,19 @@ def printing() -> Iterator[Console]:
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Table:
-    """Columns under their names, indented by two; the columns named in `numbers` are set to the right."""
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[str] = (),
+    widths: Sequence[int | None] | None = None,
+) -> Table:
+    """Columns under their names, indented by two; the columns named in `numbers` are set to the right.
+
+    Columns are as wide as what stands in them, or as `widths` says.
+    """
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
-    for column in columns:
-        grid.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for column, width in zip(columns, widths or (None,) * len(columns), strict=True):
+        grid.add_column(column, justify="right" if column in numbers else "left", overflow="fold", width=width)
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     return grid

@@ -17,15 +17,13 @@ from musculo.cli.report import is_bad
 from musculo.cli.starting import imports_end
 from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
-from musculo.kernels.frames import rnea_frames
-from musculo.kernels.hill_frames import equilibrium_packs
-from musculo.kernels.inverse_kinematics import track_frames
-from musculo.kernels.path_frames import geodesic_path_frames
+from musculo.kernels.compiler.workers import is_busy
 from musculo.report import report_of_folder, write_report
 
 PAGE = "report.html"
-# What takes longest to compile: if one of them is not there yet, the first run is on.
-_SLOW = (rnea_frames, track_frames, geodesic_path_frames, equilibrium_packs)
+_COLUMNS = ("step", "what", "largest", "")
+_WIDTHS = (19, 24, 8, None)  # known before all rows are: each step is printed when it is there
+Row = tuple[str, str, str, str]
 
 
 def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = False) -> int:
@@ -37,22 +35,12 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = Fa
         raise InvalidInput(
             f"cannot make the folder {folder} ({error.strerror}); choose another one with --output"
         ) from None
-    compiles, silent, quiet = not all(driver.is_ready() for driver in _SLOW), quiet, quiet or as_json
-
-    def say(text: str) -> None:
-        if compiles and not silent:
-            print(f"  {text} ...", file=sys.stderr, flush=True)
-
-    tell_of_compiling(quiet=True)  # in more words than elsewhere, or not at all
-    if compiles and not silent:
-        print(
-            "Compiling for this machine: once, three minutes of an idle core, five of a busy one. Steps:",
-            file=sys.stderr,
-            flush=True,
-        )
+    compiles = is_busy()
+    tell_of_compiling(quiet)
     start = time.perf_counter()
-    chain = arm_chain(say=say)
-    seconds = time.perf_counter() - start
+    chain = arm_chain()
+    if not quiet and not as_json:
+        _print_steps(chain)
     files = chain.write(folder)
     title = "An elbow flexes: from markers to muscles"
     report = report_of_folder(folder, chain.model, title)
@@ -60,7 +48,14 @@ def run_demo(folder: Path, quiet: bool, as_json: bool = False, strict: bool = Fa
     if as_json:
         print(json.dumps(_told(chain, folder, files), indent=2, ensure_ascii=False))
     elif not quiet:
-        _print_summary(chain, folder, len(files), 0.0 if compiles else seconds)
+        with printing() as out:
+            out.print()
+            out.print(f"page     {folder / PAGE}", soft_wrap=True)
+            out.print(
+                f"results  {len(files)} files in {folder} (.trc, .mot, .sto), which OpenSim reads", soft_wrap=True
+            )
+            once = ", most of it to compile for this machine, once" if compiles else ""
+            out.print(f"time     {time.perf_counter() - start:.1f} s{once}")
     bad = strict and is_bad(report.checks)
     if not chain.effort.solved:
         return INCOMPLETE
@@ -84,34 +79,53 @@ def _told(chain: ArmChain, folder: Path, files: tuple[str, ...]) -> dict[str, ob
     }
 
 
-def _print_summary(chain: ArmChain, folder: Path, files: int, seconds: float) -> None:
+def _print_steps(chain: ArmChain) -> None:
+    """A table that grows: the rows of a step as soon as it is computed."""
+    with printing() as out:
+        out.print(
+            f"An elbow flexes by 90 degrees in a second: {len(chain.markers)} frames of {len(chain.markers.names)} "
+            f"markers with {1e3 * chain.noise:g} mm of noise, from a model of six muscles."
+        )
+        out.print()
+    for k, rows_of in enumerate((_kinematics, _dynamics, _effort, _loads, _muscles)):
+        grid = table(_COLUMNS, rows_of(chain), ("largest",), _WIDTHS)
+        grid.show_header = k == 0
+        with printing() as out:
+            out.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        sys.stdout.flush()
+
+
+def _kinematics(chain: ArmChain) -> list[Row]:
     error, angle_error = 1e3 * chain.kinematics.rms, np.degrees(np.abs(chain.motion.q - chain.truth.q))
-    moment_error = np.abs(chain.moments - chain.true_moments)
-    effort, loads = chain.effort, np.linalg.norm(chain.loads.force, axis=2)
-    strongest = int(effort.activation.max(axis=0).argmax())
-    took = f" It took {seconds:.1f} s." if seconds else ""
-    rows = [
+    turned = np.degrees(np.ptp(chain.truth.q[:, 1]))
+    return [
         (
             "inverse kinematics",
             "marker error, RMS",
             f"{np.sqrt((error**2).mean()):.2f} mm",
             f"{1e3 * chain.noise:g} mm noise",
         ),
+        ("", "elbow, largest error", f"{angle_error[:, 1].max():.2f}°", f"of {turned:.0f}°"),
+    ]
+
+
+def _dynamics(chain: ArmChain) -> list[Row]:
+    largest, off = np.abs(chain.moments).max(axis=0), np.abs(chain.moments - chain.true_moments).max(axis=0)
+    return [
         (
-            "",
-            "elbow, largest error",
-            f"{angle_error[:, 1].max():.2f}°",
-            f"of {np.degrees(np.ptp(chain.truth.q[:, 1])):.0f}°",
-        ),
-        *(
-            (
-                "inverse dynamics" if k == 0 else "",
-                name.replace("_", " "),
-                f"{np.abs(chain.moments[:, k]).max():.2f} N m",
-                f"{moment_error[:, k].max():.2f} N m off by noise",
-            )
-            for k, name in enumerate(chain.model.coordinate_names)
-        ),
+            "inverse dynamics" if k == 0 else "",
+            name.replace("_", " "),
+            f"{largest[k]:.2f} N m",
+            f"{off[k]:.2f} N m off by noise",
+        )
+        for k, name in enumerate(chain.model.coordinate_names)
+    ]
+
+
+def _effort(chain: ArmChain) -> list[Row]:
+    effort = chain.effort
+    strongest = int(effort.activation.max(axis=0).argmax())
+    return [
         (
             "static optimisation",
             f"{effort.muscles[strongest].replace('_', ' ')}, most active",
@@ -124,29 +138,23 @@ def _print_summary(chain: ArmChain, folder: Path, files: int, seconds: float) ->
             f"{np.abs(effort.reserve).max():.2f} N m",
             "all frames solved" if effort.solved else "NOT ALL FRAMES SOLVED",
         ),
-        *(
-            (
-                "joint loads" if k == 0 else "",
-                name,
-                f"{loads[:, k].max():.0f} N",
-                f"at {chain.motion.time[loads[:, k].argmax()]:.2f} s",
-            )
-            for k, name in enumerate(chain.loads.joints)
-        ),
-        (
-            "muscle analysis",
-            "longest fibre over optimum",
-            f"{chain.muscles.normalized_fiber_length.max():.2f}",
-            chain.muscles.muscles[int(chain.muscles.normalized_fiber_length.max(axis=0).argmax())].replace("_", " "),
-        ),
     ]
-    with printing() as out:
-        out.print(
-            f"An elbow flexes by 90 degrees in a second: {len(chain.markers)} frames of {len(chain.markers.names)} "
-            f"markers with {1e3 * chain.noise:g} mm of noise, from a model of six muscles.{took}"
+
+
+def _loads(chain: ArmChain) -> list[Row]:
+    loads = np.linalg.norm(chain.loads.force, axis=2)
+    return [
+        (
+            "joint loads" if k == 0 else "",
+            name,
+            f"{loads[:, k].max():.0f} N",
+            f"at {chain.motion.time[loads[:, k].argmax()]:.2f} s",
         )
-        out.print()
-        out.print(Padding(table(("step", "what", "largest", ""), rows, ("largest",)), (0, 0, 0, 2), expand=False))
-        out.print()
-        out.print(f"page     {folder / PAGE}", soft_wrap=True)
-        out.print(f"results  {files} files in {folder} (.trc, .mot, .sto), which OpenSim reads", soft_wrap=True)
+        for k, name in enumerate(chain.loads.joints)
+    ]
+
+
+def _muscles(chain: ArmChain) -> list[Row]:
+    length = chain.muscles.normalized_fiber_length.max(axis=0)
+    name = chain.muscles.muscles[int(length.argmax())].replace("_", " ")
+    return [("muscle analysis", "longest fibre / optimum", f"{length.max():.2f}", name)]

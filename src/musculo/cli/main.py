@@ -50,16 +50,24 @@ def _common(
 
 @app.command()
 def info(
-    model: ModelFile,
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL.osim]", help="A model; without one, what is installed, for reports of bugs."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
 ) -> None:
     """Say what a model holds: bodies, joints, coordinates and who drives them, muscles, and what is ignored."""
-    from musculo.cli.info import print_info
+    if model is None:
+        from musculo.cli.installed import print_installed
 
-    print_info(model, as_json, quiet)
+        print_installed(as_json, quiet)
+    else:
+        from musculo.cli.info import print_info
+
+        print_info(model, as_json, quiet)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -75,6 +83,20 @@ def demo(
     from musculo.cli.demo import run_demo
 
     raise typer.Exit(run_demo(output, quiet, as_json, strict))
+
+
+@app.command()
+def warmup(
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+) -> None:
+    """Compile for this machine all that any step uses, once, so that none has to wait for it.
+
+    Exit code 0: all is there; 1: bad input; 2: wrong usage; 3: something could not be compiled, and stderr says what.
+    """
+    from musculo.cli.warmup import compile_all
+
+    raise typer.Exit(compile_all(quiet, as_json))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import typer
 
+from musculo.cli.drivers import begin
 from musculo.cli.exit_codes import WrongUsage
 
 # Parameters that name what a command writes; every other path among its parameters is read.
@@ -28,21 +29,26 @@ def check_page(output: Path | None) -> None:
 
 
 class Commands(typer.Typer):
-    """Commands none of which writes over a file that one of its own parameters names, but with `--force`."""
+    """Commands none of which writes over a file that one of its own parameters names, but with `--force`.
+
+    Each begins with compiling what it will call.
+    """
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
         """As of `typer.Typer`."""
 
         def add(function: Command) -> Command:
-            super(Commands, self).command(name or function.__name__, **settings)(_sparing(function))
+            known = name or function.__name__
+            super(Commands, self).command(known, **settings)(_sparing(known, function))
             return function
 
         return add
 
 
-def _sparing(function: Callable[..., Any]) -> Callable[..., Any]:
+def _sparing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def careful(**given: Any) -> Any:
+        begin(name, given)
         if not given.get(FORCE):
             from musculo.tools.named_files import refuse_overwriting  # slow, and not before a command runs
 

@@ -15,8 +15,10 @@ from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
 from musculo.cli.report import PAGE, Page, check_to_json, is_bad, report_of_runs
 from musculo.cli.starting import imports_end
+from musculo.compile.waiting import listen, words
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
+from musculo.kernels.compiler import workers
 from musculo.tools.order import Waits, Written, redirected, refuse_clashes, refuse_replacing, waits_of
 from musculo.tools.result import Status, ToolResult
 from musculo.tools.run import run_setup
@@ -109,6 +111,8 @@ def _outcomes(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
+    # what all need is compiled on all processors before there are others that ask for it
+    workers.wait(workers.listener)
     share = max((os.cpu_count() or 1) // jobs, 1)
     options = options._replace(threads=options.threads or share)
     # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
@@ -197,12 +201,24 @@ def _bar(name: str, show: bool) -> Iterator[Progress | None]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     bar = Bar(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(name, total=1.0)
+
+    def compiling(progress: workers.Progress | None) -> None:
+        # one bar: that of the step waits for what is compiled
+        if progress is None:
+            bar.update(task, description=name)
+        else:
+            bar.update(task, description=words(progress), completed=progress.part)
+
     start = threading.Timer(_PATIENCE, bar.start)
     start.daemon = True
     start.start()
+    others = workers.listener
+    if others is not None:
+        listen(compiling)
     try:
         yield lambda what, part: bar.update(task, description=f"{name}: {what}", completed=part)
     finally:
+        listen(others)
         start.cancel()
         start.join()
         bar.stop()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -42,22 +42,70 @@ _EFFORT = "static_optimisation"  # the step, in the files that it gives
 
 @dataclass(frozen=True, eq=False)
 class ArmChain:
-    """All that the chain gives, step by step.
+    """All that the chain gives, step by step; a step is computed when it is first asked for.
 
     Markers and inverse kinematics cover the whole recording; what follows covers the flexion from its start to its end.
     """
 
-    model: Model
-    markers: Markers = field(repr=False)  # the recording: the motion below, with noise
-    truth: Motion = field(repr=False)  # the motion that the markers were made from
     noise: float  # [m]
     cutoff: float  # [Hz]
-    kinematics: InverseKinematics = field(repr=False)
-    motion: Motion = field(repr=False)  # filtered, with speeds and accelerations
-    moments: FloatArray = field(repr=False)  # (frames, coordinates) [N m]
-    effort: StaticOptimum = field(repr=False)
-    loads: JointLoads = field(repr=False)
-    muscles: MuscleAnalysis = field(repr=False)
+    seed: int
+    model: Model = field(default_factory=arm)
+
+    @cached_property
+    def _recorded(self) -> Motion:
+        return motion_of(self.model, _with_lead(arm_flexion()))
+
+    @cached_property
+    def truth(self) -> Motion:
+        """The motion that the markers were made from."""
+        return _flexion(self._recorded, arm_flexion())
+
+    @cached_property
+    def markers(self) -> Markers:
+        """The recording: the motion, with noise."""
+        time, random = self._recorded.time, np.random.default_rng(self.seed)
+        seen = kinematics(self.model, self._recorded.q).markers()
+        made = Provenance.of("arm_chain", self.model, (ARM_FLEXION_FILE.name,), noise=self.noise, seed=self.seed)
+        return Markers(
+            time,
+            self.model.marker_names,
+            seen + self.noise * random.standard_normal(seen.shape),
+            rate=round(1.0 / float(np.diff(time).mean()), 6),
+            provenance=made,
+        )
+
+    @cached_property
+    def kinematics(self) -> InverseKinematics:
+        """Angles from markers."""
+        return inverse_kinematics(self.model, self.markers)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Filtered, with speeds and accelerations."""
+        return _flexion(motion_of(self.model, self.kinematics.to_table(), self.cutoff), arm_flexion())
+
+    @cached_property
+    def moments(self) -> FloatArray:
+        """(frames, coordinates) [N m]."""
+        return inverse_dynamics(self.model, self.motion.q, self.motion.u, self.motion.udot)
+
+    @cached_property
+    def effort(self) -> StaticOptimum:
+        """Activations and forces of muscles, with small reserves."""
+        m = self.motion
+        return static_optimisation(self.model, m.q, m.u, tau=self.moments, reserves=RESERVE)
+
+    @cached_property
+    def loads(self) -> JointLoads:
+        """Of the joints, with the muscles pulling."""
+        m = self.motion
+        return joint_loads(self.model, m.q, m.u, m.udot, muscle_forces=self.effort.force)
+
+    @cached_property
+    def muscles(self) -> MuscleAnalysis:
+        """States of the muscles at these activations."""
+        return muscle_analysis(self.model, self.motion.q, self.motion.u, self.effort.activation)
 
     @property
     def true_moments(self) -> FloatArray:
@@ -107,45 +155,19 @@ class ArmChain:
         return (ARM_FILE.name, "arm_markers.trc", *tables)
 
 
-def arm_chain(
-    noise: float = NOISE, cutoff: float = CUTOFF, seed: int = SEED, say: Callable[[str], None] = lambda _: None
-) -> ArmChain:
+def arm_chain(noise: float = NOISE, cutoff: float = CUTOFF, seed: int = SEED) -> ArmChain:
     """Markers made from the elbow flexion that ships, and everything that follows from them.
 
     Inverse kinematics, a low-pass filter, inverse dynamics, static optimisation (with small reserves), the loads of the
-    joints with the muscles pulling, and the states of the muscles at those activations.
+    joints with the muscles pulling, and the states of the muscles at those activations. Each is computed when it is
+    first asked for.
 
     Args:
         noise: standard deviation of each coordinate of each marker, normally distributed [m].
         cutoff: of the filter of the angles [Hz].
         seed: of the noise.
-        say: told each step before it begins.
     """
-    model, flexion = arm(), arm_flexion()
-    recorded = motion_of(model, _with_lead(flexion))
-    truth = _flexion(recorded, flexion)
-    say("markers")
-    seen = kinematics(model, recorded.q).markers()
-    random = np.random.default_rng(seed)
-    markers = Markers(
-        recorded.time,
-        model.marker_names,
-        seen + noise * random.standard_normal(seen.shape),
-        rate=round(1.0 / float(np.diff(recorded.time).mean()), 6),
-        provenance=Provenance.of("arm_chain", model, (ARM_FLEXION_FILE.name,), noise=noise, seed=seed),
-    )
-    say("inverse kinematics")
-    found = inverse_kinematics(model, markers)
-    motion = _flexion(motion_of(model, found.to_table(), cutoff), flexion)
-    say("inverse dynamics")
-    moments = inverse_dynamics(model, motion.q, motion.u, motion.udot)
-    say("static optimisation")
-    effort = static_optimisation(model, motion.q, motion.u, tau=moments, reserves=RESERVE)
-    say("joint loads")
-    loads = joint_loads(model, motion.q, motion.u, motion.udot, muscle_forces=effort.force)
-    say("muscle analysis")
-    muscles = muscle_analysis(model, motion.q, motion.u, effort.activation)
-    return ArmChain(model, markers, truth, noise, cutoff, found, motion, moments, effort, loads, muscles)
+    return ArmChain(noise, cutoff, seed)
 
 
 def _with_lead(flexion: Table) -> Table:

@@ -33,17 +33,17 @@ class Built(NamedTuple):
 
     layout: Layout
     image: bytes
-    seconds: float  # of processor time
+    seconds: float  # that it took
 
 
 def build(part: Any, job: Job) -> Built:
     """A driver's machine code for this processor, kept for later processes."""
     from musculo.kernels.compiler.entry import lowered, object_of
 
-    start = time.process_time()
+    start = time.monotonic()
     driver = lowered(part, job.name, job.signature)
     image = object_of(driver, "native")
-    built = Built(driver.layout, image, time.process_time() - start)
+    built = Built(driver.layout, image, time.monotonic() - start)
     store.keep(job.name, built.layout, built.image)
     return built
 

@@ -48,13 +48,18 @@ def listed() -> tuple[Listed, ...]:
 
 
 @cache
-def _by_driver() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for where, signature, _ in listed():
-        found[where] = (*found.get(where, ()), signature)
+def _by_driver() -> dict[str, tuple[Listed, ...]]:
+    found: dict[str, tuple[Listed, ...]] = {}
+    for entry in listed():
+        found[entry.where] = (*found.get(entry.where, ()), entry)
     return found
+
+
+def of(where: str) -> tuple[Listed, ...]:
+    """What the list says about a driver; nothing where it is not on it."""
+    return _by_driver().get(where, ())
 
 
 def signatures(where: str) -> tuple[str, ...]:
     """Those with which the package calls a driver; none where it is not on the list."""
-    return _by_driver().get(where, ())
+    return tuple(entry.signature for entry in of(where))

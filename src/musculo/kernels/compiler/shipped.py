@@ -48,6 +48,12 @@ def _library() -> ctypes.CDLL | None:
     return None
 
 
+def level() -> str | None:
+    """The level of the library that serves; None where none does."""
+    library = _library() if _index() else None
+    return None if library is None else next(name for name in levels_here() if library_file(name) in library._name)
+
+
 def has(name: str) -> bool:
     """Whether code of this name is in the library."""
     return name in _index()

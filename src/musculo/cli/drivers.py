@@ -1,0 +1,111 @@
+"""Which drivers each command calls: it begins to compile them as the first thing, before it imports and reads.
+
+In the order of need. `tests/workflows/test_drivers_of_commands.py` keeps the table true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LIKE_OPENSIM = "--like-opensim"
+
+# A spline through the frames of a motion, and its derivatives.
+_SPLINE = ("spline_frames:spline_rows", "banded:solve_banded", "spline_frames:spline_frames")
+# A motion that is filtered first.
+_MOTION = ("recursion_frames:recursion_frames", *_SPLINE)
+_POSES, _TRACK, _MOMENTS = "frames:kinematics_frames", "inverse_kinematics:track_frames", "frames:rnea_frames"
+_PATHS, _OPENSIM_PATHS = "path_frames:geodesic_path_frames", "path_frames:opensim_path_frames"
+_CAPACITIES, _EQUILIBRIUM = "hill_frames:capacity_frames", "hill_frames:equilibrium_packs"
+_LOADS = ("transmitted:pulled_frames", "transmitted:transmitted_frames")
+
+# Of each command, in `musculo.kernels`.
+DRIVERS: dict[str, tuple[str, ...]] = {
+    "demo": (
+        *_SPLINE,
+        _POSES,
+        _TRACK,
+        "recursion_frames:recursion_frames",
+        _MOMENTS,
+        _PATHS,
+        _CAPACITIES,
+        *_LOADS,
+        _EQUILIBRIUM,
+    ),
+    "scale": (_POSES, _PATHS, _TRACK),
+    "ik": (_POSES, _TRACK),
+    "id": (*_MOTION, _MOMENTS, _POSES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
+    "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
+    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill_frames:state_frames"),
+    "imu-place": (_POSES,),
+    "imu-ik": (_TRACK, _POSES),
+    f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
+    f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
+    f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
+    f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "frames:crba_frames", *_LOADS),
+    f"muscles {LIKE_OPENSIM}": (
+        *_MOTION,
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill_frames:opensim_equilibrium_packs",
+        "hill_frames:state_frames",
+    ),
+    f"imu-place {LIKE_OPENSIM}": (_POSES,),
+    f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
+    "view": (_POSES, _PATHS),
+    "report": (_POSES, *_MOTION),
+    "info": (),
+    "convert": (),
+}
+
+# What `musculo run` does for an element of a set-up file.
+_TOOLS = {
+    "ScaleTool": "scale",
+    "InverseKinematicsTool": "ik",
+    "InverseDynamicsTool": "id",
+    "StaticOptimization": "so",
+    "JointReaction": "jr",
+    "MuscleAnalysis": "muscles",
+    "IMUPlacer": "imu-place",
+    "IMUInverseKinematicsTool": "imu-ik",
+}
+_ELEMENT = re.compile(rf"<({'|'.join(_TOOLS)})[ >]")
+
+
+def begin(command: str, given: Mapping[str, Any]) -> None:
+    """Begin to compile what a command will call, as far as it is not there, in the background.
+
+    Args:
+        command: its name.
+        given: its parameters.
+    """
+    drivers = tuple(dict.fromkeys(name for key in _keys(command, given) for name in DRIVERS.get(key, ())))
+    if not drivers:
+        return
+    from musculo.kernels.compiler.workers import ahead  # slow, and not before a command runs
+
+    try:
+        ahead(f"musculo.kernels.{name}" for name in drivers)
+    except OSError:  # no process can be started: each is compiled when it is called
+        return
+
+
+def _keys(command: str, given: Mapping[str, Any]) -> list[str]:
+    """What of the table a command needs."""
+    if command != "run":
+        return [f"{command} {LIKE_OPENSIM}" if given.get("opensim") else command]
+    found = []
+    for setup in given["setups"]:
+        try:
+            text = Path(setup).read_text(encoding="utf-8", errors="replace")
+        except OSError:  # said when it is read in earnest
+            continue
+        for element in dict.fromkeys(_ELEMENT.findall(text)):
+            step = _TOOLS[element]
+            found += [] if given["exact"] else [f"{step} {LIKE_OPENSIM}"]
+            found += [step] if given["exact"] or not given["no_compare"] else []
+    return found

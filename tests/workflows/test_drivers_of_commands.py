@@ -1,0 +1,109 @@
+"""Commands begin to compile what they will call: the table of `musculo.cli.drivers` names it, in the order of need."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+from musculo import Orientations, write_orientations
+from musculo.cli import drivers, main
+from musculo.demo import arm, arm_chain
+from musculo.kernels.compiler import parts
+from musculo.report import folder as report_folder
+from support import listed_signatures
+
+STEPS = {
+    "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
+    "ik": "ik arm.osim arm_markers.trc -o {}",
+    "id": "id arm.osim arm_ik.mot --lowpass 6 -o {}",
+    "so": "so arm.osim arm_ik.mot --lowpass 6 --reserve 1 -o {}",
+    "jr": "jr arm.osim arm_ik.mot --time 0:1 -m arm_StaticOptimization_force.sto -o {}",
+    "muscles": "muscles arm.osim arm_ik.mot --time 0:1 -a arm_StaticOptimization_activation.sto -o {}",
+    "imu-place": "imu-place arm.osim still.sto -o placed.osim",
+    "imu-ik": "imu-ik placed.osim still.sto -o {}",
+}
+COMMANDS = {
+    "demo": "demo -o {}",
+    **STEPS,
+    **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
+    "view": "view arm.osim arm_ik.mot --no-open -o page.html",
+    "report": "report . -o page.html",
+    "info": "info arm.osim",
+    "convert": "convert arm.osim new.osim",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm")
+    arm_chain().write(path)
+    still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
+    write_orientations(still, path / "still.sto")
+    return path
+
+
+def called(monkeypatch, words: list[str]) -> list[str]:
+    """The drivers that a command calls, in the order of their first calls."""
+    found: list[str] = []
+    # all that this process has called before is forgotten for as long as the command runs
+    loaded = {one: one._codes for one in kernels()}
+    find = listed_signatures._find
+
+    def recorded(driver, arguments):
+        if driver.where not in found:
+            found.append(driver.where)
+        known = next((code for code in loaded.get(driver, ()) if code.take(arguments) is not None), None)
+        if known is None:
+            known = find(driver, arguments)
+            loaded[driver] = (*loaded.get(driver, ()), known)
+        return known
+
+    for one in loaded:
+        one._codes = ()
+    monkeypatch.setattr(listed_signatures, "_find", recorded)
+    # pages draw muscles by what is there: nothing is compiled for them
+    monkeypatch.setattr(report_folder, "drawn_wrapping", lambda: "straight")
+    monkeypatch.setattr(sys, "argv", ["musculo", *words])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+    finally:
+        gc.unfreeze()  # this process goes on
+        for one, codes in loaded.items():
+            one._codes = codes
+    assert not ended.value.code
+    return found
+
+
+def kernels() -> set[parts.Kernel]:
+    """All that are imported."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("musculo.")]
+    return {one for module in modules for one in vars(module).values() if isinstance(one, parts.Kernel)}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_knows_what_it_calls(monkeypatch, folder, tmp_path, command):
+    monkeypatch.chdir(folder)
+    found = called(monkeypatch, COMMANDS[command].format(tmp_path).split())
+    assert found == [f"musculo.kernels.{name}" for name in drivers.DRIVERS[command]]
+
+
+def test_the_table_has_a_command_for_each_of_its_lines():
+    assert drivers.DRIVERS.keys() == COMMANDS.keys()
+
+
+def test_run_needs_what_the_steps_of_its_files_need(monkeypatch, tmp_path):
+    asked: list[str] = []
+    monkeypatch.setattr("musculo.kernels.compiler.workers.ahead", asked.extend)
+    for name in ("InverseKinematicsTool", "JointReaction"):
+        (tmp_path / f"{name}.xml").write_text(f'<OpenSimDocument><{name} name="a"/></OpenSimDocument>')
+    given = {"setups": [*tmp_path.glob("*.xml"), tmp_path / "absent.xml"], "exact": False, "no_compare": True}
+    drivers.begin("run", given)
+    wanted = {*drivers.DRIVERS["ik --like-opensim"], *drivers.DRIVERS["jr --like-opensim"]}
+    assert set(asked) == {f"musculo.kernels.{name}" for name in wanted}
+    asked.clear()
+    drivers.begin("run", {**given, "exact": True})
+    assert set(asked) == {f"musculo.kernels.{name}" for name in drivers.DRIVERS["ik"] + drivers.DRIVERS["jr"]}
