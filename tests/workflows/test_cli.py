@@ -162,7 +162,9 @@ def test_broken_file_says_where(shell, tmp_path):
     assert "Traceback" not in told.err
 
 
-@pytest.mark.parametrize("arguments", [("frobnicate",), ("info",), ("info", "a.osim", "--nonsense"), ("convert", "a")])
+@pytest.mark.parametrize(
+    "arguments", [("frobnicate",), ("report",), ("info", "a.osim", "--nonsense"), ("convert", "a")]
+)
 def test_wrong_usage_is_status_two(shell, arguments):
     told = shell(*arguments)
     assert told.status == 2

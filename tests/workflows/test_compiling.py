@@ -9,36 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from musculo.cli.compiling import TEXT
+from musculo.cli.compiling import TEXT, tell_of_compiling
 
 
-def run_without_cache(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    """A script in a process that finds nothing compiled."""
+def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A script in a process of its own."""
     path = folder / "script.py"
     path.write_text(text)
-    env = {**os.environ, "MUSCULO_CACHE_DIR": str(folder / "cache"), "MUSCULO_QUIET": ""}
+    env = {**os.environ, "MUSCULO_QUIET": ""}
     return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, env=env)
 
 
-# A driver that no cache holds, called within the options of a command.
+# What a wait for a compiler reports, within the options of a command.
 _SCRIPT = """
-import sys
 from musculo.cli import compiling
-from musculo.kernels.compiler.parts import driver
+from musculo.kernels.compiler import workers
 
 if {shell}:
     compiling.started_by_shell()
 compiling.tell_of_compiling(quiet={quiet})
-
-@driver
-def first(x):
-    return x + 1.0
-
-@driver
-def second(x):
-    return x + 2.0
-
-print(first(1.0) + second(1.0))
+for left in (9.0, 8.0):
+    if workers.listener is not None:
+        workers.listener(workers.Progress("track_frames", 1, 3, 0.5, left))
+        workers.listener(None)
+print("done")
 """
 
 
@@ -47,8 +41,8 @@ print(first(1.0) + second(1.0))
 )
 def test_a_pipe_hears_once_of_it_unless_quiet(tmp_path, shell, quiet, times):
     """Python code that calls a command has no shell: only a terminal or a notebook hears of it."""
-    done = run_without_cache(tmp_path, _SCRIPT.format(shell=shell, quiet=quiet))
-    assert done.stdout == "5.0\n"
+    done = run(tmp_path, _SCRIPT.format(shell=shell, quiet=quiet))
+    assert done.stdout == "done\n"
     assert done.stderr.count(TEXT.split(":")[0]) == times
     assert quiet <= (done.stderr == "")
 
@@ -59,15 +53,14 @@ from multiprocessing import get_context
 from musculo.cli.compiling import tell_of_compiling
 
 def compiled(x):
-    from musculo.kernels.compiler.parts import driver
     import time
-
-    @driver
-    def once(x):
-        return x + 1.0
+    from musculo.kernels.compiler import workers
 
     time.sleep(0.2)  # so that both processes have their share
-    return once(x)
+    if workers.listener is not None:
+        workers.listener(workers.Progress("track_frames", 1, 3, 0.5, 9.0))
+        workers.listener(None)
+    return x + 1.0
 
 if __name__ == "__main__":
     context = get_context("spawn")
@@ -78,6 +71,23 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize(("quiet", "times"), [(False, 1), (True, 0)])
 def test_processes_of_a_command_say_it_once(tmp_path, quiet, times):
-    done = run_without_cache(tmp_path, _PROCESSES.format(quiet=quiet))
+    done = run(tmp_path, _PROCESSES.format(quiet=quiet))
     assert done.stdout == "9.0\n"
     assert done.stderr.count(TEXT.split(":")[0]) == times
+
+
+def test_a_terminal_has_a_bar(monkeypatch):
+    """In place of the line; it is gone when the wait has ended."""
+    from musculo.compile import waiting
+    from musculo.kernels.compiler import workers
+
+    shown = []
+    monkeypatch.setattr(waiting, "show", shown.append)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(workers, "listener", None)
+    monkeypatch.setenv("MUSCULO_QUIET", "")
+    tell_of_compiling(quiet=False, shell=True)
+    progress = workers.Progress("track_frames", 1, 3, 0.5, 9.0)
+    workers.listener(progress)
+    workers.listener(None)
+    assert shown == [progress, None]
