@@ -48,6 +48,8 @@ from musculo.dynamics.inverse import mass_matrix as mass_matrix
 from musculo.dynamics.joint_reactions import joint_reactions as joint_reactions
 from musculo.dynamics.poses import Kinematics as Kinematics
 from musculo.dynamics.poses import kinematics as kinematics
+from musculo.dynamics.prepared import Prepared as Prepared
+from musculo.dynamics.prepared import prepared as prepared
 from musculo.embedding.embedding import embedding_of as embedding_of
 from musculo.embedding.fitted import Fitted as Fitted
 from musculo.embedding.molecule import Molecule as Molecule

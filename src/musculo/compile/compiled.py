@@ -65,6 +65,11 @@ class CompiledModel:
             for i in np.flatnonzero(tree.quaternion)
         ]
 
+    @property
+    def quaternion_columns(self) -> list[list[int]]:
+        """Columns of q of every quaternion."""
+        return [columns for _, columns in self._quaternions]
+
     def check_coordinates(self, q: FloatArray) -> None:
         """Refuse q (frames, n) whose quaternions have no direction: they are no rotation.
 

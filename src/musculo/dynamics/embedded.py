@@ -16,11 +16,15 @@ from musculo.embedding.looped import Looped
 from musculo.embedding.outcome import refuse_unsolved
 from musculo.embedding.projection import ProjectedVariables
 from musculo.embedding.rates import turning_joints
+from musculo.embedding.rule_rows import rule_rows
 from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
+from musculo.functions.table import FunctionTable
 from musculo.kernels.closed import closed_frames
 from musculo.kernels.embedded import Followers, IntArray, embedded_frames
 from musculo.kernels.frames import over_frames
 from musculo.kernels.loop_space import LoopTable
+from musculo.kernels.rule_frames import rule_frames
+from musculo.kernels.rule_rows import RuleRows
 from musculo.model.model import Model
 
 _NO_WRENCH = np.zeros((0, 6))
@@ -33,6 +37,7 @@ class EmbeddedDynamics:
     followers: Followers
     rules: tuple[tuple[Rule, list[int], list[int]], ...]  # steps, with the columns of dependents and inputs
     loop: LoopTable | None  # the only rule there is, where that is a loop that kernels solve
+    rows: tuple[RuleRows, FunctionTable] | None  # the rules as a kernel follows them, where no loop is among them
 
     def slopes_and_bias(
         self, Q: FloatArray, U: FloatArray, time: FloatArray
@@ -40,6 +45,9 @@ class EmbeddedDynamics:
         """Slopes (frames, inputs), udot at zero free accelerations, and q and u as the rules make them."""
         q, u, bias = Q.copy(), U.copy(), np.zeros_like(U)
         slopes = np.zeros((len(Q), max(len(self.followers.inputs), 1)))
+        if self.rows is not None:
+            over_frames(rule_frames, (*self.rows, time, Q, U, q, u, bias, slopes), len(Q), 1)
+            return slopes, bias, q, u
         at = 0
         for rule, own, inputs in self.rules:
             x = u[:, inputs]
@@ -142,7 +150,10 @@ def _make(model: Model) -> EmbeddedDynamics | None:
     )
     only = rules[0][0] if len(rules) == 1 else None
     exact = isinstance(only, Looped) and isinstance(only.variables, ProjectedVariables)
-    return EmbeddedDynamics(followers, rules, e.loops[0].table if exact else None)
+    rows = None
+    if not e.loops:
+        rows = rule_rows(model, [(rule, [*inputs, *own], -1) for rule, own, inputs in rules])
+    return EmbeddedDynamics(followers, rules, e.loops[0].table if exact else None, rows)
 
 
 def _ints(values: ArrayLike) -> IntArray:

@@ -90,7 +90,8 @@ def forward_dynamics(
     times = times_of(time, frames)
     acting = listed(loads, frames, times if np.ndim(time) else None)
     c.check_coordinates(Q)
-    if not e.loops:
+    own = embedded_dynamics(model) if e.rules and not on_gpu(device) else None
+    if e.rules and not e.loops and own is None:
         e.check(Q, times)
     udot = np.empty_like(U)
     step = _CHUNK if e.rules else max(frames, 1)
@@ -98,7 +99,7 @@ def forward_dynamics(
         at = slice(start, min(start + step, frames))
         refuse_indefinite(model, Q[at], start)
         some = [part(load, at.start, at.stop) for load in acting]
-        udot[at] = _some_frames(model, c, e, Q[at], U[at], T[at], some, times[at], threads, device, start)
+        udot[at] = _some_frames(model, c, e, own, Q[at], U[at], T[at], some, times[at], threads, device, start)
     finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
@@ -121,7 +122,7 @@ def _on_device(
     T, _ = resident_frames("tau", tau, model.speed_names, lambda x: frames_of("tau", x, model.speed_names))
     frames = same_frames(q=Q, u=U, tau=T)
     acting = listed(loads, frames, times_of(time, frames) if np.ndim(time) else None)
-    if negative_inertias(model.bodies):
+    if impossible_inertias(model):
         refuse_indefinite(model, on_host(Q))
     udot = _articulated(model, c, e, Q, U, T, None, acting, threads, "gpu", 0, to_device)
     if not to_device:
@@ -133,6 +134,7 @@ def _some_frames(
     model: Model,
     c: CompiledModel,
     e: Embedding,
+    own: EmbeddedDynamics | None,
     Q: FloatArray,
     U: FloatArray,
     T: FloatArray,
@@ -145,7 +147,11 @@ def _some_frames(
     """udot of some frames; `first` is the number of the first of them, for messages."""
     if not e.rules:
         return _articulated(model, c, e, Q, U, T, None, loads, threads, device, first)
-    own = None if e.selects or on_gpu(device) else embedded_dynamics(model)
+    if own is not None and e.selects:
+        _, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
+        e.refuse_difference(Q, poses, first)
+        _check_speeds(model, U, speeds, first)
+        return _articulated(model, c, e, Q, U, T, bias, loads, threads, device, first)
     if own is not None:
         return _embedded(model, own, Q, U, T, loads, time, threads, first)
     motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time, guess=Q)
@@ -180,8 +186,7 @@ def _embedded(
         udot, pivot, poses, speeds = found
     else:
         slopes, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
-    if embedding_of(model).loops:
-        embedding_of(model).refuse_difference(Q, poses, first)
+    embedding_of(model).refuse_difference(Q, poses, first)
     _check_speeds(model, U, speeds, first)
     if found is None:
         udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
@@ -257,7 +262,7 @@ def refuse_indefinite(model: Model, Q: FloatArray, first: int = 0) -> None:
 
     Only such models are looked at: those of other bodies can be singular, and no worse. `first` counts the frames.
     """
-    negative = ", ".join(map(repr, negative_inertias(model.bodies)))
+    negative = impossible_inertias(model)
     if not negative or not Q.size:
         return
     e, mass = embedding_of(model), mass_matrix(model, Q)
@@ -272,6 +277,11 @@ def refuse_indefinite(model: Model, Q: FloatArray, first: int = 0) -> None:
         raise _indefinite(speed, frame + first, negative)
 
 
+def impossible_inertias(model: Model) -> str:
+    """The bodies with a negative moment of inertia; looked for once."""
+    return model.derived("negative inertias", lambda: ", ".join(map(repr, negative_inertias(model.bodies))))
+
+
 def _indefinite(speed: str, frame: int, negative: str) -> SingularSystem:
     return SingularSystem(
         f"no positive inertia resists the speed {speed!r} at frame {frame}: the mass matrix is singular or indefinite "
@@ -281,7 +291,7 @@ def _indefinite(speed: str, frame: int, negative: str) -> SingularSystem:
 
 
 def _singular(model: Model, speed: str, frame: int) -> SingularSystem:
-    negative = ", ".join(map(repr, negative_inertias(model.bodies)))
+    negative = impossible_inertias(model)
     if negative:
         return _indefinite(speed, frame, negative)
     joint = next(joint.name for joint in model.joints if speed in joint.speed_names)

@@ -43,6 +43,23 @@ class Kinematics:
     _order: int  # 0 poses, 1 velocities, 2 accelerations
     _threads: int | None = field(repr=False)
 
+    @classmethod
+    def of_rows(
+        cls,
+        model: Model,
+        c: CompiledModel,
+        motion: FloatArray,
+        Q: FloatArray,
+        order: int,
+        single: bool = True,
+        threads: int | None = None,
+    ) -> Kinematics:
+        """From what the kernel gives, (frames, MOTION_ROWS nodes), at coordinates Q (frames, n)."""
+        frames, nodes = Q.shape[0], c.tree.parent.size
+        rows = motion.reshape(frames, nodes, MOTION_ROWS)
+        R, rest = rows[:, :, :9].reshape(frames, nodes, 3, 3), rows[:, :, 9:].reshape(frames, nodes, 5, 3)
+        return cls(model, c, single, frames, R, rest, Q, order, threads)
+
     @cached_property
     def _twists(self) -> FloatArray:
         """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives; made when first asked for."""
@@ -66,6 +83,9 @@ class Kinematics:
             raise InvalidInput(f"this motion was computed without {missing}; pass it to kinematics(model, q, u, udot)")
 
     def _node(self, frame: str) -> tuple[int, Pose]:
+        return self.model.derived(("node of frame", frame), lambda: self._find_node(frame))
+
+    def _find_node(self, frame: str) -> tuple[int, Pose]:
         placement = self.model.placement(frame)
         return self.compiled.body_node[placement.body], self.compiled.body_pose[placement.body] @ placed(placement)
 
@@ -204,19 +224,7 @@ def kinematics(
     if u is not None:
         same_frames(q=Q, u=U, udot=A)
     motion = _run(c, Q, U, A, threads)[0] if order else _run(c, Q, None, None, threads, columns=False)[0]
-    frames, nodes = Q.shape[0], c.tree.parent.size
-    rows = motion.reshape(frames, nodes, MOTION_ROWS)
-    return Kinematics(
-        model,
-        c,
-        single,
-        frames,
-        rows[:, :, :9].reshape(frames, nodes, 3, 3),
-        rows[:, :, 9:].reshape(frames, nodes, 5, 3),
-        Q,
-        order,
-        threads,
-    )
+    return Kinematics.of_rows(model, c, motion, Q, order, single, threads)
 
 
 def _run(

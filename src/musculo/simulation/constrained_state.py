@@ -13,13 +13,13 @@ from musculo.dynamics.constraints import constraint_equations
 from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.coordinate_equations import RuleEquation
 from musculo.embedding.rates import turning_joints
+from musculo.embedding.rule_rows import rule_rows, turning_rows
 from musculo.kernels.constrained_state import PROJECT, SETTLE, ConstrainedTree, constrained_room, constrained_state
 from musculo.kernels.stepping import RATES
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes
 from musculo.simulation.control import Control
-from musculo.simulation.rule_rows import rule_rows, turning_rows
 
 
 class ConstrainedState:

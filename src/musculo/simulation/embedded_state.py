@@ -16,6 +16,7 @@ from musculo.embedding.fitted import FittedFunction, FittedVariables
 from musculo.embedding.loop import SEARCH, SINGULAR
 from musculo.embedding.looped import Looped
 from musculo.embedding.rates import turning_joints
+from musculo.embedding.rule_rows import rule_rows, turning_rows
 from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
 from musculo.functions.elementary import FourierSeries
 from musculo.kernels.closed_state import ClosedTree, closed_room, closed_state
@@ -26,7 +27,6 @@ from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes
 from musculo.simulation.control import Control
-from musculo.simulation.rule_rows import rule_rows, turning_rows
 
 _NONE = np.zeros(0, dtype=np.int64)
 
