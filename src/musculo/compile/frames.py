@@ -69,15 +69,8 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
         UnknownName: a column has a name that is none of these.
         InvalidInput: the shape does not fit the names of the columns, or an entry is not a finite number.
     """
-    try:
-        if np.ma.is_masked(value):
-            raise InvalidInput(f"{name} is a masked array with masked entries; fill or drop those frames first")
-        array = np.asarray(columns_by_name(name, value, columns))
-        if array.dtype.kind == "c":
-            raise InvalidInput(f"{name} holds complex numbers; pass real ones")
-        array = np.asarray(array, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise not_numbers(name, value, error) from None
+    # what is called frame by frame is mostly this
+    array = value if type(value) is np.ndarray and value.dtype == float else _numbers(name, value, columns)
     single = array.ndim == 1
     if single:
         array = array[None]
@@ -95,6 +88,18 @@ def frames_of(name: str, value: ArrayLike, columns: Sequence[str]) -> tuple[Floa
             "fill or drop such frames first"
         )
     return np.ascontiguousarray(array), single
+
+
+def _numbers(name: str, value: ArrayLike, columns: Sequence[str]) -> FloatArray:
+    try:
+        if np.ma.is_masked(value):
+            raise InvalidInput(f"{name} is a masked array with masked entries; fill or drop those frames first")
+        array = np.asarray(columns_by_name(name, value, columns))
+        if array.dtype.kind == "c":
+            raise InvalidInput(f"{name} holds complex numbers; pass real ones")
+        return np.asarray(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise not_numbers(name, value, error) from None
 
 
 def not_numbers(name: str, value: Any, error: Exception) -> InvalidInput:
