@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import musculo
+from fuzz.kills import ANSWERS, POWERS, answers_of, kills, script
+from musculo.kernels.compiler import store
+from musculo.kernels.compiler.code import Layout
+from support.kernel_package import make_package, printed, set_step, started
 
 _SCRIPT = """
 import sys
-from musculo.kernels import cache_files, jit
+from musculo.kernels.compiler import store, workers
+from musculo.kernels.compiler.parts import driver
 
 {before}
 
 compiled = []
-jit.compiling_begins = lambda: compiled.append(1)
+build = workers.build
+workers.build = lambda *job: compiled.append(1) or build(*job)
 
-@jit.driver
-def twice(x):
-    return 2.0 * x
+@driver
+def times(x, n):
+    return n * x
 
-print(twice(21.0), len(compiled), cache_files.cache_folder())
+print(times(21.0, 2), len(compiled), store.cache_folder())
 """
 
 
@@ -50,8 +59,8 @@ def _run(folder: Path, before: str = "", **env: str | None) -> Ended:
     return Ended(subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=known))
 
 
-def _files(folder: Path, ending: str) -> list[Path]:
-    return sorted((folder / "cache" / "musculo").glob(f"script-*/*{ending}"))
+def _files(folder: Path, ending: str = "") -> list[Path]:
+    return sorted((folder / "cache" / "musculo").glob(f"*/*{ending}"))
 
 
 def test_the_second_process_compiles_nothing(tmp_path):
@@ -59,12 +68,18 @@ def test_the_second_process_compiles_nothing(tmp_path):
     assert (first.compiled, second.compiled) == (True, False)
     assert first.warned == second.warned == ""
     assert first.folder == str(tmp_path / "cache" / "musculo")
+    assert [path.suffix for path in _files(tmp_path)] == [".o"]  # no lock stays
 
 
 def _flipped(content: bytes) -> bytes:
     """One bit in the middle: still a file of this format, and another function."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def _summed(data: bytes) -> bytes:
+    """With a check sum that is right."""
+    return hashlib.sha256(data).digest() + data
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -74,29 +89,30 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "one byte short": lambda content: content[:-1],
     "zeros": lambda content: bytes(len(content)),
     "garbage": lambda content: b"\xff\x80garbage" * 100,
-    "as Numba writes it, without a check sum": lambda content: content[32:],
+    "without a check sum": lambda content: content[32:],
     "one bit": _flipped,
+    "no layout": lambda content: _summed(b"[]\nnothing"),
+    "no object file": lambda content: _summed(content[32:].split(b"\n")[0] + b"\nnothing"),
 }
 
 
-@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
-def test_a_damaged_file_is_compiled_again_and_replaced(tmp_path, ending):
+def test_a_damaged_file_is_compiled_again_and_replaced(tmp_path, monkeypatch):
     _run(tmp_path)
-    (file,) = _files(tmp_path, ending)
+    (file,) = _files(tmp_path, ".o")
+    whole = file.read_bytes()
+    monkeypatch.setattr(store, "_given", file.parent)
+    assert store.find(file.stem) is not None
     for kind, damage in DAMAGES.items():
-        whole = file.read_bytes()
         file.write_bytes(damage(whole))
-        assert _run(tmp_path).compiled, kind
-        assert len(file.read_bytes()) == len(whole), kind
-    file.unlink()
+        assert store.find(file.stem) is None, kind
     assert _run(tmp_path).compiled
+    assert len(file.read_bytes()) == len(whole)
     assert not _run(tmp_path).compiled
 
 
-@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
-def test_a_folder_in_the_place_of_a_file_stops_nothing(tmp_path, ending):
+def test_a_folder_in_the_place_of_a_file_stops_nothing(tmp_path):
     _run(tmp_path)
-    file = _files(tmp_path, ending)[0]
+    (file,) = _files(tmp_path, ".o")
     file.unlink()
     file.mkdir()
     ended = _run(tmp_path)
@@ -106,17 +122,14 @@ def test_a_folder_in_the_place_of_a_file_stops_nothing(tmp_path, ending):
 
 # A disk that is full: files can be made, and not written.
 _FULL = """
-import builtins, errno
-known = builtins.open
-class Full:
-    def __init__(self, stream): self.stream = stream
-    def __enter__(self): return self
-    def __exit__(self, *_): self.stream.close()
-    def write(self, content): raise OSError(errno.ENOSPC, "No space left on device")
-def full(path, mode="r", *rest, **more):
-    found = known(path, mode, *rest, **more)
-    return Full(found) if "w" in mode and ".nb" in str(path) else found
-builtins.open = full
+import errno, tempfile
+known = tempfile.NamedTemporaryFile
+def full(*rest, **more):
+    stream = known(*rest, **more)
+    def write(content): raise OSError(errno.ENOSPC, "No space left on device")
+    stream.write = write
+    return stream
+tempfile.NamedTemporaryFile = full
 """
 
 
@@ -124,7 +137,7 @@ def test_a_full_disk_stops_nothing(tmp_path):
     ended = _run(tmp_path, before=_FULL)
     assert ended.compiled
     assert ended.warned.count("No space left on device") == 1
-    assert not _files(tmp_path, "")  # no half of a file stays
+    assert not _files(tmp_path)  # no half of a file stays
 
 
 def test_a_place_that_is_no_folder_is_passed_over(tmp_path):
@@ -180,7 +193,7 @@ class TestTrust:
 
     def test_kernels_in_an_open_folder_inside_are_not_used(self, tmp_path):
         _run(tmp_path)
-        (inside,) = (tmp_path / "cache" / "musculo").glob("script-*")
+        (inside,) = (tmp_path / "cache" / "musculo").iterdir()
         inside.chmod(0o777)
         ended = _run(tmp_path, TMPDIR=str(tmp_path))
         assert ended.compiled
@@ -199,8 +212,9 @@ class TestTrust:
         open_to_all = "import os; os.umask(0)"
         _run(tmp_path, open_to_all)
         folder = tmp_path / "cache" / "musculo"
-        made = (folder.parent, folder, *folder.glob("script-*"))
+        made = (folder.parent, folder, *folder.iterdir())
         assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
+        assert [path.stat().st_mode & 0o777 for path in _files(tmp_path)] == [0o600]
         assert not _run(tmp_path, open_to_all).compiled
 
     @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
@@ -227,6 +241,9 @@ _PACKAGE = Path(musculo.__file__).resolve().parent
 _NOBODY = """
 import os
 import numba
+import musculo.kernels.compiler.entry
+from importlib.metadata import version
+version("numba")
 numba.njit(lambda x: x + 1.0)(1.0)
 os.setgid(12345)
 os.setuid(12345)
@@ -250,3 +267,205 @@ def test_a_user_without_home_and_entry():
         assert ended.folder == str(folder / "musculo-12345")
         assert ended.warned == ""
         assert not _run(folder, _NOBODY, **nowhere, TMPDIR=name).compiled
+
+
+# --- what code is named by --------------------------------------------------------------------------------------------
+@pytest.fixture
+def package(tmp_path):
+    return make_package(tmp_path / "package")
+
+
+_TOTAL = """
+import sys
+import numpy as np
+from musculo.kernels.small.drivers import Pair, total, weighted
+print(total(np.arange(3.0), 3), weighted(Pair({pair}), 2), "numba" in sys.modules)
+"""
+
+
+def test_an_edit_of_a_nested_kernel_gives_the_new_answer(package, tmp_path):
+    def run(pair="first=1.0, second=2.0"):
+        return printed(started(_TOTAL.format(pair=pair), package, tmp_path / "cache")).split()
+
+    assert run() == ["6.0", "42.0", "False"]
+    kept = set(_files(tmp_path, ".o"))
+    set_step(package, "x + 10.0")
+    assert run() == ["33.0", "42.0", "False"]
+    set_step(package, "2.0 * x")
+    before = set(_files(tmp_path, ".o"))
+    assert kept < before
+    assert run() == ["6.0", "42.0", "False"]
+    assert set(_files(tmp_path, ".o")) == before  # what was kept of the first text serves again
+
+
+def test_a_struct_with_other_fields_is_another_code():
+    from typing import NamedTuple
+
+    from musculo.kernels.compiler.names import code_name
+    from musculo.kernels.compiler.signature import signature_of
+
+    layouts = [("a", "b"), ("b", "a"), ("a", "c"), ("a", "b", "c")]
+    values = [
+        NamedTuple("Pair", [(field, float) for field in fields])(*map(float, range(len(fields)))) for fields in layouts
+    ]
+    arguments = [(value, 1) for value in values]
+    arguments += [(values[0], 1.0), (values[0],), ((0.0, 1.0), 1), (values[0]._replace(a=1), 1)]
+    names = {code_name("driver", _PACKAGE / "kernels" / "tree.py", signature_of(one)) for one in arguments}
+    assert len(names) == len(arguments)
+
+
+_LIKE_EACH_OTHER = """
+import sys
+from musculo.kernels.compiler.parts import driver, kernel
+
+factor = float(sys.argv[1])
+first, second = driver(lambda x, n: n * x), driver(lambda x, n: n + x)
+
+def made(k):
+    @driver
+    def scaled(x, n):
+        return k * x + n
+    return scaled
+
+@kernel
+def helper(x):
+    return factor * x
+
+@driver
+def helped(x, n):
+    return helper(x) + n
+
+print(first(3.0, 4), second(3.0, 4), made(2.0)(3.0, 4), made(5.0)(3.0, 4), helped(3.0, 4), made(2.0)(3.0, 4))
+"""
+
+
+def test_functions_of_a_script_are_told_apart_by_what_they_do(tmp_path):
+    """By their lines, closures and constants, though one file and one name hold many."""
+    path = tmp_path / "script.py"
+    path.write_text(_LIKE_EACH_OTHER)
+    env = {**os.environ, "MUSCULO_CACHE_DIR": str(tmp_path / "cache")}
+    for factor, helped in ((1.0, 7.0), (10.0, 34.0), (1.0, 7.0)):
+        command = [sys.executable, path, str(factor)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+        assert [float(word) for word in done.stdout.split()] == [12.0, 7.0, 10.0, 19.0, helped, 10.0]
+    assert len(_files(tmp_path, ".o")) == 6
+
+
+def test_code_of_sources_that_are_edited_meanwhile_is_not_kept(package, tmp_path):
+    """The name says one text, and the process that compiles reads the other."""
+    steps = package / "musculo" / "kernels" / "small" / "inner" / "steps.py"
+    edit = f"from musculo.kernels.compiler import code; code.find_code.__globals__['code_name'] = later\n{_TOTAL}"
+    text = f"""
+from pathlib import Path
+from musculo.kernels.compiler import code
+known = code.code_name
+def later(*rest):
+    name = known(*rest)
+    Path({str(steps)!r}).write_text(Path({str(steps)!r}).read_text().replace("2.0 * x", "x + 10.0"))
+    return name
+{edit.format(pair="1.0, 2.0")}"""
+    printed(started(text, package, tmp_path / "cache"))
+    set_step(package, "2.0 * x")
+    out = printed(started(_TOTAL.format(pair="1.0, 2.0"), package, tmp_path / "cache"))
+    assert out.split()[0] == "6.0"
+
+
+# --- several processes ------------------------------------------------------------------------------------------------
+def test_a_process_that_is_killed_leaves_nothing_broken():
+    """`python tests/fuzz/kills.py 100` does more."""
+    counts, wrong = kills(range(4))
+    assert wrong == []
+    assert sum(counts.values()) == 4
+
+
+def test_processes_on_one_empty_cache_do_not_repeat_each_others_work(package, tmp_path):
+    programs = [started(script(), package, tmp_path / "cache") for _ in range(4)]
+    ended = [answers_of(printed(program)) for program in programs]
+    assert [numbers for numbers, _ in ended] == [ANSWERS] * 4
+    assert sum(compiled for _, compiled in ended) == POWERS
+    assert [path.suffix for path in _files(tmp_path)] == [".o"] * POWERS
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    folder = tmp_path / "cache" / "musculo" / "machine"
+    monkeypatch.setattr(store, "_given", folder)
+    return folder
+
+
+LAYOUT = Layout(16, (0, 8), "f8", 8)
+
+
+def test_what_killed_processes_left_is_removed_after_an_hour(machine):
+    machine.mkdir(parents=True)
+    for name, age in (("a.1.part", 7200), ("b.2.part", 60), ("a.lock", 7200), ("b.lock", 60), ("a.txt", 7200)):
+        (machine / name).write_text("")
+        os.utime(machine / name, (time.time() - age,) * 2)
+    assert store.keep("new", LAYOUT, b"code") == ""
+    assert sorted(path.name for path in machine.iterdir()) == ["a.txt", "b.2.part", "b.lock", "new.o"]
+
+
+def test_what_was_not_used_for_longest_goes_first(machine, monkeypatch):
+    for k in range(5):
+        store.keep(f"d{k}", LAYOUT, bytes(1000))
+        os.utime(machine / f"d{k}.o", (time.time() - (10 - k) * 86400.0,) * 2)
+    assert store.read("d0") == (LAYOUT, bytes(1000))  # used today
+    monkeypatch.setattr(store, "_LARGEST", 4 * (machine / "d0.o").stat().st_size)
+    store.keep("new", LAYOUT, b"")
+    assert sorted(path.name for path in machine.iterdir()) == ["d0.o", "d2.o", "d3.o", "d4.o", "new.o"]
+
+
+def test_a_folder_that_goes_while_it_is_used_is_made_again(machine):
+    store.keep("one", LAYOUT, b"code")
+    shutil.rmtree(machine.parent)
+    assert store.read("one") is None
+    with store.alone("one", False) as mine:
+        assert mine
+        shutil.rmtree(machine)
+        assert store.keep("one", LAYOUT, b"code") == ""
+    assert store.read("one") == (LAYOUT, b"code")
+    assert machine.stat().st_mode & 0o777 == 0o700
+
+
+class TestLocks:
+    def test_one_is_inside(self, machine):
+        with store.alone("one", False) as first, store.alone("one", False) as second, store.alone("two", False) as two:
+            assert (first, second, two) == (True, False, True)
+        assert list(machine.iterdir()) == []
+        with store.alone("one", False) as again:
+            assert again
+
+    def test_whoever_holds_it_too_long_is_not_waited_for(self, machine, monkeypatch):
+        monkeypatch.setattr(store, "_LONGEST", 0.2)
+        with store.alone("one", False), store.alone("one", True) as second:
+            assert second
+
+    def test_a_lock_whose_file_was_removed_is_none(self, machine):
+        """Who held it removed the file; who waited for it must not take what another cannot see."""
+        with store.alone("one", False):
+            (machine / "one.lock").unlink()
+            with store.alone("one", False) as second, store.alone("one", False) as third:
+                assert (second, third) == (True, False)
+
+    def test_a_forked_process_does_not_hold_it(self, machine):
+        with store.alone("one", False):
+            child = os.fork()
+            if child == 0:
+                time.sleep(60.0)
+                os._exit(0)
+        try:
+            with store.alone("one", False) as mine:
+                assert mine
+        finally:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+
+    def test_systems_without_such_locks(self, machine, monkeypatch):
+        """Windows: two may do the same work, and the last one's file stays."""
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+        with store.alone("one", False) as first, store.alone("one", True) as second:
+            assert (first, second) == (True, True)
+            assert store.keep("one", LAYOUT, b"first") == ""
+            assert store.keep("one", LAYOUT, b"second") == ""
+        assert store.read("one") == (LAYOUT, b"second")

@@ -8,7 +8,9 @@ import pytest
 
 import musculo
 from musculo.kernels.compiler import canonical, shipped, store, workers
+from musculo.kernels.compiler.build import Built
 from musculo.kernels.compiler.canonical import Listed
+from musculo.kernels.compiler.code import Layout
 from musculo.kernels.compiler.names import code_name_at
 
 # What compiles in a moment.
@@ -35,6 +37,7 @@ def compiled_at_once(pool, jobs, first):
     for job, seconds in jobs:
         task = pool._tasks.setdefault(job.name, workers._Task(job, seconds))
         (store.machine_folder() / f"{job.name}.o").write_bytes(b"code")
+        task.built = Built(Layout(0, (), "none", 0), b"code", 0.1)
         task.done.set()
         tasks.append(task)
     return tasks

@@ -14,9 +14,10 @@ import queue
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from musculo.kernels.compiler import store
+from musculo.kernels.compiler import names, store
 from musculo.kernels.compiler.code import Layout
 
 
@@ -33,7 +34,8 @@ class Built(NamedTuple):
 
     layout: Layout
     image: bytes
-    seconds: float  # that it took
+    seconds: float  # that it took; 0 where another process compiled it
+    unkept: str = ""  # why it is not kept
 
 
 def build(part: Any, job: Job) -> Built:
@@ -43,9 +45,9 @@ def build(part: Any, job: Job) -> Built:
     start = time.monotonic()
     driver = lowered(part, job.name, job.signature)
     image = object_of(driver, "native")
-    built = Built(driver.layout, image, time.monotonic() - start)
-    store.keep(job.name, built.layout, built.image)
-    return built
+    # of sources that are edited meanwhile nobody knows which ones this is the code of
+    unkept = "" if names.has_changed(*job) else store.keep(job.name, driver.layout, image)
+    return Built(driver.layout, image, time.monotonic() - start, unkept)
 
 
 def part_at(where: str) -> Any:
@@ -79,7 +81,8 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
             except Exception as error:
                 _answer(answers, {"error": f"{type(error).__name__}: {error}"})
                 continue
-        _answer(answers, {"layout": built.layout, "size": len(built.image), "seconds": built.seconds}, built.image)
+        told = {"layout": built.layout, "seconds": built.seconds, "unkept": built.unkept}
+        _answer(answers, {**told, "size": len(built.image)}, built.image)
 
 
 def _answer(stream: BinaryIO, told: dict[str, Any], image: bytes = b"") -> None:
@@ -87,8 +90,9 @@ def _answer(stream: BinaryIO, told: dict[str, Any], image: bytes = b"") -> None:
     stream.flush()
 
 
-def main() -> None:
-    """A process of `workers`."""
+def main(folder: str) -> None:
+    """A process of `workers`, which keeps its code in this folder."""
+    store.use_folder(Path(folder))
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whoever prints does not answer
     with answers:

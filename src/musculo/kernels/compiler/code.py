@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from musculo.kernels.compiler.canonical import signatures
-from musculo.kernels.compiler.names import code_name, code_name_at
+from musculo.kernels.compiler.names import code_name, code_name_at, is_of_package, script_name
 from musculo.kernels.compiler.signature import Shape, fits, parsed, signature_of
 
 _FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object, ctypes.c_size_t, ctypes.c_void_p)
@@ -57,7 +57,10 @@ class Code:
 
     def take(self, arguments: tuple[Any, ...]) -> Any:
         """Memory with the arguments in it, for `run`; None where one is of another type."""
-        memory = self._free.pop() if self._free else _Memory(self._first + self.layout.size)
+        try:
+            memory = self._free.pop()
+        except IndexError:  # threads take from it at once
+            memory = _Memory(self._first + self.layout.size)
         if self._fill(arguments, np.ndarray, _HEADER, memory.address + self._first):
             self._free.append(memory)
             return None
@@ -162,7 +165,10 @@ def find_code(driver: Driver, arguments: tuple[Any, ...]) -> Code:
 
     where = driver.where
     signature = next((text for text in signatures(where) if fits(parsed(text), arguments)), signature_of(arguments))
-    name = code_name(where.split(":")[1].replace("<locals>.", ""), driver.file, signature)
+    if is_of_package(where):
+        name = code_name(where.split(":")[1], driver.file, signature)
+    else:
+        name = script_name(driver, signature)
     return shipped.find(name) or store.find(name) or workers.compiled(driver, where, name, signature)
 
 

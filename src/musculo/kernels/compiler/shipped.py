@@ -29,8 +29,11 @@ def _index() -> dict[str, Layout]:
     """Layouts by the names of codes; none where no library serves this machine."""
     if os.environ.get("MUSCULO_SHIPPED", "1") in ("", "0") or _library() is None:
         return {}
-    content = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
-    return {name: Layout(size, tuple(offsets), *rest) for name, (size, offsets, *rest) in content.items()}
+    try:
+        content = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
+        return {name: Layout(size, tuple(offsets), *rest) for name, (size, offsets, *rest) in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError):  # damaged: then drivers are compiled
+        return {}
 
 
 @cache
@@ -64,7 +67,10 @@ def find(name: str) -> Code | None:
     layout, library = _index().get(name), _library()
     if layout is None or library is None:
         return None
-    fill, run = (ctypes.cast(library[f"{kind}_{name}"], ctypes.c_void_p).value for kind in ("fill", "run"))
+    try:
+        fill, run = (ctypes.cast(library[f"{kind}_{name}"], ctypes.c_void_p).value for kind in ("fill", "run"))
+    except AttributeError:  # a library of another version than the index
+        return None
     assert fill is not None
     assert run is not None
     return Code(fill, run, layout, library)

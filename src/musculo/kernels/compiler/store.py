@@ -19,18 +19,25 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from musculo.errors import MusculoWarning
 from musculo.kernels.compiler.code import Code, Layout
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = 32  # bytes of a SHA-256
+_HOUR, _DAY = 3600.0, 86400.0  # [s]
+# More than this is not kept for one machine [bytes]: all drivers of ten versions of the package.
+_LARGEST = 200_000_000
+# No driver takes so long to compile; whoever holds its lock for longer was stopped, not ended [s].
+_LONGEST = 600.0
+_OFTEN = 0.05  # a lock is asked for [s]
 _said: set[str] = set()
 
 
@@ -140,9 +147,22 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-@cache
+_given: Path | None = None
+
+
+def use_folder(folder: Path) -> None:
+    """Keep compiled code in this machine folder: a process that compiles for another uses that one's."""
+    global _given
+    _given = folder
+
+
 def machine_folder() -> Path:
     """That of code for this processor, by this compiler."""
+    return _given or _machine_folder()
+
+
+@cache
+def _machine_folder() -> Path:
     import llvmlite.binding as ll
 
     features = ll.get_host_cpu_features().flatten()
@@ -162,12 +182,16 @@ def is_there(name: str) -> bool:
 def read(name: str) -> tuple[Layout, bytes] | None:
     """Layout and object file that were kept under this name; None where there are none, or they are damaged."""
     try:
-        content = _file(name).read_bytes()
+        file = _file(name)
+        content = file.read_bytes()
         found, data = content[:_DIGEST], content[_DIGEST:]
         if hashlib.sha256(data).digest() != found:
             return None
         header, image = data.split(b"\n", 1)
         size, offsets, result, result_size = json.loads(header)
+        with contextlib.suppress(OSError):  # what is used is not removed
+            if time.time() - file.stat().st_mtime > _DAY:
+                os.utime(file)
         return Layout(size, tuple(offsets), result, result_size), image
     except Exception:  # whatever is wrong with it, the code can be compiled
         return None
@@ -182,12 +206,13 @@ def find(name: str) -> Code | None:
         return None
 
 
-def keep(name: str, layout: Layout, image: bytes) -> None:
-    """Keep code for later processes, as far as it can be."""
+def keep(name: str, layout: Layout, image: bytes) -> str:
+    """Keep code for later processes, as far as it can be; says why it cannot."""
     folder = machine_folder()
     data = json.dumps(layout).encode() + b"\n" + image
     try:
         _make_private(folder)
+        _tidy(folder)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{name}.", suffix=".part", delete=False) as stream:
             try:
                 stream.write(hashlib.sha256(data).digest() + data)
@@ -198,29 +223,78 @@ def keep(name: str, layout: Layout, image: bytes) -> None:
                     os.unlink(stream.name)
                 raise
     except OSError as error:
-        warn_once(f"compiled kernels cannot be kept in {folder.parent} ({_reason(error)}): each run compiles anew")
+        return f"compiled kernels cannot be kept in {folder.parent} ({_reason(error)}): each run compiles anew"
+    return ""
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what processes that were killed left behind, and what was not used for longest where there is too much."""
+    now, kept, total = time.time(), [], 0
+    for path in folder.iterdir():
+        try:
+            found = path.stat()
+            if path.suffix in (".part", ".lock") and now - found.st_mtime > _HOUR:
+                path.unlink()
+            elif path.suffix == ".o":
+                kept.append((found.st_mtime, found.st_size, path))
+                total += found.st_size
+        except OSError:  # another process removed it
+            continue
+    for _, size, path in sorted(kept):
+        if total <= _LARGEST:
+            break
+        with contextlib.suppress(OSError):
+            path.unlink()
+        total -= size
 
 
 @contextlib.contextmanager
 def alone(name: str, patient: bool) -> Iterator[bool]:
     """Only one process at a time is inside for a name: another waits for it if `patient`, else it is told False.
 
-    The lock is the system's, on an open file, and goes with the process that holds it, however that ends.
+    The lock is the system's, on an open file, and goes with the process that holds it, however that ends. Where there
+    are no such locks, or one is held for very long, two may do the same work, and the last one's file stays.
     """
-    with contextlib.ExitStack() as stack:
-        try:
-            import fcntl
+    path = machine_folder() / f"{name}.lock"
+    stream, mine = _lock(path, _LONGEST if patient else 0.0)
+    try:
+        yield mine
+    finally:
+        if stream is not None:
+            _unlock(stream, path)
 
-            folder = machine_folder()
-            _make_private(folder)
-            stream = stack.enter_context(open(folder / f"{name}.lock", "ab"))
-            fcntl.flock(stream, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        except (ImportError, OSError):  # then two may do the same work, and the last one's file stays
-            pass
-        yield True
+
+def _lock(path: Path, patience: float) -> tuple[BinaryIO | None, bool]:
+    """The locked file, and whether this process may go on."""
+    end = time.monotonic() + patience
+    try:
+        import fcntl
+
+        _make_private(path.parent)
+        while True:
+            with contextlib.ExitStack() as stack:
+                stream = stack.enter_context(open(path, "ab"))
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        return None, patience > 0.0
+                    time.sleep(_OFTEN)
+                    continue
+                # who held it before removes it: then another process may hold a new one
+                if os.fstat(stream.fileno()).st_nlink > 0:
+                    stack.pop_all()
+                    return stream, True
+    except (ImportError, OSError):
+        return None, True
+
+
+def _unlock(stream: BinaryIO, path: Path) -> None:
+    import fcntl
+
+    with stream, contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+        fcntl.flock(stream, fcntl.LOCK_UN)  # closing is not enough where a forked process has it open, too
 
 
 # --- object files in memory -------------------------------------------------------------------------------------------

@@ -9,26 +9,33 @@ it once: one waits for the other.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import heapq
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from musculo.kernels.compiler import canonical, store
-from musculo.kernels.compiler.build import Built, Job, build
+from musculo.kernels.compiler.build import Built, Job, build, part_at
 from musculo.kernels.compiler.code import Code, Layout, has_code
-from musculo.kernels.compiler.names import code_name_at
+from musculo.kernels.compiler.names import code_name_at, is_of_package
 
 # What compiling a driver takes that is on no list [s].
 _UNLISTED = 5.0
 # Reports of a compile that goes on come so often [s].
 _OFTEN = 0.2
 _PATIENCE = 0.05
+# A process that has nothing to do for so long ends: it takes 200 MB of memory [s].
+_IDLE = 20.0
+# A driver whose compiler dies is tried so often by processes, and then by whoever called it.
+_TRIES = 2
 # What a process takes until it compiles: Numba is imported [s].
 _STARTING = 1.5
 # So much compiling counts as measured when none is: the first small driver says little about a machine [s].
@@ -55,9 +62,10 @@ class _Task:
         self.wanted = False  # somebody waits for it
         self.starting = 0.0  # of its seconds, those in which its process starts
         self.began: float | None = None
+        self.tries = 0
         self.done = threading.Event()
         self.built: Built | None = None
-        self.error: str | None = None  # why no process compiled it
+        self.error = ""  # why it does not compile; empty, too, where no process could try
 
 
 class _Pool:
@@ -91,26 +99,36 @@ class _Pool:
                         self._waiting.remove(task)
                         self._waiting.insert(0, task)
                 tasks.append(task)
-            for _ in range(min(len(self._waiting) - self._idle, _processors() - len(self._processes))):
-                self._start()
+            self._hire()
             self._change.notify_all()
         return tasks
 
-    def _start(self) -> None:
-        # as this process finds its modules
-        text = f"import sys; sys.path[:] = {sys.path!r}; from musculo.kernels.compiler.build import main; main()"
-        process = subprocess.Popen(
-            [sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
-        )
-        self._processes.append(process)
-        threading.Thread(target=self._feed, args=(process,), daemon=True).start()
+    def _hire(self) -> None:
+        """Start processes for what waits; where there is none at all, nobody is to wait for one."""
+        for _ in range(min(len(self._waiting) - self._idle, _processors() - len(self._processes))):
+            self._start()
+        if not self._processes:
+            while self._waiting:
+                self._waiting.pop().done.set()
 
-    def _next(self) -> _Task:
+    def _start(self) -> None:
+        """One more process, as far as that can be."""
+        with contextlib.suppress(OSError, ValueError):  # no more processes
+            process = _started()
+            try:
+                threading.Thread(target=self._feed, args=(process,), daemon=True).start()
+                self._processes.append(process)
+            except RuntimeError:  # no more threads
+                _end(process)
+
+    def _next(self) -> _Task | None:
+        """What is to be done next; None where there is nothing for a while."""
         with self._change:
             self._idle += 1
-            while not self._waiting:
-                self._change.wait()
+            self._change.wait_for(lambda: self._waiting, _IDLE)
             self._idle -= 1
+            if not self._waiting:
+                return None
             task = self._chosen()
             self._waiting.remove(task)
             task.began = task.began or time.monotonic()
@@ -128,40 +146,41 @@ class _Pool:
         return longest
 
     def _feed(self, process: subprocess.Popen[bytes]) -> None:
-        """Give one process a driver after the other."""
-        assert process.stdin is not None
-        assert process.stdout is not None
+        """Give one process a driver after the other, until there is nothing to do or it dies."""
         starting = _STARTING
-        while True:
-            task = self._next()
+        while (task := self._next()) is not None:
             task.starting, starting = starting, 0.0
+            with self._change:
+                patient = not self._waiting  # else there is something to do that nobody else does
             try:
+                told, image = _answer(process, task.job, patient)
+            except (OSError, ValueError):  # it died: another one tries once more, then whoever called
                 with self._change:
-                    patient = not self._waiting  # else there is something to do that nobody else does
-                process.stdin.write(json.dumps((task.job, patient)).encode() + b"\n")
-                process.stdin.flush()
-                told = json.loads(process.stdout.readline())
-                image = process.stdout.read(told.get("size", 0))
-                if told.get("busy"):
+                    task.tries += 1
+                    if task.tries < _TRIES:
+                        self._waiting.insert(0, task)
+                    else:
+                        task.done.set()
+                break
+            if told.get("busy"):
+                with self._change:
+                    self._waiting.append(task)
+                time.sleep(_PATIENCE)
+                continue
+            if "error" in told:
+                task.error = told["error"]
+            else:
+                size, offsets, result, result_size = told["layout"]
+                layout = Layout(size, tuple(offsets), result, result_size)
+                task.built = Built(layout, image, told["seconds"], told["unkept"])
+                if told["seconds"]:
                     with self._change:
-                        self._waiting.append(task)
-                    time.sleep(_PATIENCE)
-                    continue
-                if "error" in told:
-                    task.error = told["error"]
-                else:
-                    size, offsets, result, result_size = told["layout"]
-                    task.built = Built(Layout(size, tuple(offsets), result, result_size), image, told["seconds"])
-                    if told["seconds"]:
-                        with self._change:
-                            self._took, self._listed = self._took + told["seconds"], self._listed + task.seconds
-                task.done.set()
-            except (OSError, ValueError) as error:  # the process died
-                with self._change:
-                    self._processes.remove(process)
-                    task.error = f"the process that compiled it ended ({error})"
-                task.done.set()
-                return
+                        self._took, self._listed = self._took + told["seconds"], self._listed + task.seconds
+            task.done.set()
+        with self._change:
+            self._processes.remove(process)
+            self._hire()
+        _end(process)
 
     def progress(self) -> Progress:
         """Of all that was asked for since all was there last."""
@@ -177,7 +196,7 @@ class _Pool:
             left = max(whole - spent, 0.1 * spent)
             ends.append(left)
             finished += task.seconds * spent / (spent + left)
-        ends += [0.0] * (_processors() - len(ends))
+        ends += [0.0] * (max(_processors(), 1) - len(ends))
         heapq.heapify(ends)
         for task in waiting:  # each by the processor that is free first
             heapq.heapreplace(ends, ends[0] + task.seconds * slower)
@@ -192,17 +211,74 @@ class _Pool:
             process.kill()
             process.wait()
 
+    def leave(self) -> None:
+        """In a forked process: the processes are the other one's, and are to end with it."""
+        with open(os.devnull, "r+b", buffering=0) as nothing:
+            for process in self._processes:
+                for stream in (process.stdin, process.stdout):
+                    if stream is not None and not stream.closed:
+                        os.dup2(nothing.fileno(), stream.fileno(), inheritable=False)
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A process that compiles, which finds its modules as this one does.
+
+    Raises:
+        OSError: where none can be started.
+    """
+    program = Path(sys.executable or "")
+    # a program that has Python inside would start itself once more
+    if getattr(sys, "frozen", False) or not any(name in program.name.lower() for name in ("python", "pypy")):
+        raise OSError(f"{program} is no Python")
+    path, folder = list(map(str, sys.path)), str(store.machine_folder())
+    text = f"import sys; sys.path[:] = {path!r}; from musculo.kernels.compiler.build import main; main({folder!r})"
+    # an interrupt from the terminal is for this process only
+    apart: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {"creationflags": 0x200}
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen([program, "-c", text], stdin=pipe, stdout=pipe, stderr=nothing, env=_environment(), **apart)
+
+
+def _answer(process: subprocess.Popen[bytes], job: Job, patient: bool) -> tuple[dict[str, Any], bytes]:
+    """What a process answers to a job.
+
+    Raises:
+        OSError, ValueError: it died.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps((job, patient)).encode() + b"\n")
+    process.stdin.flush()
+    told = json.loads(process.stdout.readline())
+    image = process.stdout.read(told.get("size", 0))
+    if len(image) != told.get("size", 0):
+        raise ValueError("half an answer")
+    return told, image
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
+    process.kill()
+    process.wait()
+
 
 def _processors() -> int:
+    """How many processes may compile at once; none: whoever calls a driver compiles it."""
     asked = os.environ.get("MUSCULO_COMPILERS", "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked.isdigit():
         return int(asked)
+    if multiprocessing.parent_process() is not None:  # it has brothers
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _environment() -> dict[str, str]:
-    # one thread each: there are as many processes as processors
-    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
+    # one thread each: there are as many processes as processors; settings of Numba would change the code
+    known = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**known, **single, "PYTHONDONTWRITEBYTECODE": "", "PYTHONWARNINGS": "ignore"}
 
 
 _pool: _Pool | None = None
@@ -215,12 +291,20 @@ def _the_pool() -> _Pool:
     with _lock:
         if _pool is None:
             _pool = _Pool()
-            atexit.register(_pool.stop)
         return _pool
+
+
+@atexit.register
+def _stop() -> None:
+    if _pool is not None:
+        _pool.stop()
 
 
 def _forget() -> None:
     global _pool, _lock
+    if _pool is not None:
+        with contextlib.suppress(OSError):
+            _pool.leave()
     _pool, _lock = None, threading.Lock()
 
 
@@ -253,43 +337,67 @@ def is_busy() -> bool:
 
 def wait(report: Report | None = None) -> dict[str, str]:
     """Until all that was asked for is there; gives what could not be compiled (module:name), and why."""
-    if _pool is None:
-        return {}
-    pool, tasks = _pool, list(_pool._tasks.values())
-    for task in tasks:
-        _wait(pool, task, report)
+    failed: dict[str, str] = {}
+    pool = _pool
+    if pool is None:
+        return failed
+    for task in list(pool._tasks.values()):
+        try:
+            if _wait(pool, task, report) is None and _built(task) is None:
+                _compiled_here(part_at(task.job.where), task.job)
+        except Exception as error:
+            failed[task.job.where] = task.error or f"{type(error).__name__}: {error}"
     if report is not None:
         report(None)
-    return {task.job.where: task.error for task in tasks if task.error is not None}
+    return failed
 
 
-def _wait(pool: _Pool, task: _Task, report: Report | None) -> None:
+def _wait(pool: _Pool, task: _Task, report: Report | None) -> Code | None:
+    """Until a driver was compiled; its code, where another program was quicker."""
     while not task.done.wait(_OFTEN):
         if report is not None:
             report(pool.progress())
+        found = store.find(task.job.name)
+        if found is not None:
+            return found
+    return None
+
+
+def _built(task: _Task) -> Built | None:
+    """What came of it; None where no process could try."""
+    if task.error:
+        raise CompileFailed(f"{task.job.where} does not compile for {task.job.signature}: {task.error}")
+    if task.built is not None and task.built.unkept:
+        store.warn_once(task.built.unkept)
+    return task.built
 
 
 def compiled(driver: Any, where: str, name: str, signature: str) -> Code:
     """A driver's code, compiled now; functions that are not the package's are compiled in this process."""
     job = Job(where, signature, name)
-    if where.startswith("musculo.") and "<locals>" not in where:
+    if is_of_package(where):
         seconds = next((s for _, text, s in canonical.of(where) if text == signature), _UNLISTED)
         pool = _the_pool()
+        (task,) = pool.ask([(job, seconds)], first=True)
         try:
-            (task,) = pool.ask([(job, seconds)], first=True)
-        except OSError:  # no process can be started
-            task = None
-        if task is not None:
-            _wait(pool, task, listener)
+            found = _wait(pool, task, listener)
+        finally:
             if listener is not None:
                 listener(None)
-            if task.built is not None:
-                return store.loaded(name, task.built.image, task.built.layout)
-            if task.error is not None and not task.error.startswith("the process"):
-                raise CompileFailed(f"{where} does not compile for {signature}: {task.error}")
-    with store.alone(name, True):
-        found = store.find(name)
+        if found is not None:
+            return found
+        built = _built(task)
+        if built is not None:
+            return store.loaded(name, built.image, built.layout)
+    return _compiled_here(driver, job)
+
+
+def _compiled_here(driver: Any, job: Job) -> Code:
+    with store.alone(job.name, True):
+        found = store.find(job.name)
         if found is not None:
             return found
         built = build(driver, job)
-    return store.loaded(name, built.image, built.layout)
+    if built.unkept:
+        store.warn_once(built.unkept)
+    return store.loaded(job.name, built.image, built.layout)
