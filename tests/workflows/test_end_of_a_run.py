@@ -6,17 +6,17 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from musculo.kernels.kept import kept
 from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 import musculo
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.kernels.compiler import shipped, store
+from musculo.kernels.compiler.parts import Kernel
 from musculo.kernels.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder
 from musculo.report.results import read_results, trials_of
@@ -214,24 +214,21 @@ def test_nothing_is_compiled_for_a_page(tmp_path, monkeypatch):
         ({"opensim_path_frames"}, "opensim"),
         ({"geodesic_path_frames"}, "geodesic"),
     ):
-        monkeypatch.setattr("musculo.report.folder.kept", lambda d, there=there: d.py_func.__name__ in there)
+        monkeypatch.setattr(Kernel, "is_ready", lambda d, there=there: d.py_func.__name__ in there)
         report_of_folder(tmp_path / "out")
         assert asked[-1] == drawn
 
 
-def test_a_driver_is_kept_once_it_ran():
-    """By this process or an earlier one, on this processor."""
+def test_a_driver_is_ready_once_it_ran(monkeypatch):
+    """By this process or an earlier one."""
     musculo.muscle_geometry(arm(), np.zeros((1, len(arm().coordinates))))
-    assert kept(geodesic_path_frames)
-    index = geodesic_path_frames._cache._cache_file
-    earlier = SimpleNamespace(
-        signatures=[], targetctx=geodesic_path_frames.targetctx, _cache=SimpleNamespace(_cache_file=index)
-    )
-    assert kept(earlier)
-    signature, _, code = next(iter(index._load_index()))
-    for found in ({}, {(signature, ("another", "processor"), code): "file"}):
-        earlier._cache = SimpleNamespace(_cache_file=SimpleNamespace(_load_index=lambda found=found: found))
-        assert not kept(earlier)
+    assert geodesic_path_frames.is_ready()
+    later = Kernel(geodesic_path_frames.py_func, geodesic_path_frames.targetoptions)
+    assert later.is_ready()
+    for place in (shipped, store):
+        monkeypatch.setattr(place, "has" if place is shipped else "is_there", lambda name: False)
+    assert not later.is_ready()
+    assert geodesic_path_frames.is_ready()
 
 
 def test_report_speaks_json(tmp_path):

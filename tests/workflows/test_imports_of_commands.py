@@ -29,9 +29,9 @@ HEAVY = (
     "xarray",
 )
 # Not needed where compiled kernels are at hand.
-COMPILER = ("llvmlite", "numba", "scipy")
+COMPILER = ("numba", "scipy")
 # What is looked for in every command.
-REFUSED = HEAVY
+REFUSED = HEAVY + COMPILER
 
 # The modules that a program has at its end, after what it prints itself.
 _RUN = """

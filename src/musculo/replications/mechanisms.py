@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import numba
 import numpy as np
 
 from musculo.compile.frames import FloatArray
@@ -158,6 +157,8 @@ def squeezer_drive(model: Model) -> ForceKernel:
 
 @lru_cache(maxsize=1)
 def _drive(beta: int, gamma: int) -> ForceKernel:
+    import numba
+
     from_C = (B[0] - C[0], B[1] - C[1])
 
     @numba.njit

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
@@ -67,6 +66,8 @@ def reduced_squeezer(model: Model, beta_0: float, beta_end: float) -> Reduced:
 
 def _force(beta: FloatArray, force: FloatArray) -> ForceKernel:
     """A spline of fifth degree through equidistant samples, compiled."""
+    import numba
+
     pieces = PPoly.from_spline(make_interp_spline(beta, force, k=5))
     # pieces of no length stand at the ends of a spline; others may be longer than a step there
     kept = np.diff(pieces.x) > 0.0

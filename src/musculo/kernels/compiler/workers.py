@@ -154,7 +154,7 @@ class _Pool:
                 patient = not self._waiting  # else there is something to do that nobody else does
             try:
                 told, image = _answer(process, task.job, patient)
-            except (OSError, ValueError):  # it died: another one tries once more, then whoever called
+            except (OSError, ValueError, KeyError):  # it died: another one tries once more, then whoever called
                 with self._change:
                     task.tries += 1
                     if task.tries < _TRIES:
