@@ -75,7 +75,7 @@ def test_only_paths_that_need_it_come_to_the_second_pass(monkeypatch):
 def test_a_path_is_the_same_in_either_pass():
     """Wherever it begins: in the first, or, as one that was left before, in the second."""
     model, again = hinge(), hinge()
-    compiled_paths(again, True).second_pass[:3] = True
+    compiled_paths(again, True).second_pass[:] = (1, 1, 1, 0)
     g, h = muscle_geometry(model, TURN), muscle_geometry(again, TURN)
     np.testing.assert_allclose(h.length, g.length, rtol=0.0, atol=ROUNDING)
     np.testing.assert_allclose(h.moment_arm, g.moment_arm, rtol=0.0, atol=ROUNDING)
@@ -91,7 +91,7 @@ def test_a_path_is_the_same_in_either_pass():
 
 def test_derivatives_are_the_same_in_either_pass():
     model, again = hinge(), hinge()
-    compiled_paths(again, True).second_pass[:3] = True
+    compiled_paths(again, True).second_pass[:] = (1, 1, 1, 0)
     overlapped = muscle_geometry(model, TURN).status[:, 1] == STATUSES.index("overlapped")
     poses = np.concatenate([TURN[::8], TURN[overlapped]])
     model = hinge()

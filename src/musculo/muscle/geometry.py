@@ -385,6 +385,9 @@ def refuse_mixed_rates(p: CompiledPaths) -> None:
         )
 
 
+_NONE_LATER = np.zeros(0, dtype=bool)
+# So many sampled poses of a model say which of its paths begin in the second pass.
+_SAMPLED = 64
 _NO_TWISTS = np.zeros((0, 6))
 
 
@@ -402,25 +405,39 @@ def unfinished(status: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def in_two_passes(
-    p: CompiledPaths,
+    later: NDArray[np.bool_],
     status: NDArray[np.int8],
     first: Callable[[], None],
     second: Callable[[NDArray[np.int64]], None],
 ) -> None:
     """Run the first pass over some frames, and the second over those that it left a path of.
 
-    The first does not know strings and detours, which most models never need and which take long to compile. Paths that
-    it once left are the second's from then on.
+    The first does not know strings and detours, which most models never need and which take long to compile.
 
     Args:
+        later: (paths,) those that begin in the second, see `begins_later`.
         status: (frames, paths) of these frames, zero at first; the passes write it.
     """
-    status[:, p.second_pass] = UNFINISHED
+    status[:, later] = UNFINISHED
     first()
     left = unfinished(status)
     if len(left):
-        p.second_pass[:] |= (status == UNFINISHED).any(axis=0)
         second(left)
+
+
+def begins_later(
+    c: CompiledModel, p: CompiledPaths, threads: int | None, extra: FloatArray = _NO_TWISTS
+) -> NDArray[np.bool_]:
+    """(paths,) which begin in the second pass in every pose: those that the first leaves in one of the sampled poses.
+
+    Both find the same path, to rounding, and the first would often do so for nothing (it takes a fifth of the time on
+    arm26 and MoBL-ARMS). It is decided by the model alone, so that no answer hangs on what was asked before.
+    """
+    if (p.second_pass < 0).any():
+        poses = np.ascontiguousarray(p.sample[:: max(len(p.sample) // _SAMPLED, 1)])
+        tried = run_paths(c, p, poses, None, False, threads, extra, keep_points=False, first_only=True)
+        p.second_pass[:] = (tried.status == UNFINISHED).any(axis=0)
+    return p.second_pass == 1
 
 
 def chunks(frames: int, most: int) -> Iterator[slice]:
@@ -452,17 +469,20 @@ def run_paths(
     extra: FloatArray = _NO_TWISTS,
     keep_points: bool = True,
     begun: Begun | None = None,
+    first_only: bool = False,
 ) -> PathRun:
     """Lengths, speeds, moment arms, statuses, prices and current paths of all frames.
 
     Args:
         extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
         begun: what a first pass left, to be finished in place; prices and points are then those of these paths only.
+        first_only: whether no path is finished that the first pass leaves.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
     first = p.paths.path_entry
     entries, size = int(first[-1]), min(frames, _CHUNK)
     first_pass = begun is None
+    later = begins_later(c, p, threads, extra) if first_pass and not (literal or first_only) else _NONE_LATER
     if begun is None:
         begun = Begun(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
     length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
@@ -486,8 +506,12 @@ def run_paths(
             over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
         else:
             given = (p.paths, p.table, X, motion, twists, length[now], *found, status[now])
-            if first_pass:
-                in_two_passes(p, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
+            if first_only:
+                _begin(given, len(X), threads)
+            elif first_pass:
+                in_two_passes(
+                    later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads)
+                )
             else:
                 _finish(given, threads, unfinished(status[now]))
     mark_cut_short(p, Q, status)

@@ -24,7 +24,14 @@ from musculo.kernels.moment_arm_slopes import PathCoordinates
 from musculo.kernels.path import MOVING, Paths
 from musculo.kernels.pose_slopes import Carriers
 from musculo.model.model import Model
-from musculo.muscle.geometry import chunks, in_two_passes, mark_cut_short, muscle_geometry, refuse_mixed_rates
+from musculo.muscle.geometry import (
+    begins_later,
+    chunks,
+    in_two_passes,
+    mark_cut_short,
+    muscle_geometry,
+    refuse_mixed_rates,
+)
 from musculo.muscle.paths import compiled_paths
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
@@ -124,14 +131,14 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = Non
     carriers, coordinates = _carriers(c), _path_coordinates(c, p.paths)
     arms, slopes = np.empty((frames, n * n_u)), np.zeros((frames, n * n_u * n_q))
     status, exact = np.zeros((frames, n), dtype=np.int8), np.ones((frames, n), dtype=np.int8)
-    size, rest = min(frames, _CHUNK), np.zeros((1, n_u))
+    size, rest, later = min(frames, _CHUNK), np.zeros((1, n_u)), begins_later(c, p, threads)
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
     for now in chunks(frames if n else 0, _CHUNK):
         X = Q[now]
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
         poses = (c.tree, c.table, p.paths, p.table, carriers, coordinates, X, motion, twists)
         given = (*poses, arms[now], slopes[now], status[now], exact[now])
-        in_two_passes(p, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
+        in_two_passes(later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
     mark_cut_short(p, Q, status)
     r, d, good = arms.reshape(frames, n, n_u), slopes.reshape(frames, n, n_u, n_q), exact != 0
     for frame in np.flatnonzero(~good.all(axis=1)):

@@ -25,7 +25,7 @@ from musculo.model.model import Model
 from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import PATH_FORCES
 from musculo.model.validate import check_numbers
-from musculo.muscle.wrap_rules import sample_poses, wrap_rules
+from musculo.muscle.wrap_rules import sample_coordinates, sample_poses, wrap_rules
 from musculo.muscle.wrap_surfaces import METHODS, SurfaceArrays, compile_surface
 from musculo.spatial.pose import Pose
 
@@ -41,9 +41,9 @@ class CompiledPaths:
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
     conditional_ends: tuple[tuple[int, int, float, float], ...]  # path, column of q, and the range with its margin
     notes: tuple[str, ...]  # what geodesics do otherwise than a modeller might expect
-    # (paths,) whether a first pass once left a path to the second. From then on it begins there: both find the same
-    # path, to rounding, and the first would often do so for nothing. Written as poses are computed.
-    second_pass: NDArray[np.bool_] = field(repr=False)
+    sample: FloatArray = field(repr=False)  # (poses, n) over the ranges of the coordinates; none without wraps
+    # (paths,) 1 where a path begins in the second pass, 0 where it does not, -1 until that was decided: `begins_later`
+    second_pass: NDArray[np.int8] = field(repr=False)
 
     def cut_short(self, Q: FloatArray) -> NDArray[np.bool_]:
         """(frames, paths) whether an end of a path is a conditional point that is out of its range."""
@@ -342,8 +342,10 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
             )
     paths = compiler.arrays()
     notes: tuple[str, ...] = ()
+    sample = np.zeros((0, len(model.coordinates)))
     if wrap_names:
-        poses = sample_poses(model, paths, compiler.functions)
+        sample = sample_coordinates(model)
+        poses = sample_poses(model, sample, paths, compiler.functions)
         paths, lost = wrap_rules(paths, poses)
         owners = [f.name for f in forces if f.path is not None for _ in f.path.wraps]
         notes = tuple(
@@ -360,7 +362,8 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         tuple(compiler.indirect),
         tuple(_conditional_ends(paths)),
         notes,
-        np.zeros(len(forces), dtype=bool),
+        sample,
+        np.full(len(forces), -1 if wrap_names else 0, dtype=np.int8),
     )
 
 

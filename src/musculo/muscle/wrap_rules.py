@@ -54,9 +54,8 @@ class Poses:
         return np.concatenate([np.broadcast_to(x[0], (len(steps), 1, *x.shape[1:])), steps], axis=1)
 
 
-def sample_poses(model: Model, paths: Paths, functions: list[Function]) -> Poses:
-    """The model's default pose and some over its coordinates' ranges; `functions`: those of its moving points."""
-    q = _sample(model)
+def sample_poses(model: Model, q: FloatArray, paths: Paths, functions: list[Function]) -> Poses:
+    """Where points and surfaces are in poses q (rows, n); `functions`: those of moving points."""
     k = kinematics(model, q)
     R, p = k._R, k._motion[:, :, 0]
     location = np.repeat(paths.location[None], len(q), axis=0)
@@ -81,7 +80,7 @@ def sample_poses(model: Model, paths: Paths, functions: list[Function]) -> Poses
     )
 
 
-def _sample(model: Model) -> FloatArray:
+def sample_coordinates(model: Model) -> FloatArray:
     """(rows, n) the default pose, then _STEPS from it to each of some that fill the ranges evenly; couplings hold,
     loops may be open."""
     e = embedding_of(model)
