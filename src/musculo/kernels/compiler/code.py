@@ -112,7 +112,7 @@ class Bound:
         return self._code.call(self._memory)
 
     def put(self, argument: int, value: float) -> None:
-        """Give a number among the arguments another value."""
+        """Give a number among the arguments another value, of the type of the first."""
         kind = "d" if isinstance(self._arguments[argument], float) else "q"
         struct.pack_into(kind, self._memory.buffer, self._code.place(argument), value)
 

@@ -154,7 +154,7 @@ class _Pool:
                 patient = not self._waiting  # else there is something to do that nobody else does
             try:
                 told, image = _answer(process, task.job, patient)
-            except (OSError, ValueError, KeyError):  # it died: another one tries once more, then whoever called
+            except (OSError, ValueError):  # it died: another one tries once more, then whoever called
                 with self._change:
                     task.tries += 1
                     if task.tries < _TRIES:
@@ -167,20 +167,26 @@ class _Pool:
                     self._waiting.append(task)
                 time.sleep(_PATIENCE)
                 continue
-            if "error" in told:
-                task.error = told["error"]
-            else:
-                size, offsets, result, result_size = told["layout"]
-                layout = Layout(size, tuple(offsets), result, result_size)
-                task.built = Built(layout, image, told["seconds"], told["unkept"])
-                if told["seconds"]:
-                    with self._change:
-                        self._took, self._listed = self._took + told["seconds"], self._listed + task.seconds
-            task.done.set()
+            try:
+                self._heard(task, told, image)
+            finally:  # whoever waits does not wait for ever
+                task.done.set()
         with self._change:
             self._processes.remove(process)
             self._hire()
         _end(process)
+
+    def _heard(self, task: _Task, told: dict[str, Any], image: bytes) -> None:
+        """Take over what a process answers."""
+        if "error" in told:
+            task.error = told["error"]
+            return
+        size, offsets, result, result_size = told["layout"]
+        layout = Layout(size, tuple(offsets), result, result_size)
+        task.built = Built(layout, image, told["seconds"], told["unkept"])
+        if told["seconds"]:
+            with self._change:
+                self._took, self._listed = self._took + told["seconds"], self._listed + task.seconds
 
     def progress(self) -> Progress:
         """Of all that was asked for since all was there last."""
