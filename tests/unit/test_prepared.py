@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -228,3 +229,18 @@ def test_it_can_be_sent_to_a_process():
     q, u, _, tau = next(states(model))
     one = pickle.loads(pickle.dumps(musculo.prepared(model)))
     assert np.array_equal(one.forward_dynamics(q, u, tau), musculo.forward_dynamics(model, q, u, tau))
+
+
+@pytest.mark.parametrize("answer", ["inverse_dynamics", "forward_dynamics"])
+def test_speeds_are_not_left_from_the_call_before(answer):
+    one, q = musculo.prepared(musculo.demo.arm()), np.array([0.3, 0.4])
+    getattr(one, answer)(q, np.array([5.0, 50.0]), q)
+    with pytest.raises(musculo.InvalidInput):
+        getattr(one, answer)(q, None, q)
+
+
+@pytest.mark.parametrize("time", ["x", 1j, math.nan])
+def test_a_time_is_checked_as_the_function_does(time):
+    q = np.array([0.3, 0.4])
+    with pytest.raises(musculo.InvalidInput):
+        musculo.prepared(musculo.demo.arm()).forward_dynamics(q, q, q, time=time)

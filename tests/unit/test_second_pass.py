@@ -60,6 +60,7 @@ def test_only_paths_that_need_it_come_to_the_second_pass(monkeypatch):
         finish(given, threads, left)
 
     monkeypatch.setattr(geometry, "_finish", noted)
+    monkeypatch.setattr(geometry, "_OFTEN", 1e-9)
     g = muscle_geometry(model, TURN, threads=1)
     assert taken
     assert compiled_paths(model, True).second_pass.tolist() == [False, True, True, False]

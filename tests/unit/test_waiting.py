@@ -27,8 +27,8 @@ for _ in range(2):
 """
 
 
-@pytest.mark.parametrize(("compiling", "quiet", "lines"), [(0.3, "", 1), (0.0, "", 0), (0.3, "1", 0), (0.3, "0", 1)])
-def test_one_line_where_compiling_takes_a_while(compiling, quiet, lines):
+@pytest.mark.parametrize(("compiling", "quiet", "lines"), [(0.3, "", 2), (0.0, "", 0), (0.3, "1", 0), (0.3, "0", 2)])
+def test_one_line_a_wait_where_compiling_takes_a_while(compiling, quiet, lines):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(compiling=compiling)],
         env={**os.environ, "MUSCULO_QUIET": quiet},
@@ -87,3 +87,12 @@ def test_no_bar_where_it_is_asked_for_quiet(monkeypatch):
     waiting.announce(Progress("track_frames", 0, 1, 0.0, 9.0))
     waiting.announce(None)
     assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("stderr", ["None", "open('/dev/full', 'w')"])
+def test_nobody_needs_to_listen(stderr):
+    """Services have no stderr, and whoever reads it may have gone: the computation goes on."""
+    script = SCRIPT.replace("import time", f"import sys, time\nsys.stderr = {stderr}", 1).format(compiling=0.3)
+    script += "\nimport os; print('done', flush=True); os._exit(0)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"

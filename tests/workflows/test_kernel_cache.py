@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import musculo
+import musculo.demo
 from fuzz.kills import ANSWERS, POWERS, answers_of, kills, script
 from musculo.kernels.compiler import store
 from musculo.kernels.compiler.code import Layout
@@ -469,3 +471,41 @@ class TestLocks:
             assert store.keep("one", LAYOUT, b"first") == ""
             assert store.keep("one", LAYOUT, b"second") == ""
         assert store.read("one") == (LAYOUT, b"second")
+
+
+def test_a_child_does_not_wait_for_a_lock_that_its_parent_holds(tmp_path):
+    """A thread compiles while another forks: the child finds its own code."""
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os, threading, time\n"
+        "from musculo.kernels.compiler import parts\n"
+        "held = threading.Event()\n"
+        "def hold():\n"
+        "    with parts._finding:\n"
+        "        held.set()\n"
+        "        time.sleep(60)\n"
+        "threading.Thread(target=hold, daemon=True).start()\n"
+        "held.wait()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if parts._finding.acquire(timeout=5) else 7)\n"
+        "os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, script], check=False).returncode == 0
+
+
+def test_arrays_that_begin_between_two_words_are_taken():
+    """As records and files give them."""
+    model, q = musculo.demo.arm(), np.array([0.3, 0.4])
+    crooked = np.frombuffer(b"x" + q.tobytes(), offset=1)
+    assert not crooked.flags.aligned
+    assert (musculo.inverse_dynamics(model, crooked, q, q) == musculo.inverse_dynamics(model, q, q, q)).all()
+    assert (musculo.mass_matrix(model, crooked) == musculo.mass_matrix(model, q)).all()
+
+
+def test_code_of_another_driver_under_a_name_is_not_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "machine_folder", lambda: tmp_path)
+    store.keep("one", Layout(8, (0,), "none", 0), b"image")
+    assert store.read("one") is not None
+    (tmp_path / "one.o").rename(tmp_path / "other.o")
+    assert store.read("other") is None

@@ -6,7 +6,6 @@ only in the process that somebody started (`musculo.compile.waiting`). A command
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 TEXT = "musculo compiles for this machine, once: about {:.0f} s (`musculo warmup` compiles all there is) ..."
@@ -35,7 +34,7 @@ def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) 
     """
     if not quiet and not (_shell if shell is None else shell):
         return
-    from musculo.compile.waiting import is_quiet, listen, show  # slow, and not before a command runs
+    from musculo.compile.waiting import is_quiet, is_terminal, listen, say, show  # slow, and not before a command runs
 
     if quiet or is_quiet():
         listen(None)
@@ -44,7 +43,7 @@ def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) 
 
     def announce(progress: Any) -> None:
         nonlocal said
-        if told is None and sys.stderr.isatty():
+        if told is None and is_terminal():
             show(progress)
             return
         if progress is None:
@@ -53,7 +52,7 @@ def tell_of_compiling(quiet: bool, shell: bool | None = None, told: Any = None) 
             with told.get_lock():
                 said, told.value = bool(told.value), 1
         if not said:
-            print(TEXT.format(max(progress.seconds_left, 1.0)), file=sys.stderr, flush=True)
+            say(TEXT.format(max(progress.seconds_left, 1.0)))
         said = True
 
     listen(announce)

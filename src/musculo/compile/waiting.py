@@ -7,6 +7,7 @@ place and say it at once (`musculo.cli.compiling`).
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import shutil
@@ -29,15 +30,28 @@ def announce(progress: Progress | None) -> None:
     """Say on stderr that drivers are compiled, if that takes a while; None: the wait has ended."""
     global _since, _said
     now = time.monotonic()
-    _since = now if _since is None else _since
+    since = _since = now if _since is None else _since
+    if progress is None:
+        _since, _said = None, False  # the next wait is told of again
     if is_quiet() or multiprocessing.parent_process() is not None:  # or not the process that somebody started
         return
-    if sys.stderr.isatty():
-        if progress is None or now - _since > _AFTER:
+    if is_terminal():
+        if progress is None or now - since > _AFTER:
             show(progress)
-    elif progress is not None and now - _since > _AFTER and not _said:
+    elif progress is not None and now - since > _AFTER and not _said:
         _said = True
-        print(TEXT.format(max(progress.seconds_left, 1.0)), file=sys.stderr, flush=True)
+        say(TEXT.format(max(progress.seconds_left, 1.0)))
+
+
+def is_terminal() -> bool:
+    """Whether stderr is one in which a line can be written over."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """A line on stderr, where there is one and somebody reads it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def is_quiet() -> bool:
@@ -71,8 +85,9 @@ def show(progress: Progress | None) -> None:
         text = f"[{'=' * full}{' ' * (_CELLS - full)}] {words(progress)}"
         text = text[: shutil.get_terminal_size().columns - 1]
     if text or _width:
-        sys.stderr.write(f"\r{text}{' ' * (_width - len(text))}" + ("" if text else "\r"))
-        sys.stderr.flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"\r{text}{' ' * (_width - len(text))}" + ("" if text else "\r"))
+            sys.stderr.flush()
     _width = len(text)
 
 

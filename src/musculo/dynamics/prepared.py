@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -119,7 +120,8 @@ class Prepared:
     ) -> FloatArray:
         """tau (n_u,) = M(q) udot + C(q, u) + g(q), as `musculo.inverse_dynamics` without loads."""
         with self._lock:
-            self._take(q, u)
+            self._take(q)
+            self._take_speeds(u)
             self._take_last(udot, "udot")
             self._rnea()
             if not (self._fine() and self._fine_tau()) or self._unturned():
@@ -153,7 +155,8 @@ class Prepared:
             InvalidInput, SingularSystem, Unsupported: as that function.
         """
         with self._lock:
-            self._take(q, u)
+            self._take(q)
+            self._take_speeds(u)
             self._take_last(tau, "tau")
             if not self._accelerated(time):
                 self._udot[:] = forward_dynamics(self.model, self._q, self._u, self._a, time=time)
@@ -162,6 +165,8 @@ class Prepared:
     def _accelerated(self, time: float) -> bool:
         """Whether kernels found accelerations; where not, the function says why, or finds them."""
         if self._accelerations is None or self._unturned() or not self._fine():
+            return False
+        if not (isinstance(time, float | int) and math.isfinite(time)):
             return False
         if self._rules is not None:
             self._time[0] = time
@@ -181,7 +186,8 @@ class Prepared:
                 order, fine = 0, self._fine_q()
                 self._still()
             else:
-                self._take(q, u)
+                self._take(q)
+                self._take_speeds(u)
                 if udot is None:
                     self._a[:] = 0.0
                 else:
@@ -199,14 +205,15 @@ class Prepared:
         return any(not self._q[columns].any() for columns in self._quaternions) if self._quaternions else False
 
     # --- arguments --------------------------------------------------------------------------------------------------
-    def _take(self, q: ArrayLike, u: ArrayLike | None = None) -> None:
-        """Copy q, and u where it is given, to where kernels read them."""
+    def _take(self, q: ArrayLike) -> None:
+        """Copy q to where kernels read it."""
         if type(q) is np.ndarray and q.dtype is _DOUBLE and q.shape == self._q.shape:
             self._q[:] = q
         else:
             self._q[:] = _single("q", coordinates_of(self.model, q))
-        if u is None:
-            return
+
+    def _take_speeds(self, u: ArrayLike) -> None:
+        """Copy u."""
         if type(u) is np.ndarray and u.dtype is _DOUBLE and u.shape == self._u.shape:
             self._u[:] = u
         else:

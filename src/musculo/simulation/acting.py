@@ -144,9 +144,10 @@ def _compiled(force: Any, n: int, n_u: int) -> Any:
             raise InvalidInput(
                 f"the force kernel {name!r} fails with {len(q)} coordinates and {len(u)} speeds: {error}"
             ) from None
-    except NumbaError as error:
+    except (NumbaError, RuntimeError, AssertionError) as error:
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InvalidInput(
-            f"the force kernel {name!r} does not compile: {str(error).strip().splitlines()[0]}; it takes (t, q, u, "
+            f"the force kernel {name!r} does not compile: {why}; without a signature of its own it takes (t, q, u, "
             "tau), adds to tau and returns nothing. Without @numba.njit it may be any function (t, q, u) -> forces"
         ) from None
     return force

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from musculo.kernels.compiler.canonical import signatures
 from musculo.kernels.compiler.code import Bound, Code, find_code, has_code
@@ -62,13 +65,34 @@ class Part:
         return self.py_func(*arguments)
 
 
+# Held while code is looked for. A process that is forked meanwhile has one of its own: nobody would open the other.
+_finding = threading.RLock()
+
+
+def _forked() -> None:
+    global _finding
+    _finding = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _aligned(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with arrays that begin between two words, as records and files have them, copied."""
+
+    def whole(x: Any) -> Any:
+        return x.copy() if isinstance(x, np.ndarray) and not x.flags.aligned else x
+
+    return tuple(whole(x) for x in arguments)
+
+
 class Kernel(Part):
     """A part that is compiled for itself where Python calls it."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, options)
         self._codes: tuple[Code, ...] = ()
-        self._finding = threading.RLock()
 
     @property
     def file(self) -> Path:
@@ -89,6 +113,7 @@ class Kernel(Part):
             memory = code.take(arguments)
             if memory is not None:
                 return code.run(memory)
+        arguments = _aligned(arguments)
         return self._code_for(arguments)(arguments)
 
     def bound(self, *arguments: Any) -> Bound:
@@ -100,7 +125,7 @@ class Kernel(Part):
         return self._code_for(arguments).bound_to(arguments)
 
     def _code_for(self, arguments: tuple[Any, ...]) -> Code:
-        with self._finding:  # threads over frames ask at once
+        with _finding:  # threads over frames ask at once
             for code in self._codes:
                 memory = code.take(arguments)
                 if memory is not None:

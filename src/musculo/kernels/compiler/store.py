@@ -188,7 +188,9 @@ def read(name: str) -> tuple[Layout, bytes] | None:
         if hashlib.sha256(data).digest() != found:
             return None
         header, image = data.split(b"\n", 1)
-        size, offsets, result, result_size = json.loads(header)
+        own, size, offsets, result, result_size = json.loads(header)
+        if own != name:
+            return None
         with contextlib.suppress(OSError):  # what is used is not removed
             if time.time() - file.stat().st_mtime > _DAY:
                 os.utime(file)
@@ -209,7 +211,7 @@ def find(name: str) -> Code | None:
 def keep(name: str, layout: Layout, image: bytes) -> str:
     """Keep code for later processes, as far as it can be; says why it cannot."""
     folder = machine_folder()
-    data = json.dumps(layout).encode() + b"\n" + image
+    data = json.dumps([name, *layout]).encode() + b"\n" + image
     try:
         _make_private(folder)
         _tidy(folder)
