@@ -50,8 +50,9 @@ def is_terminal() -> bool:
 
 def say(text: str) -> None:
     """A line on stderr, where there is one and somebody reads it."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(text, file=sys.stderr, flush=True)
+    if sys.stderr is not None:  # else it would go to stdout
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def is_quiet() -> bool:
