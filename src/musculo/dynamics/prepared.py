@@ -19,7 +19,7 @@ from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import CONSISTENT, embedding_of
 from musculo.errors import InvalidInput
-from musculo.kernels.embedded import embedded_frames
+from musculo.kernels.embedded import embedded_frame
 from musculo.kernels.frames import aba_frames, crba_frames, kinematics_frames, rnea_frames
 from musculo.kernels.kinematics import MOTION_ROWS
 from musculo.kernels.rule_frames import rule_frames
@@ -51,9 +51,10 @@ class Prepared:
     """A model whose arrays are handed to the kernels once; made by `prepared(model)`.
 
     Its methods take one frame: arrays of float64 with all coordinates or speeds of the file in its order [rad, m].
-    They answer with the same numbers, to the last bit, as the functions of the same names, in a few microseconds
-    instead of tens. What these check, they check, with one exception: plain arrays are not looked at for degrees and
-    millimetres. Other arrays, lists and labelled ones go through the checks of the functions, which takes longer.
+    They answer with the same numbers as the functions of the same names, in a few microseconds instead of tens: to the
+    last bit, but for `forward_dynamics` under couplers, which differs by rounding. What these check, they check, with
+    one exception: plain arrays are not looked at for degrees and millimetres. Other arrays, lists and labelled ones go
+    through the checks of the functions, which takes longer.
 
     Results are new arrays, or are written to `out`. Calls from several threads wait for each other: for work at the
     same time give each thread a `Prepared` of its own. Processes may be sent one: it is prepared anew there.
@@ -83,30 +84,30 @@ class Prepared:
         self._regular = _All(np.greater, self._pivot, SINGULAR_HINGE)
 
     def _bind_accelerations(self, q: FloatArray, u: FloatArray, tau: FloatArray) -> None:
-        """What `forward_dynamics` calls: rules, then the recursion or the embedded equations."""
+        """What `forward_dynamics` calls: rules and then the recursion, or the embedded equations with their rules."""
         model, c, e = self.model, self._compiled, embedding_of(self.model)
         udot, pivot, self._time = np.zeros((1, c.n_u)), np.ones((1, c.n_u)), np.zeros(1)
         self._udot, self._pivot, self._bias = udot[0], pivot[0], np.zeros(c.n_u)
         self._rules: Any = None
-        self._accelerations: Any = None
+        self._recursion: Any = None
+        self._embedded: Any = None
         own = embedded_dynamics(model) if e.rules else None
         # Of what is left, the function says more, or knows another way.
         if e.unsolved or e.loops or (e.rules and own is None) or impossible_inertias(model):
             return
-        bias = self._bias.reshape(1, -1)
-        slopes = np.zeros((1, 1))
         if own is not None and own.rows is not None:
+            if not e.selects:
+                rules = (*own.rows, own.followers, self._time, self._given, SINGULAR_HINGE)
+                self._embedded = embedded_frame.bound(c.tree, c.table, *rules, self._udot)
+                return
             slopes = np.zeros((1, max(len(own.followers.inputs), 1)))
             made = np.empty_like(q), np.empty_like(u)
+            bias = self._bias.reshape(1, -1)
             self._rules = rule_frames.bound(*own.rows, self._time, q, u, *made, bias, slopes, 0, 1)
-        if own is not None and not e.selects:
-            rules = (own.followers, q, u, tau, bias, slopes)
-            self._accelerations = embedded_frames.bound(c.tree, c.table, *rules, _NO_WRENCH, False, udot, pivot, 0, 1)
-            return
         free = set(e.speed_names)
         prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
         inputs = (c.tree, c.table, q, u, tau, udot, prescribed, _NO_WRENCH, False)
-        self._accelerations = aba_frames.bound(*inputs, pivot, 0, 1)
+        self._recursion = aba_frames.bound(*inputs, pivot, 0, 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.model,)
@@ -164,16 +165,15 @@ class Prepared:
 
     def _accelerated(self, time: float) -> bool:
         """Whether kernels found accelerations; where not, the function says why, or finds them."""
-        if self._accelerations is None or self._unturned() or not self._fine():
+        if self._unturned() or not self._fine() or not (isinstance(time, float | int) and math.isfinite(time)):
             return False
-        if not (isinstance(time, float | int) and math.isfinite(time)):
+        self._time[0] = time
+        if self._embedded is not None:
+            return self._embedded() <= CONSISTENT and self._fine_udot()
+        if self._recursion is None or (self._rules is not None and not self._rules() <= CONSISTENT):
             return False
-        if self._rules is not None:
-            self._time[0] = time
-            if not self._rules() <= CONSISTENT:
-                return False
         self._udot[:] = self._bias
-        self._accelerations()
+        self._recursion()
         return self._regular() and self._fine_udot()
 
     def kinematics(self, q: ArrayLike, u: ArrayLike | None = None, udot: ArrayLike | None = None) -> Kinematics:

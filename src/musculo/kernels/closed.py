@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.kernels.compiler.parts import driver, kernel, room
-from musculo.kernels.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.embedded import solve_embedded
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
@@ -83,7 +83,7 @@ def closed_lanes(tree, table, loop, followers, s, Q, U, T, E, loaded, udot):
     n_u, W = tree.u_rows.size, s.w.W
     rnea(tree, table, lanes(Q), lanes(U), lanes(s.bias), lanes(E), loaded, lanes(W), lanes(s.force), 0)
     s.M[:] = 0.0
-    crba(tree, table, lanes(Q), lanes(W), lanes(s.C), lanes(s.M), 0)
+    placed_mass_matrix(tree, lanes(W), lanes(s.C), lanes(s.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
             s.force[i, lane] = T[i, lane] - s.force[i, lane]

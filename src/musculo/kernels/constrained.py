@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.kernels.compiler.parts import driver, kernel, room
-from musculo.kernels.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.frames import _give as give
 from musculo.kernels.frames import _take as take
 from musculo.kernels.frames import work_rows
@@ -301,7 +301,7 @@ def constrained_lanes(
     n, m = tree.u_rows.size, w.g.shape[0]
     rnea(tree, table, lanes(Q), lanes(U), lanes(w.rest), lanes(E), loaded, lanes(w.W), lanes(w.force), 0)
     w.M[:] = 0.0
-    crba(tree, table, lanes(Q), lanes(w.W), lanes(w.C), lanes(w.M), 0)
+    placed_mass_matrix(tree, lanes(w.W), lanes(w.C), lanes(w.M), 0)
     kinematics(tree, table, lanes(Q), lanes(U), lanes(w.rest), True, lanes(w.W), lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
     body_rows(equations, lanes(w.K), lanes(w.S), True, n, lanes(w.g), lanes(w.G), lanes(w.bias), 0)

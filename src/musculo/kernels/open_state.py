@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
-from musculo.kernels.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.driven import drive
 from musculo.kernels.embedded import Followers, solve_embedded
 from musculo.kernels.frames import work_rows
@@ -188,7 +188,7 @@ def _accelerations(h):
         return
     rnea(p.tree, p.table, lanes(r.Q), lanes(r.U), lanes(r.B), lanes(r.E), False, lanes(r.W), lanes(r.D), 0)
     r.M[:] = 0.0
-    crba(p.tree, p.table, lanes(r.Q), lanes(r.W), lanes(r.C), lanes(r.M), 0)
+    placed_mass_matrix(p.tree, lanes(r.W), lanes(r.C), lanes(r.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
             r.T[i, lane] -= r.D[i, lane]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.kernels.compiler.parts import driver, unfused
+from musculo.kernels.compiler.parts import driver, inline, kernel, unfused
 from musculo.kernels.function_table import evaluate, evaluate_many
 
 
@@ -43,6 +43,33 @@ def _follow(rules, functions, time, x, u, bias, slopes, d, f):
         bias[f, own_u] = drift + bend
 
 
+@kernel
+def frame_of_rules(rules, functions, time, given_q, given_u, q, u, bias, slopes, d, x, f):
+    """Frame f of `rule_frames`. d, x: workspaces, (rows, 1). Returns how far what is given is from the rules."""
+    error = 0.0
+    for k in range(q.shape[1]):
+        x[k, 0] = given_q[f, k]
+    for k in range(u.shape[1]):
+        u[f, k] = given_u[f, k]
+        bias[f, k] = 0.0
+    _follow(rules, functions, time, x, u, bias, slopes, d, f)
+    for k in range(q.shape[1]):
+        q[f, k] = x[k, 0]
+        error = max(error, abs(given_q[f, k] - q[f, k]))
+    for k in range(u.shape[1]):
+        error = max(error, abs(given_u[f, k] - u[f, k]) / (1.0 + abs(u[f, k])))
+    return error
+
+
+@inline
+def scratch_rows(functions):
+    """Rows for value, gradient and Hessian of any function of the table."""
+    most = 0
+    for k in range(functions.n_arguments.size):
+        most = max(most, functions.n_arguments[k])
+    return 1 + most + most * most + 2
+
+
 @driver
 def rule_frames(rules, functions, time, given_q, given_u, q, u, bias, slopes, start, stop):
     """Frames start .. stop - 1: coordinates q and speeds u as the rules make them of the independent ones in `given`.
@@ -56,21 +83,8 @@ def rule_frames(rules, functions, time, given_q, given_u, q, u, bias, slopes, st
         The largest difference between what is given and what the rules make of it: of coordinates, and of speeds as
         a part of 1 + |speed|.
     """
-    most = 0
-    for k in range(functions.n_arguments.size):
-        most = max(most, functions.n_arguments[k])
-    d, x = np.zeros((1 + most + most * most + 2, 1)), np.zeros((q.shape[1], 1))
+    d, x = np.zeros((scratch_rows(functions), 1)), np.zeros((q.shape[1], 1))
     error = 0.0
     for f in range(start, stop):
-        for k in range(q.shape[1]):
-            x[k, 0] = given_q[f, k]
-        for k in range(u.shape[1]):
-            u[f, k] = given_u[f, k]
-            bias[f, k] = 0.0
-        _follow(rules, functions, time[f], x, u, bias, slopes, d, f)
-        for k in range(q.shape[1]):
-            q[f, k] = x[k, 0]
-            error = max(error, abs(given_q[f, k] - q[f, k]))
-        for k in range(u.shape[1]):
-            error = max(error, abs(given_u[f, k] - u[f, k]) / (1.0 + abs(u[f, k])))
+        error = max(error, frame_of_rules(rules, functions, time[f], given_q, given_u, q, u, bias, slopes, d, x, f))
     return error
