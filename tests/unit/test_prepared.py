@@ -22,10 +22,10 @@ from support.recorded_data import recorded, within
 STATES = 3
 
 
-def chain(*coordinates: Coordinate, **changes) -> Model:
+def chain(*coordinates: Coordinate, apart: float = 0.5, **changes) -> Model:
     """Pins about z in a row."""
     bodies = tuple(Body(f"link{k}", 1.0 + k, (0.2, 0, 0), (0.1, 0.1, 0.1, 0, 0, 0)) for k in range(len(coordinates)))
-    places = [Placement("ground"), *(Placement(body.name, (0.5, 0, 0)) for body in bodies[:-1])]
+    places = [Placement("ground"), *(Placement(body.name, (apart, 0, 0)) for body in bodies[:-1])]
     joints = tuple(
         PinJoint(f"joint{k}", place, Placement(body.name), (coordinate,))
         for k, (place, body, coordinate) in enumerate(zip(places, bodies, coordinates, strict=True))
@@ -200,6 +200,17 @@ def test_states_that_contradict_a_rule_are_refused():
         one.forward_dynamics(q + np.array([0, 1e-3, 0, 0]), u, tau)
     with pytest.raises(InvalidInput, match="speed 'c'"):
         one.forward_dynamics(q, u + np.array([0, 0, 1e-3, 0]), tau)
+
+
+@pytest.mark.parametrize("slope", np.linspace(0.1, 1.7, 9))  # of some the pivot is zero, of others rounding is left
+def test_singular_hinges_beside_couplers_are_refused(slope):
+    follows = CoordinateCoupler("follows", dependent="b", independents=("a",), function=Polynomial((slope, 0.0)))
+    shared = chain(*map(Coordinate, "abc"), apart=0.0, constraints=(follows,))  # one axis for all three
+    for body in ("link0", "link1"):
+        shared = shared.with_body(body, mass=0.0, inertia=(0.0,) * 6)
+    q, u, _, tau = next(states(shared))
+    with pytest.raises(SingularSystem, match="'a'"):
+        musculo.prepared(shared).forward_dynamics(q, u, tau)
 
 
 def test_singular_and_endless_are_refused():
