@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from musculo.kernels.compiler import workers
+import musculo
+from musculo.kernels.compiler import store, workers
 from musculo.kernels.compiler.build import Built, Job
 from musculo.kernels.compiler.code import Layout
 
@@ -57,6 +58,50 @@ def finish(pool, name: str, seconds: float) -> None:
     task.built = Built(Layout(0, (), "none", 0), b"", seconds)
     pool._took, pool._listed = pool._took + seconds, pool._listed + task.seconds
     task.done.set()
+
+
+def test_the_part_that_is_done_never_falls_until_all_is(pool, monkeypatch):
+    """Though a driver takes longer than it should, the machine turns out to be slow, or more is asked for."""
+    now = 100.0
+    monkeypatch.setattr(workers.time, "monotonic", lambda: now)
+    asked(pool, DEMO)
+    taken(pool)
+    taken(pool)
+    parts = []
+    for now in (101.0, 103.0, 106.0, 110.0, 112.0):
+        if now == 106.0:
+            finish(pool, "poses", 40.0)  # ten times what it should
+        if now == 112.0:
+            asked(pool, {"more": 500.0})
+        parts.append(pool.progress().part)
+    assert parts == sorted(parts)
+    assert parts[0] > 0.0
+    for name in pool._tasks:
+        finish(pool, name, 1.0)
+    pool._waiting.clear()
+    assert pool.progress().part == 1.0
+    asked(pool, {"later": 2.0})
+    assert pool.progress().part == 0.0
+
+
+@pytest.mark.parametrize(("asked_for", "count"), [("3", 3), (" 2 ", 2), ("0", 0)])
+def test_a_number_of_compilers_is_kept_to(monkeypatch, recwarn, asked_for, count):
+    monkeypatch.setenv("MUSCULO_COMPILERS", asked_for)
+    assert workers._processors() == count
+    assert not recwarn
+
+
+@pytest.mark.parametrize("asked_for", ["two", "-1", "1.5", "²", "2 4"])
+def test_a_number_of_compilers_that_is_none_is_told_of_once(monkeypatch, asked_for):
+    monkeypatch.delenv("MUSCULO_COMPILERS", raising=False)
+    cores = workers._processors()
+    monkeypatch.setenv("MUSCULO_COMPILERS", asked_for)
+    monkeypatch.setattr(store, "_said", set())
+    with pytest.warns(musculo.MusculoWarning) as told:
+        assert [workers._processors() for _ in range(2)] == [cores, cores]
+    (warning,) = told
+    assert f"MUSCULO_COMPILERS is {asked_for!r}" in str(warning.message)
+    assert f"{cores} compile, as many as there are cores" in str(warning.message)
 
 
 def test_seconds_left_follow_the_schedule_and_the_speed_of_the_machine(pool, monkeypatch):

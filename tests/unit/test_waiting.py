@@ -73,11 +73,42 @@ def test_a_terminal_has_a_bar_that_goes_away(monkeypatch):
     assert "\n" not in terminal.getvalue()
 
 
-def test_a_bar_is_no_wider_than_its_terminal(monkeypatch):
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (88, "[=====               ] compiling, once: 3 of 12 done, 21 s left (geodesic_path_frames)"),
+        (80, "[=====               ] compiling, once: 3 of 12 done, 21 s left"),
+        (40, "[==        ] compiling, 21 s left"),
+        (20, "21 s left"),
+        (5, ""),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_words_and_none_is_cut(monkeypatch, columns, shown):
     terminal = terminal_of(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", str(columns))
     waiting.show(Progress("geodesic_path_frames", 3, 12, 0.25, 21.4))
-    assert len(terminal.shown()) == 39
+    assert terminal.shown() == shown
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="Windows has no such terminals")
+@pytest.mark.parametrize(("columns", "shown"), [(40, 33), (0, 63)])
+def test_the_width_is_that_of_the_terminal_that_has_the_bar(monkeypatch, columns, shown):
+    """Not that of stdout, which may be a file; a terminal that does not know its width has 80 columns."""
+    import fcntl
+    import struct
+    import termios
+
+    there, here = os.openpty()
+    os.set_blocking(there, False)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    fcntl.ioctl(here, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with os.fdopen(here, "w") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", stream)
+        waiting.show(Progress("geodesic_path_frames", 3, 12, 0.25, 21.4))
+        written = os.read(there, 1000).decode()
+        waiting.show(None)
+    os.close(there)
+    assert len(written.strip("\r")) == shown
 
 
 def test_no_bar_where_it_is_asked_for_quiet(monkeypatch):

@@ -100,6 +100,12 @@ def test_functions_import_nothing_heavy(what):
     assert not imported(f"import musculo; {_PYTHON[what]}", ARM_FILE, ARM_FLEXION_FILE) & set(REFUSED)
 
 
+@pytest.mark.parametrize("command", ["info", "warmup"])
+def test_to_look_what_is_compiled_needs_no_compiler(command):
+    one = "from musculo.kernels.compiler import canonical; one = canonical.of('musculo.kernels.frames:rnea_frames')"
+    assert not imported(f"{one}; canonical.listed = lambda: one; {_COMMAND}", command) & set(REFUSED)
+
+
 def test_one_step_needs_no_pool_of_processes(tmp_path):
     found = imported(_COMMAND, "id", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path)
     assert "concurrent.futures.process" not in found

@@ -147,6 +147,9 @@ def test_a_place_that_is_no_folder_is_passed_over(tmp_path):
     (tmp_path / "cache").write_text("taken")
     ended = _run(tmp_path, XDG_CACHE_HOME=str(tmp_path / "xdg"))
     assert ended.folder == str(tmp_path / "xdg" / "musculo")
+    told = f"the folder {tmp_path / 'cache'} of MUSCULO_CACHE_DIR cannot be written into"
+    assert ended.warned.count(told) == 1
+    assert f"compiled kernels are kept in {ended.folder}" in ended.warned
     (tmp_path / "xdg").rename(tmp_path / "old")
     (tmp_path / "xdg").write_text("taken")
     home = tmp_path / "home"
@@ -180,6 +183,8 @@ class TestTrust:
         ended = _run(tmp_path, XDG_CACHE_HOME=str(tmp_path / "xdg"))
         assert ended.compiled
         assert ended.folder == str(tmp_path / "xdg" / "musculo")
+        assert f"chmod go-w {folder}" in ended.warned
+        assert f"compiled kernels are kept in {ended.folder}" in ended.warned
         folder.chmod(0o755)
         assert not _run(tmp_path).compiled
 

@@ -33,7 +33,8 @@ class Compiled(NamedTuple):
             parts.append(f"{self.cached} of {self.total} drivers are in {self.folder} ({self.size / 1e6:.1f} MB)")
         left = self.total - self.shipped - self.cached
         if left:
-            parts.append(f"{left} of {self.total} are compiled when they are first called (`musculo warmup`)")
+            kept = "" if self.cached else f" and kept in {self.folder}"
+            parts.append(f"{left} of {self.total} are compiled when they are first called{kept} (`musculo warmup`)")
         return ", ".join(parts) or "no drivers are listed"
 
     def to_json(self) -> dict[str, object]:

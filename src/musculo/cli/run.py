@@ -202,10 +202,17 @@ def _bar(name: str, show: bool) -> Iterator[Progress | None]:
     bar = Bar(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(name, total=1.0)
 
+    done = 0.0  # of the step
+
+    def advance(what: str, part: float) -> None:
+        nonlocal done
+        done = part
+        bar.update(task, description=f"{name}: {what}", completed=part)
+
     def compiling(progress: workers.Progress | None) -> None:
-        # one bar: that of the step waits for what is compiled
+        # one bar: that of the step waits for what is compiled, and goes on from where it was
         if progress is None:
-            bar.update(task, description=name)
+            bar.update(task, description=name, completed=done)
         else:
             bar.update(task, description=words(progress), completed=progress.part)
 
@@ -216,7 +223,7 @@ def _bar(name: str, show: bool) -> Iterator[Progress | None]:
     if others is not None:
         listen(compiling)
     try:
-        yield lambda what, part: bar.update(task, description=f"{name}: {what}", completed=part)
+        yield advance
     finally:
         listen(others)
         start.cancel()

@@ -20,7 +20,8 @@ from musculo.kernels.compiler.workers import Progress
 
 TEXT = "musculo compiles for this machine, once: about {:.0f} s ... (MUSCULO_QUIET=1 hides this)"
 _AFTER = 2.0  # seconds
-_CELLS = 20  # of the bar
+_CELLS, _FEW_CELLS = 20, 10  # of the bar, and where the terminal is narrow
+_COLUMNS = 80  # of a terminal that does not say
 
 _since: float | None = None
 _said = False
@@ -70,8 +71,32 @@ def listen(listener: Callable[[Progress | None], None] | None) -> None:
 
 def words(progress: Progress) -> str:
     """What is compiled, how many of how many, and for how long."""
-    left = f"{max(progress.seconds_left, 1.0):.0f} s left"
-    return f"compiling, once: {progress.done} of {progress.total} done, {left} ({progress.driver})"
+    return f"compiling, once: {progress.done} of {progress.total} done, {_left(progress)} ({progress.driver})"
+
+
+def _left(progress: Progress) -> str:
+    return f"{max(progress.seconds_left, 1.0):.0f} s left"
+
+
+def _line(progress: Progress, columns: int) -> str:
+    """A bar and these words, or the most of them that so many columns have room for."""
+    bar, text, left = _bar(progress.part, _CELLS), words(progress), _left(progress)
+    short = f"{_bar(progress.part, _FEW_CELLS)} compiling, {left}"
+    known = (f"{bar} {text}", f"{bar} {text.rpartition(' ')[0]}", short, left)
+    return next((line for line in known if len(line) <= columns), "")
+
+
+def _bar(part: float, cells: int) -> str:
+    full = round(cells * min(max(part, 0.0), 1.0))
+    return f"[{'=' * full}{' ' * (cells - full)}]"
+
+
+def _columns() -> int:
+    """Of the terminal that the bar is written to; stdout may go elsewhere."""
+    if not os.environ.get("COLUMNS", "").isdigit():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            return os.get_terminal_size(sys.stderr.fileno()).columns or _COLUMNS
+    return shutil.get_terminal_size((_COLUMNS, 24)).columns
 
 
 _width = 0  # of what stands in the terminal now
@@ -82,9 +107,7 @@ def show(progress: Progress | None) -> None:
     global _width
     text = ""
     if progress is not None:
-        full = round(_CELLS * min(max(progress.part, 0.0), 1.0))
-        text = f"[{'=' * full}{' ' * (_CELLS - full)}] {words(progress)}"
-        text = text[: shutil.get_terminal_size().columns - 1]
+        text = _line(progress, _columns() - 1)
     if text or _width:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(f"\r{text}{' ' * (_width - len(text))}" + ("" if text else "\r"))

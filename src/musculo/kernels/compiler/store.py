@@ -55,6 +55,14 @@ def cache_folder() -> Path:
     A folder that cannot be written into, or that others can write into or own, is passed over with a warning, as far as
     somebody chose it or made it.
     """
+    folder, why = _chosen_folder()
+    if why:
+        warn_once(f"{why}; compiled kernels are kept in {folder}")
+    return folder
+
+
+def _chosen_folder() -> tuple[Path, str]:
+    """The folder, and what is wrong with one that was to be used before it."""
     why = ""
     asked = os.environ.get("MUSCULO_CACHE_DIR")
     for base in filter(None, [asked, os.environ.get("XDG_CACHE_HOME"), "~/.cache"]):
@@ -64,15 +72,12 @@ def cache_folder() -> Path:
             distrust = why_not_trusted(folder)
             if not distrust:
                 with tempfile.TemporaryFile(dir=folder):
-                    return folder
+                    return folder, why
             why = why or f"{distrust}, and compiled code is not loaded from there"
         except (OSError, RuntimeError) as error:  # RuntimeError: no home folder is known
             if base == asked:
                 why = f"the folder {base} of MUSCULO_CACHE_DIR cannot be written into ({_reason(error)})"
-    folder = _temporary_folder()
-    if why:
-        warn_once(f"{why}; compiled kernels are kept in {folder}")
-    return folder
+    return _temporary_folder(), why
 
 
 def folder_of(name: str) -> Path:

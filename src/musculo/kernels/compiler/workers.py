@@ -48,7 +48,7 @@ class Progress(NamedTuple):
     driver: str  # the one that is waited for, or one that is being compiled
     done: int  # drivers
     total: int
-    part: float  # of the work that is done, 0 to 1
+    part: float  # of the work that is done, 0 to 1; it never falls until all are there
     seconds_left: float  # until all are there
 
 
@@ -79,6 +79,7 @@ class _Pool:
         self._early: _Task | None = None  # compiled before its turn, because it takes longest
         self._processes: list[subprocess.Popen[bytes]] = []
         self._idle = 0
+        self._part = 0.0  # of those, as it was reported last
         self._took = self._listed = _BELIEVED  # seconds of what was compiled, here and on the list's machine
 
     def ask(self, jobs: Iterable[tuple[Job, float]], first: bool) -> list[_Task]:
@@ -86,7 +87,7 @@ class _Pool:
         tasks = []
         with self._change:
             if all(task.done.is_set() for task in self._counted):
-                self._counted = []
+                self._counted, self._part = [], 0.0
             for job, seconds in jobs:
                 task = self._tasks.get(job.name)
                 if task is None or (task.done.is_set() and task.built is None):
@@ -208,8 +209,10 @@ class _Pool:
             heapq.heapreplace(ends, ends[0] + task.seconds * slower)
         shown = next((task for task in running if task.wanted), running[0] if running else None)
         name = shown.job.where.split(":")[1] if shown is not None else ""
-        part = finished / max(sum(task.seconds for task in tasks), 1e-9)
-        return Progress(name, len(done), len(tasks), part, max(ends))
+        with self._change:
+            # a bar never goes back, though more is asked for, or a driver takes longer than it should
+            self._part = max(self._part, finished / max(sum(task.seconds for task in tasks), 1e-9))
+            return Progress(name, len(done), len(tasks), self._part, max(ends))
 
     def stop(self) -> None:
         """End the processes: they end with their input, too, but a compile under way would be waited for."""
@@ -272,12 +275,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _processors() -> int:
     """How many processes may compile at once; none: whoever calls a driver compiles it."""
-    asked = os.environ.get("MUSCULO_COMPILERS", "")
-    if asked.isdigit():
+    asked = os.environ.get("MUSCULO_COMPILERS", "").strip()
+    if asked.isascii() and asked.isdigit():
         return int(asked)
     if multiprocessing.parent_process() is not None:  # it has brothers
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if asked:
+        store.warn_once(
+            f"MUSCULO_COMPILERS is {asked!r}, which is no number of processes; {cores} compile, as many as there are "
+            "cores. Give a whole number, or 0 to compile in the process that calls"
+        )
+    return cores
 
 
 def _environment() -> dict[str, str]:
