@@ -1,7 +1,8 @@
-"""Forces of a user's compiled function, called from kernels; and what they leave to be known of a state.
+"""Forces of a compiled function, called from kernels; and what they leave to be known of a state.
 
-The function comes as the address of a C function `void (double t, double *q, double *u, double *tau)`, a number: so
-kernels that call it are compiled once a machine, as all others, and not once a force.
+The function comes as an address, a number: so kernels that call it are compiled once a machine, as all others, and not
+once a force. There lie words that name either a C function `void (double t, double *q, double *u, double *tau)`, which
+a user's is made into, or a kernel (t, q, u, tau, ...) of the package with the data it takes besides.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 from musculo.kernels.compiler.parts import Lowered, spliced
 from musculo.kernels.turned import turn
 
-# Calls the C function at an address with t and the first elements of the arrays q, u and tau:
-# (address, t, q, u, tau).
+# Calls the function that the words at an address name: (address, t, q, u, tau).
 call_force = Lowered("calls", "call_force")
 
 
@@ -20,7 +20,7 @@ def drive(p, r, force, tau, t):
 
     Args:
         p: a tree, with rows as in `musculo.kernels.turned`. r: the room it works in.
-        force: address of a function as above, or 0. tau: (n_u,) constant forces. t: time [s].
+        force: address of words as above, or 0. tau: (n_u,) constant forces. t: time [s].
     """
     for i in range(tau.size):
         r.tau[i] = tau[i]

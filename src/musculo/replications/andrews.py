@@ -21,7 +21,7 @@ from musculo.replications.squeezer_exact import SqueezerMotion, exact_squeezer
 from musculo.replications.squeezer_reduced import JOINT_VARIABLES, reduced_squeezer
 from musculo.replications.squeezer_work import speed_rows
 from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
-from musculo.simulation.acting import ForceKernel
+from musculo.simulation.kernel_force import KernelForce
 from musculo.simulation.simulate import Formulation, simulate
 from musculo.simulation.simulation import Simulation
 
@@ -182,7 +182,7 @@ def bead_run(model: Model, beta_end: float) -> SqueezerMotion:
 
 
 def _second_order(
-    model: Model, q0: FloatArray, forces: ForceKernel, loops: LoopName | LoopMethod = "projection"
+    model: Model, q0: FloatArray, forces: KernelForce, loops: LoopName | LoopMethod = "projection"
 ) -> SqueezerMotion:
     done = simulate(
         model,

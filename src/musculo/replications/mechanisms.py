@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from musculo.compile.frames import FloatArray
+from musculo.kernels.known_forces import TurningSpring, turning_spring
 from musculo.model.body import Body, Placement
 from musculo.model.constraint import EquationConstraint, PointConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model import Model
-from musculo.simulation.acting import ForceKernel
+from musculo.simulation.kernel_force import KernelForce
 
 Vec2 = tuple[float, float]
 
@@ -150,28 +150,11 @@ def squeezer_forces(model: Model, q: FloatArray) -> FloatArray:
     return tau
 
 
-def squeezer_drive(model: Model) -> ForceKernel:
+def squeezer_drive(model: Model) -> KernelForce:
     """`squeezer_forces` of one state, compiled, for `simulate`: adds to tau (7,)."""
-    return _drive(model.coordinate_index("beta"), model.coordinate_index("gamma"))
-
-
-@lru_cache(maxsize=1)
-def _drive(beta: int, gamma: int) -> ForceKernel:
-    import numba
-
-    from_C = (B[0] - C[0], B[1] - C[1])
-
-    @numba.njit
-    def drive(t, q, u, tau):  # type: ignore[no-untyped-def]
-        s, c = math.sin(q[gamma]), math.cos(q[gamma])
-        ax, ay = SD * c + SC * s, SD * s - SC * c
-        x, y = ax + from_C[0], ay + from_C[1]
-        length = math.hypot(x, y)
-        tau[gamma] -= STIFFNESS * (length - REST) / length * (y * ax - x * ay)
-        tau[beta] += TORQUE
-
-    kernel: ForceKernel = drive
-    return kernel
+    beta, gamma = model.coordinate_index("beta"), model.coordinate_index("gamma")
+    spring = TurningSpring(gamma, B[0] - C[0], B[1] - C[1], SD, -SC, STIFFNESS, REST)
+    return KernelForce(turning_spring, spring, beta, TORQUE)
 
 
 def squeezer_in_opensim() -> str:

@@ -24,13 +24,14 @@ from musculo.dynamics.inverse import mass_matrix
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.fitted import Fitted
 from musculo.functions.sampled import SampledSpline
+from musculo.kernels.known_forces import spline_force
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import CustomJoint
 from musculo.model.joints.base import X_AXIS, Axis
 from musculo.model.model import Model
 from musculo.replications.mechanisms import squeezer_forces
-from musculo.simulation.acting import ForceKernel
+from musculo.simulation.kernel_force import KernelForce
 
 # The paper sweeps beta in steps of 0.01; so many make one turn.
 SWEEP = 629
@@ -44,7 +45,7 @@ class Reduced(NamedTuple):
     """A model of one joint, and the force on it."""
 
     model: Model
-    forces: ForceKernel
+    forces: KernelForce
 
 
 def reduced_squeezer(model: Model, beta_0: float, beta_end: float) -> Reduced:
@@ -64,22 +65,10 @@ def reduced_squeezer(model: Model, beta_0: float, beta_end: float) -> Reduced:
     return Reduced(Model("reduced squeezer", (bead,), (joint,), gravity=(0.0, 0.0, 0.0)), _force(beta, force))
 
 
-def _force(beta: FloatArray, force: FloatArray) -> ForceKernel:
-    """A spline of fifth degree through equidistant samples, compiled."""
-    import numba
-
+def _force(beta: FloatArray, force: FloatArray) -> KernelForce:
+    """A spline of fifth degree through equidistant samples."""
     pieces = PPoly.from_spline(make_interp_spline(beta, force, k=5))
     # pieces of no length stand at the ends of a spline; others may be longer than a step there
     kept = np.diff(pieces.x) > 0.0
-    starts, rows = pieces.x[:-1][kept], np.ascontiguousarray(pieces.c[:, kept].T)
-
-    @numba.njit
-    def push(t, q, u, tau):  # type: ignore[no-untyped-def]
-        k = min(max(np.searchsorted(starts, q[0], side="right") - 1, 0), len(starts) - 1)
-        x, value = q[0] - starts[k], 0.0
-        for c in rows[k]:
-            value = value * x + c
-        tau[0] += value
-
-    kernel: ForceKernel = push
-    return kernel
+    starts, rows = np.ascontiguousarray(pieces.x[:-1][kept]), np.ascontiguousarray(pieces.c[:, kept].T)
+    return KernelForce(spline_force, 0, starts, rows)

@@ -14,11 +14,13 @@ from musculo.compile.frames import FloatArray
 from musculo.dynamics.external import ExternalLoad, listed
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
+from musculo.kernels.compiler.code import c_function
 from musculo.model.model import Model
+from musculo.simulation.kernel_force import KernelForce
 
 Forces = Callable[[float, FloatArray, FloatArray], ArrayLike]
 Loads = Callable[[float, FloatArray, FloatArray], "ExternalLoad | Sequence[ExternalLoad]"]
-# (t, q, u, tau) -> None, compiled by numba.njit: adds to tau
+# (t, q, u, tau) -> None, compiled by numba.njit, or a `KernelForce`: adds to tau
 ForceKernel: TypeAlias = Callable[[float, FloatArray, FloatArray, FloatArray], None]
 AllForces: TypeAlias = "Forces | ForceKernel | ArrayLike | Sequence[Forces | ForceKernel | ArrayLike] | None"
 
@@ -50,7 +52,8 @@ class Acting:
         loads: a function (t, q, u) -> list of `ExternalLoad`.
     """
 
-    address: int  # of a C function that adds all forces; 0 where some of them are in Python, or none varies
+    # of what adds all forces (`musculo.kernels.driven`); 0 where some of them are in Python, or none varies
+    address: int
 
     def __init__(self, model: Model, forces: AllForces, loads: Loads | None) -> None:
         self.model, self._external = model, loads
@@ -59,18 +62,31 @@ class Acting:
         self.constant = np.zeros(len(model.speed_names))
         self._functions: list[Forces] = []
         kernels: list[Any] = []
+        ready: list[KernelForce] = []
         for force in listed_forces(forces):
             if is_kernel(force):
                 kernels.append(_compiled(force, len(model.coordinates), len(model.speed_names)))
+            elif isinstance(force, KernelForce):
+                ready.append(force)
             elif callable(force):
                 self._functions.append(force)
             elif force is not None:
                 self.constant = self.constant + self._checked(force, "forces")
-        self._kernel = _one_after_the_other(tuple(kernels))
-        self._c = None
+        alone = len(ready) == 1 and not kernels
+        self._kernel = ready[0] if alone else _one_after_the_other(tuple(kernels))
+        self._functions += [] if alone else [force.as_function for force in ready]
+        self.address = 0
+        self._call: Any = None
         if self._kernel is not None and not self._functions and loads is None:
-            self._c = _as_c(self._kernel, len(model.coordinates), len(model.speed_names))
-        self.address = 0 if self._c is None else int(self._c.address)
+            sizes = len(model.coordinates), len(model.speed_names)
+            # the call and its words are kept for as long as the address is used
+            if alone:
+                self._call = ready[0].bound(*sizes)
+                self._words = self._call.as_function(4)
+            else:
+                self._call = _as_c(self._kernel, *sizes)
+                self._words = c_function(int(self._call.address))
+            self.address = self._words.ctypes.data
 
     @property
     def varies(self) -> bool:

@@ -1,4 +1,4 @@
-"""Calls of C functions whose addresses are known when compiled code runs."""
+"""Calls of functions whose addresses are known when compiled code runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+_WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
+
 
 @intrinsic
 def call_force(typingctx, address, t, q, u, tau):
-    """Call the C function at `address` with t and the first elements of the arrays q, u and tau."""
+    """Call the function that the words at `address` name with t and the arrays q, u and tau.
+
+    The words are those of `musculo.kernels.compiler.code.c_function`, or of `Bound.as_function`.
+    """
     signature = types.void(types.int64, types.float64, q, u, tau)
 
     def codegen(context, builder, sig, args):
         places = zip(sig.args[2:], args[2:], strict=True)
-        arrays = [make_array(kind)(context, builder, value).data for kind, value in places]
-        double = ir.DoubleType()
-        kind = ir.FunctionType(ir.VoidType(), [double, *[double.as_pointer()] * 3])
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        builder.call(function, [args[1], *arrays])
+        given = [args[1], *(make_array(kind)(context, builder, value).data for kind, value in places)]
+        words = builder.inttoptr(args[0], _WORD.as_pointer())
+
+        def word(k):
+            return builder.load(builder.gep(words, [ir.Constant(_WORD, k)]))
+
+        def function(result, *arguments):
+            return builder.inttoptr(word(0), ir.FunctionType(result, arguments).as_pointer())
+
+        with builder.if_else(builder.icmp_signed("==", word(1), ir.Constant(_WORD, 0))) as (plain, bound):
+            with plain:
+                builder.call(function(ir.VoidType(), *(value.type for value in given)), given)
+            with bound:
+                for k, value in enumerate(given):
+                    builder.store(value, builder.inttoptr(word(4 + k), value.type.as_pointer()))
+                memory = [builder.inttoptr(word(k), _BYTES) for k in (1, 2, 3)]
+                builder.call(function(ir.IntType(32), _BYTES, _BYTES, _BYTES), memory)
         return context.get_dummy_value()
 
     return signature, codegen

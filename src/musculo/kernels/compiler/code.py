@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.kernels.compiler.canonical import signatures
 from musculo.kernels.compiler.names import code_name, code_name_at, is_of_package, script_name
 from musculo.kernels.compiler.signature import Shape, fits, parsed, signature_of
+
+IntArray = NDArray[np.int64]
 
 _FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object, ctypes.c_size_t, ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NOTHING = -2  # what `run` answers where the function returns nothing
 _RESULT = 16  # bytes in front of the struct: where `run` puts an error
 _HEADER = object.__basicsize__  # of a Python object
+_ARRAY_DATA = 32  # where in the struct of an array the address of its first element lies
 _FORMATS = {"i8": "q", "f8": "d", "c16": "dd", "b1": "?"}
 
 
@@ -50,6 +54,7 @@ class Code:
 
     def __init__(self, fill: int, run: int, layout: Layout, owner: Any) -> None:
         self._fill, self._run, self.layout, self._owner = _FILL(fill), _RUN(run), layout, owner
+        self._address = run
         # the result lies in front, the struct where any number may lie
         self._first = _RESULT + (layout.result_size + 63) // 64 * 64
         self._read = _reader(parsed(layout.result))
@@ -95,6 +100,10 @@ class Code:
             raise TypeError("arguments of other types than the code was found for")
         return memory
 
+    def words(self, memory: int, places: list[int]) -> IntArray:
+        """The address of `run`, its arguments for the memory at an address, and places in it."""
+        return np.array([self._address, memory + _RESULT, memory, memory + self._first, *places], dtype=np.int64)
+
     def place(self, argument: int) -> int:
         """Where in the memory of a call an argument lies."""
         return self._first + self.layout.offsets[argument]
@@ -115,6 +124,24 @@ class Bound:
         """Give a number among the arguments another value, of the type of the first."""
         kind = "d" if isinstance(self._arguments[argument], float) else "q"
         struct.pack_into(kind, self._memory.buffer, self._code.place(argument), value)
+
+    def as_function(self, count: int) -> IntArray:
+        """The words by which compiled code calls it (`calls`), the first so many arguments given anew at every call.
+
+        Those are numbers and arrays of the sizes of the first. The call has one memory, so one thread may make it at a
+        time. They hold for as long as this object is kept.
+        """
+        memory = self._memory.address
+        places = [
+            memory + self._code.place(k) + (_ARRAY_DATA if isinstance(one, np.ndarray) else 0)
+            for k, one in enumerate(self._arguments[:count])
+        ]
+        return self._code.words(memory, places)
+
+
+def c_function(address: int) -> IntArray:
+    """The words by which compiled code calls a C function (`calls`), which takes numbers and first elements."""
+    return np.array([address, 0], dtype=np.int64)
 
 
 class _Memory:
