@@ -41,10 +41,10 @@ def finite_numbers(owner: Any, name: str, values: Iterable[Any]) -> tuple[float,
     """The values as a tuple of floats; `InvalidInput` names the first that is not a finite number."""
     kind = type(owner).__name__
     try:
-        numbers = tuple(float(v) for v in np.asarray(values, dtype=float).ravel())
+        array = np.asarray(values, dtype=float).ravel()
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{kind}: {name} must be numbers, got {values!r}") from error
-    for k, number in enumerate(numbers):
-        if not np.isfinite(number):
-            raise InvalidInput(f"{kind}: {name} must be finite, but value {k} is {number}")
-    return numbers
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InvalidInput(f"{kind}: {name} must be finite, but value {bad[0]} is {array[bad[0]]}")
+    return tuple(array.tolist())

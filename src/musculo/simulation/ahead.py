@@ -77,7 +77,8 @@ class Driver:
     def __init__(self, driver: Kernel, room: Part, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
         self._driver, self._more, self.sizes = driver, more, sizes
         self._model = (p, room(p), step_room(sizes.states))
-        self._bound: dict[int, tuple[Buffers, Bound]] = {}
+        # by buffers: they, the call, and what it was asked for the last time
+        self._bound: dict[int, tuple[Buffers, Bound, tuple[int, int, float]]] = {}
 
     def __call__(self, what: int, force: int, buffers: Buffers, end: float = 0.0) -> int:
         """What the driver answers."""
@@ -85,12 +86,17 @@ class Driver:
         if known is None:
             tau, c, here, y, f, out = buffers
             call = self._driver.bound(self._model, what, force, tau, c, here, y, f, end, out, *self._more)
-            self._bound[id(buffers)] = buffers, call
+            self._bound[id(buffers)] = buffers, call, (what, force, end)
         else:
-            call = known[1]
-            call.put(1, what)
-            call.put(2, force)
-            call.put(8, end)
+            _, call, before = known
+            # integrators ask for the same again and again
+            if what != before[0]:
+                call.put(1, what)
+            if force != before[1]:
+                call.put(2, force)
+            if end != before[2]:
+                call.put(8, end)
+            self._bound[id(buffers)] = buffers, call, (what, force, end)
         return int(call())
 
 

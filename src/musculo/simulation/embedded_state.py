@@ -48,7 +48,9 @@ class EmbeddedState:
         self._buffers = b = Buffers.of(sizes)
         self.q, self.u = b.out.q[0], b.out.u[0]  # of the last state
 
-    def rates(self, t: float, y: FloatArray, tau: FloatArray, force: int, guess: FloatArray) -> FloatArray | None:
+    def rates(
+        self, t: float, y: FloatArray, tau: FloatArray | float, force: int, guess: FloatArray
+    ) -> FloatArray | None:
         """(n_y,) derivatives under forces tau (n_u,) and those of the C function at the address `force`.
 
         guess: (n,) a pose on the branch that is meant.

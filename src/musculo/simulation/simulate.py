@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinates import coordinates_of, speeds_of
 from musculo.compile.frames import FloatArray
-from musculo.dynamics.forward import refuse_indefinite
+from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.methods import LoopName, in_words, method_of
 from musculo.embedding.projection import Projection
@@ -21,7 +21,6 @@ from musculo.embedding.variables import LoopMethod
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
-from musculo.model.validate import negative_inertias
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.ahead import AT_ONCE, Landed
@@ -139,12 +138,13 @@ def simulate(
             status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}{later}"
 
     course, poses = run.course(), np.array(run.poses)
-    try:
-        refuse_indefinite(used, system.whole(course.t, course.y, poses)[0])
-    except SingularSystem as error:
-        later = f"; after that {reason}" if status == "failed" else ""
-        status, reason = "failed", f"{str(error).replace('frame', 'step')}{later}"
-    negative = ", ".join(map(repr, negative_inertias(model.bodies)))
+    negative = impossible_inertias(used)
+    if negative:
+        try:
+            refuse_indefinite(used, system.whole(course.t, course.y, poses)[0])
+        except SingularSystem as error:
+            later = f"; after that {reason}" if status == "failed" else ""
+            status, reason = "failed", f"{str(error).replace('frame', 'step')}{later}"
     if status == "failed" and negative and "negative moment" not in reason:
         reason += f"; the inertia of {negative} has a negative moment, which can bring the mass matrix to be singular"
 

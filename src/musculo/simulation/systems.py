@@ -21,6 +21,7 @@ from musculo.simulation.ahead import Ahead, Landed
 from musculo.simulation.constrained import project_position, project_velocity
 from musculo.simulation.control import Control
 from musculo.simulation.dead_points import advice, dead_point, end_of_equation
+from musculo.simulation.implicit_state import ImplicitState
 from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
 from musculo.simulation.singular import LoopWatch
 
@@ -156,6 +157,9 @@ class EmbeddedSystem(System):
             return q, u
         if self._state is None and not self._looped:
             return super().one(t, y)
+        known = self._state if not self._quaternions else None
+        if known is not None and known.rates(t, y, 0.0, 0, self.guess) is not None:
+            return known.q.copy(), known.u.copy()
         _, q, u = self._rates(*self._independent(y), np.zeros(len(self.model.speed_names)), self.guess, t)
         return q, u
 
@@ -171,7 +175,8 @@ class EmbeddedSystem(System):
 
     def _refuse_dead_point(self, t: float, y: FloatArray, q: FloatArray, u: FloatArray) -> None:
         """Refuse states where others move so much faster than the independent ones that these say little of them."""
-        if np.abs(u).max() <= _STEEP * np.abs(y[self.n_z :]).max(initial=0.0):
+        # of so few numbers Python finds the largest sooner than NumPy
+        if max(map(abs, u.tolist())) <= _STEEP * max(map(abs, y[self.n_z :].tolist()), default=0.0):
             return
         # the speeds alone may be those of prescribed motion
         if np.abs(u).max() > 0.0 and np.abs(self.embedding.jacobian(q, t)).max(initial=0.0) > _STEEP:
@@ -344,10 +349,16 @@ class MultiplierSystem(ConstrainedSystem):
     _rank: int  # equations that do not repeat others
     _last_matrix: FloatArray | None = None
 
+    def __init__(self, model: Model, acting: Acting, stabilisation: float, projects: bool = False) -> None:
+        super().__init__(model, acting, stabilisation, projects)
+        # None where functions for many states have to serve
+        self._implicit = ImplicitState(model, self.equations) if ImplicitState.serves(self.equations) else None
+
     def state(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         y = super().state(t, q, u)
         found = constrained_acceleration(self.model, q, u, self.acting(t, q, u), time=t)
         self._rank = self.equations.count - int(found.redundant)
+        self._units = scales_of(self.equations).plain[:, None]
         return np.concatenate([y, np.zeros(self.equations.count)])
 
     def rates(self, t: float, y: FloatArray) -> FloatArray:
@@ -364,15 +375,25 @@ class MultiplierSystem(ConstrainedSystem):
     def residual(self, t: float, y: FloatArray, yp: FloatArray) -> FloatArray:
         n, n_u = self.n_z, len(self.model.speed_names)
         q, u, udot, lam = self._unit(y[:n].copy()), y[n : n + n_u], yp[n : n + n_u], yp[n + n_u :]
-        x = self.equations.by_speeds(q[None], u[None], np.array([t]), 1)
-        self._last_matrix = x.jacobian[0]
-        G, a = x.jacobian[0], self.stabilisation
-        gdot = G @ u + x.rate[0]
-        force = inverse_dynamics(self.model, q, u, udot, threads=1) + G.T @ lam - self.acting(t, q, u)
-        closing = G @ udot + x.bias[0] + 2.0 * a * gdot + a * a * x.residual[0]
+        x = None if self._implicit is None else self._implicit(q, u, udot)
+        if x is None:
+            tau = inverse_dynamics(self.model, q, u, udot, threads=1)
+            found = self.equations.by_speeds(q[None], u[None], np.array([t]), 1)
+            g, G, bias, rate = found.residual[0], found.jacobian[0], found.bias[0], found.rate[0]
+        else:
+            tau, g, G, bias = x
+            rate = np.zeros(len(g))
+        self._last_matrix = G
+        a = self.stabilisation
+        gdot = G @ u + rate
+        force = tau + G.T @ lam - self.acting(t, q, u)
+        closing = G @ udot + bias + 2.0 * a * gdot + a * a * g
         if self._rank < len(lam):
-            # the space of independent rows, in units in which they are alike, and what G makes of it
-            rows = np.linalg.svd(G * scales_of(self.equations).plain[:, None])[2][: self._rank]
-            V = np.linalg.qr(G @ rows.T)[0]
+            V = self._range(G)
             closing = lam + V @ (V.T @ (closing - lam))
         return np.concatenate([yp[:n] - self._qdot(q, u), force, closing])
+
+    def _range(self, G: FloatArray) -> FloatArray:
+        """V (m, rank), orthonormal: what G makes of the space of independent rows, in units in which they are alike."""
+        rows = np.linalg.svd(G * self._units)[2][: self._rank]
+        return np.linalg.qr(G @ rows.T)[0]
