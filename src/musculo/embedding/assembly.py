@@ -17,6 +17,8 @@ _ROUNDS = 60
 CLOSE = 1e-6
 # How far a pose is moved to see whether its rank is the usual one [rad, units of size].
 _PROBE = 0.02
+# From so near Newton's method closes a loop in fewer steps, and does not go further than this many times as far.
+_STEPS, _FURTHER = 8, 5.0
 
 
 def _scaled(loop: Loop, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -144,6 +146,26 @@ def _refuse_endless(loop: Loop, y: FloatArray) -> None:
     )
 
 
+def _closed_nearby(loop: Loop, y: FloatArray, moving: list[int]) -> tuple[FloatArray, float]:
+    """`closed_from` of a pose that is nearly closed: by Newton's method, where that stays near."""
+    found = y.copy()
+    with np.errstate(all="ignore"):
+        for _ in range(_STEPS):
+            g, A = _scaled(loop, found)
+            if not (np.isfinite(g).all() and np.isfinite(A).all()):
+                break
+            step = np.linalg.lstsq(A[:, moving], -g, rcond=RANK)[0]
+            found[moving] += step * loop.scale[moving]
+            # the last step takes it from closed to rounding
+            if np.max(np.abs(g), initial=0.0) <= CLOSED and np.abs(step).max(initial=0.0) <= CLOSE:
+                far = np.linalg.norm((found - y)[moving] / loop.scale[moving])
+                left = float(np.max(np.abs(_scaled(loop, found)[0]), initial=0.0))
+                if far <= _FURTHER * _PROBE and left <= CLOSED:
+                    return found, left
+                break
+    return closed_from(loop, y, moving)
+
+
 def rank_at(loop: Loop, y: FloatArray, free: list[int]) -> int:
     """How many of the loop's equations are independent at a pose, by the coordinates `free`."""
     values = np.linalg.svd(_scaled(loop, y)[1][:, free], compute_uv=False)
@@ -164,7 +186,7 @@ def usual_rank(loop: Loop, y: FloatArray, free: list[int]) -> int:
         near = y.copy()
         way = rng.uniform(-1.0, 1.0, len(null)) @ null
         near[free] += _PROBE * way / np.linalg.norm(way) * loop.scale[free]
-        found, left = closed_from(loop, near, free)
+        found, left = _closed_nearby(loop, near, free)
         if left <= CLOSED and rank_at(loop, found, free) > rank:
             raise SingularSystem(
                 f"the {loop.title} is in a singular position at the pose it starts from: {rank} of its equations are "
