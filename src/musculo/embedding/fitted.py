@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 # A grid beyond this many points takes minutes to solve and gigabytes to keep.
 _MOST_POINTS = 200_000
 _CHECKED = 2000
+# Frames whose waves are added at a time: of more, BLAS spreads the product over threads, and keeps these waiting busily
+# for a tenth of a second.
+_BLOCK = 256
 
 
 class FitError(NamedTuple):
@@ -92,6 +96,10 @@ class FittedVariables(JointVariables):
 
     def functions(self) -> tuple[FittedFunction, ...]:
         """The same fit as functions of kernels, one for each dependent; empty where the loop has several inputs."""
+        return self._functions
+
+    @cached_property
+    def _functions(self) -> tuple[FittedFunction, ...]:
         if isinstance(self.model, _Fourier):
             return self.model.functions()
         if len(self.grid) != 1:
@@ -130,8 +138,11 @@ class _Fourier(NamedTuple):
         w = 2.0 * np.pi / self.period
         k = np.arange(len(self.coefficients))
         weight = np.where(k == 0, 1.0, 2.0) * (1j * w * k) ** order
-        waves = np.exp(1j * w * np.outer(x - self.low, k)) * weight
-        result = (waves @ self.coefficients).real
+        result = np.empty((len(x), self.coefficients.shape[1]))
+        for start in range(0, len(x), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            waves = np.exp(1j * w * np.outer(x[block] - self.low, k)) * weight
+            result[block] = (waves @ self.coefficients).real
         if order == 0:
             result += np.outer(x - self.low, self.slope)
         elif order == 1:
