@@ -90,10 +90,15 @@ def test_several_studies_come_in_one_call_each_once(monkeypatch, capsys, tmp_pat
 )
 def test_what_falls_short_is_told_by_table_and_exit_code(monkeypatch, capsys, row, status, printed):
     monkeypatch.setattr(reproduce, "STUDIES", {"bogus": ("what", lambda _: named(row))})
-    ended, out, _ = shell(monkeypatch, capsys, "bogus")
+    ended, out, err = shell(monkeypatch, capsys, "bogus")
     assert ended == status
     assert printed in " ".join(out.split())
     assert ("SHORT" in out) == (row.met is False)
+    # whatever ends with another code than 0 says why
+    assert ("bogus: falls short of its goal: x is" in err) == (status != 0)
+    ended, out, err = shell(monkeypatch, capsys, "bogus", "--quiet")
+    assert (ended, out) == (status, "")
+    assert bool(err) == (status != 0)
 
 
 @pytest.mark.parametrize("goal", ["at most", "at least"])

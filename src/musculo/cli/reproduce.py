@@ -108,7 +108,16 @@ def run_studies(
         if json_file is not None:
             # again after each: what is done is kept where a later study fails or is interrupted
             write_text(json_file, json.dumps([one.to_json() for one in done], indent=1).splitlines())
-    return FALLS_SHORT if any(not row.timed for study in done for row in study.short) else GOOD
+    short = [(study, row) for study in done for row in study.short if not row.timed]
+    for study, row in short:
+        # as of every exit code that is not 0, the reason is said even where nothing else is
+        unit = f" {row.unit}" if row.unit else ""
+        print(
+            f"{study.name}: falls short of its goal: {row.quantity} is {_number(row.ours)}{unit}, "
+            f"and its goal is {row.goal} {row.wanted:g}{unit}",
+            file=sys.stderr,
+        )
+    return FALLS_SHORT if short else GOOD
 
 
 def _print_list() -> None:
