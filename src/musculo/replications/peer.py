@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -29,19 +28,24 @@ for tool, file in json.loads(sys.argv[1]):
         os._exit(1)
 os._exit(0)
 """
-_QUESTION = """
+# Numbers of each question, and of each answer, have its number in front of their names.
+_QUESTIONS = """
 import os, sys, traceback
 import numpy as np
 import opensim
 opensim.Logger.setLevelString("off")
-given, answer = dict(np.load("given.npz")), {{}}
+everything, answers = dict(np.load("given.npz")), {}
 try:
-{}
+    for k in range(int(everything["count"])):
+        given = {name.split(" ", 1)[1]: one for name, one in everything.items() if name.startswith(f"{k} ")}
+        answer = {}
+        exec(str(everything[f"script {k}"]), {"opensim": opensim, "np": np, "given": given, "answer": answer})
+        answers |= {f"{k} {name}": one for name, one in answer.items()}
 except BaseException:
     traceback.print_exc()
     sys.stderr.flush()
     os._exit(1)
-np.savez("answer.npz", **answer)
+np.savez("answer.npz", **answers)
 os._exit(0)
 """
 
@@ -109,13 +113,29 @@ def ask_opensim(script: str, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     Raises:
         MusculoError: the script failed; the message has the last lines it printed.
     """
+    (found,) = ask_opensim_all([(script, given)])
+    return found
+
+
+def ask_opensim_all(questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, np.ndarray]]:
+    """The same for several scripts, one after the other in one process, since OpenSim takes long to import.
+
+    Args:
+        questions: scripts, and what is given to each.
+    """
+    arrays: dict[str, Any] = {"count": np.asarray(len(questions))}
+    for k, (script, given) in enumerate(questions):
+        arrays |= {f"script {k}": np.asarray(script), **{f"{k} {name}": np.asarray(one) for name, one in given.items()}}
     with tempfile.TemporaryDirectory() as folder:
-        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in given.items()}
         np.savez(Path(folder) / "given.npz", **arrays)
-        source = _QUESTION.format(textwrap.indent(script, "    "))
-        done = subprocess.run([_python(), "-c", source], cwd=folder, capture_output=True, text=True, check=False)
+        command = [_python(), "-c", _QUESTIONS]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             told = " ".join((done.stderr or done.stdout).split())[-500:]
             raise MusculoError(f"OpenSim did not answer: {told or f'it ended with {done.returncode}'}")
-        with np.load(Path(folder) / "answer.npz") as found:
-            return dict(found)
+        with np.load(Path(folder) / "answer.npz") as answers:
+            found = dict(answers)
+    return [
+        {name.split(" ", 1)[1]: one for name, one in found.items() if name.startswith(f"{k} ")}
+        for k in range(len(questions))
+    ]

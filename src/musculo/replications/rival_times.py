@@ -57,13 +57,21 @@ class Work(NamedTuple):
     error: FloatArray  # [m]
     seconds: FloatArray
 
-    def at(self, error: float) -> float:
-        """Seconds where the error has this size, by interpolation of logarithms; NaN where no two runs enclose it."""
+    def enclosing(self, error: float) -> tuple[int, ...]:
+        """The two runs next to each other whose errors enclose this one; none where no two do."""
         order = np.argsort(self.error)
         if not self.error.min() <= error <= self.error.max():
+            return ()
+        after = int(np.clip(np.searchsorted(self.error[order], error), 1, len(order) - 1))
+        return int(order[after - 1]), int(order[after])
+
+    def at(self, error: float) -> float:
+        """Seconds where the error has this size, by interpolation of logarithms; NaN where no two runs enclose it."""
+        pair = list(self.enclosing(error))
+        if not pair:
             return float("nan")
-        known = np.log(np.maximum(self.error[order], 1e-300))
-        return float(np.exp(np.interp(np.log(error), known, np.log(self.seconds[order]))))
+        known = np.log(np.maximum(self.error[pair], 1e-300))
+        return float(np.exp(np.interp(np.log(error), known, np.log(self.seconds[pair]))))
 
 
 def simulation_work(rivals: Rivals, q0: FloatArray, u0: FloatArray, end: float, rounds: int = 2) -> dict[str, Work]:

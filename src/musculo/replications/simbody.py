@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from musculo.model.model import Model
 from musculo.replications.peer import ask_opensim
 from musculo.replications.study import FloatArray
 
+# Models with coordinates and speeds, by name.
+States: TypeAlias = Mapping[str, tuple[Model, FloatArray, FloatArray]]
 # What both scripts need: a model, its coordinates in our order, and states.
 _COMMON = """
 import json, time
@@ -116,12 +118,41 @@ class Runs(NamedTuple):
     seconds: FloatArray  # (accuracies,)
 
 
+class Question(NamedTuple):
+    """A script for OpenSim, and what is given to it; to be answered alone or with others in one process."""
+
+    script: str
+    given: dict[str, Any]
+
+
+def accelerations_question(models: States, *, rounds: int = 5, repeats: int = 2000, prepare: str = "") -> Question:
+    """What `simbody_accelerations` asks."""
+    return Question(_ACCELERATIONS, _given(models, prepare) | {"rounds": rounds, "repeats": repeats})
+
+
+def accelerations_found(models: States, found: Mapping[str, Any]) -> dict[str, Accelerations]:
+    """The answer to that."""
+    return {name: Accelerations(found[f"udot_{k}"], float(found["seconds"][k])) for k, name in enumerate(models)}
+
+
+def simulations_question(
+    models: States, end: float, accuracies: Sequence[float], *, rounds: int = 3, prepare: str = ""
+) -> Question:
+    """What `simbody_simulations` asks."""
+    settings = {"end": end, "accuracies": np.asarray(accuracies, dtype=float), "rounds": rounds}
+    return Question(_SIMULATIONS, _given(models, prepare) | settings)
+
+
+def simulations_found(models: States, found: Mapping[str, Any]) -> dict[str, Runs]:
+    """The answer to that."""
+    return {
+        name: Runs(found[f"ends_{k}"][:, :, 0], found[f"ends_{k}"][:, :, 1], found["seconds"][k])
+        for k, name in enumerate(models)
+    }
+
+
 def simbody_accelerations(
-    models: Mapping[str, tuple[Model, FloatArray, FloatArray]],
-    *,
-    rounds: int = 5,
-    repeats: int = 2000,
-    prepare: str = "",
+    models: States, *, rounds: int = 5, repeats: int = 2000, prepare: str = ""
 ) -> dict[str, Accelerations]:
     """Accelerations under gravity, and the least processor time of one: one state after the other, as Simbody works.
 
@@ -130,32 +161,23 @@ def simbody_accelerations(
         rounds, repeats: so many times the models are timed in turn, with so many accelerations each.
         prepare: Python source that adds forces to OpenSim's `model` before anything is computed.
     """
-    found = ask_opensim(_ACCELERATIONS, _given(models, prepare) | {"rounds": rounds, "repeats": repeats})
-    return {name: Accelerations(found[f"udot_{k}"], float(found["seconds"][k])) for k, name in enumerate(models)}
+    question = accelerations_question(models, rounds=rounds, repeats=repeats, prepare=prepare)
+    return accelerations_found(models, ask_opensim(*question))
 
 
 def simbody_simulations(
-    models: Mapping[str, tuple[Model, FloatArray, FloatArray]],
-    end: float,
-    accuracies: Sequence[float],
-    *,
-    rounds: int = 3,
-    prepare: str = "",
+    models: States, end: float, accuracies: Sequence[float], *, rounds: int = 3, prepare: str = ""
 ) -> dict[str, Runs]:
     """Simulations under gravity from states q, u (n,) to the time `end` [s], by OpenSim's usual integrator.
 
     That is Runge-Kutta-Merson with Simbody's projection onto constraints, which are kept to a tenth of the accuracy.
     `prepare` as in `simbody_accelerations`.
     """
-    settings = {"end": end, "accuracies": np.asarray(accuracies, dtype=float), "rounds": rounds}
-    found = ask_opensim(_SIMULATIONS, _given(models, prepare) | settings)
-    return {
-        name: Runs(found[f"ends_{k}"][:, :, 0], found[f"ends_{k}"][:, :, 1], found["seconds"][k])
-        for k, name in enumerate(models)
-    }
+    question = simulations_question(models, end, accuracies, rounds=rounds, prepare=prepare)
+    return simulations_found(models, ask_opensim(*question))
 
 
-def _given(models: Mapping[str, tuple[Model, FloatArray, FloatArray]], prepare: str) -> dict[str, Any]:
+def _given(models: States, prepare: str) -> dict[str, Any]:
     given: dict[str, Any] = {"count": len(models), "prepare": prepare}
     with tempfile.TemporaryDirectory() as folder:
         for k, (model, q, u) in enumerate(models.values()):

@@ -62,7 +62,9 @@ def exact_squeezer(times: FloatArray, beta_0: float = m.START["beta"]) -> Squeez
     xi = np.zeros_like(wanted)
     for _ in range(30):
         step = (legendre.legval(xi, ticks, tensor=False) - wanted) / legendre.legval(xi, pace, tensor=False)
-        xi = np.clip(xi - step, -1.0, 1.0)
+        before, xi = xi, np.clip(xi - step, -1.0, 1.0)
+        if np.array_equal(xi, before):
+            break
     beta, _ = _beta(beta_0, np.array(starts)[panel] + _WIDTH * (xi + 1.0) / 2.0)
     mass, _ = _mass_and_force(beta)
     speed = np.sqrt(2.0 * legendre.legval(xi, fall, tensor=False) / mass)

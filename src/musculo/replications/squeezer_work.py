@@ -21,9 +21,14 @@ from musculo.replications.mechanisms import (
     squeezer_forces,
     squeezer_in_opensim,
 )
-from musculo.replications.peer import opensim_version
+from musculo.replications.peer import ask_opensim_all, opensim_version
 from musculo.replications.rival_times import Work
-from musculo.replications.simbody import simbody_accelerations, simbody_simulations
+from musculo.replications.simbody import (
+    accelerations_found,
+    accelerations_question,
+    simulations_found,
+    simulations_question,
+)
 from musculo.replications.squeezer_exact import exact_squeezer
 from musculo.replications.squeezer_reduced import JOINT_VARIABLES, reduced_squeezer
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Quantity, Row, Settings
@@ -38,13 +43,14 @@ PAPER_SPEEDUP = 4.0
 NO_SLOWER, BEAD_SPEEDUP = 1.0, 4.0
 # Errors of beta at the end [rad] at which times are compared; TR-BDF2, of second order, at a larger one.
 ERROR, LOOSE_ERROR = 1e-6, 3e-3
-# Tolerances of Simbody's runs, which enclose the first of them.
-_SIMBODY = (1e-6, 1e-7, 1e-8, 1e-9)
-_ROUNDS = 3
+# Tolerances of Simbody's runs, whose errors enclose the first of them.
+_SIMBODY = (1e-7, 1e-8)
+_ROUNDS = 2
 # Of the runs whose preparation is timed, and how many follow each other.
-_TOLERANCE, _AGAIN = 1e-8, 6
-# Quick runs are repeated for so long in each round [s]: what others do on the machine only adds time.
-_AT_LEAST = 0.1
+_TOLERANCE, _AGAIN = 1e-8, 4
+# Quick runs are repeated for so long in each round after the first [s]: what others do on the machine only adds time.
+# Long ones [s] are not repeated: of what else the machine does their time is an average.
+_AT_LEAST, _LONG = 0.01, 0.2
 # States at once, so that what is done once a call does not count.
 _BATCH = 4096
 
@@ -69,7 +75,10 @@ _INTEGRATORS = {"adams": "Adams", "rkf45": "Runge-Kutta-Fehlberg", "tr-bdf2": "T
 
 
 class Way(NamedTuple):
-    """Equations and an integrator, with tolerances whose errors enclose the one compared at."""
+    """Equations and an integrator, with tolerances whose errors enclose the one compared at.
+
+    Those of the first two do, up to rounding; another is for where they do not.
+    """
 
     kind: Kind
     method: Method
@@ -83,21 +92,29 @@ class Way(NamedTuple):
 
 WAYS = (
     Way("fourier", "adams", (1e-7, 1e-8, 1e-9)),
-    Way("fourier", "rkf45", (1e-7, 1e-8, 1e-9)),
-    Way("fourier", "tr-bdf2", (1e-4, 1e-5, 1e-6), LOOSE_ERROR),
-    Way("bead", "adams", (1e-7, 1e-8, 1e-9)),
-    Way("bead", "rkf45", (1e-7, 1e-8, 1e-9)),
-    Way("bead", "tr-bdf2", (1e-4, 1e-5, 1e-6), LOOSE_ERROR),
-    Way("embedded", "adams", (1e-7, 1e-8, 1e-9)),
-    Way("embedded", "rkf45", (1e-7, 1e-8, 1e-9)),
+    Way("fourier", "rkf45", (1e-8, 1e-9, 1e-7)),
+    Way("fourier", "tr-bdf2", (1e-5, 1e-6, 1e-4), LOOSE_ERROR),
+    Way("bead", "adams", (1e-7, 1e-9, 1e-8)),
+    Way("bead", "rkf45", (1e-8, 1e-9, 1e-7)),
+    Way("bead", "tr-bdf2", (1e-5, 1e-6, 1e-4), LOOSE_ERROR),
+    Way("embedded", "adams", (1e-7, 1e-9, 1e-8)),
+    Way("embedded", "rkf45", (1e-8, 1e-9, 1e-7)),
     Way("embedded", "tr-bdf2", (1e-5, 1e-6), LOOSE_ERROR),
-    Way("constrained", "adams", (1e-7, 1e-8, 1e-9)),
-    Way("constrained", "rkf45", (1e-6, 1e-7, 1e-8)),
+    Way("constrained", "adams", (1e-8, 1e-9, 1e-7)),
+    Way("constrained", "rkf45", (1e-7, 1e-8, 1e-6)),
     Way("stabilised", "rkf45", (3e-6, 1e-7, 1e-8)),
-    Way("constrained", "ida", (1e-8, 1e-9, 1e-10)),
+    Way("constrained", "ida", (1e-9, 1e-10, 1e-8)),
     Way("constrained", "tr-bdf2", (1e-3, 1e-4), LOOSE_ERROR),
     Way("stabilised", "tr-bdf2", (1e-5, 1e-6, 1e-7), LOOSE_ERROR),
 )
+
+
+class Run(NamedTuple):
+    """The error of beta at the end [rad], seconds, and evaluations of the equations."""
+
+    error: float
+    seconds: float
+    evaluations: float
 
 
 class Effort(NamedTuple):
@@ -135,31 +152,49 @@ def runner(model: Model, kind: Kind) -> Callable[[Method, float], Simulation]:
 
 
 def efforts(model: Model, ways: tuple[Way, ...] = WAYS, rounds: int = _ROUNDS) -> dict[Way, Effort]:
-    """The cost of each way at its error, from runs at several tolerances, all in turn; NaN where none encloses it."""
+    """The cost of each way at its error, from two runs whose errors enclose it, all in turn; NaN where no two do."""
     exact = exact_squeezer(np.array([END])).q[0, 0]
     runs = {kind: runner(model, kind) for kind in {way.kind for way in ways}}
-
-    jobs = [(way, tolerance) for way in ways for tolerance in way.tolerances]
-    seconds = dict.fromkeys(jobs, float("inf"))
-    error, evaluations = {}, {}
-    for _ in range(rounds):
-        for job in jobs:
-            since = time.process_time()
-            while True:
-                begun = time.process_time()
-                done = runs[job[0].kind](job[0].method, job[1])
-                now = time.process_time()
-                seconds[job] = min(seconds[job], now - begun)
-                if now - since >= _AT_LEAST:
-                    break
-            error[job] = abs(float(done.q[-1, 0]) - exact) if done.status == "finished" else np.inf
-            evaluations[job] = float(done.n_evaluations)
-    found = {}
+    found: dict[Way, dict[float, Run]] = {}
     for way in ways:
-        own = [(way, tolerance) for tolerance in way.tolerances]
-        errors, spent, calls = (np.array([part[job] for job in own]) for part in (error, seconds, evaluations))
-        found[way] = Effort(Work(errors, spent).at(way.error), Work(errors, calls).at(way.error))
-    return found
+        known = found[way] = {}
+        for tolerance in way.tolerances:
+            known[tolerance] = _timed(runs[way.kind], way.method, tolerance, exact, 0.0)
+            if _work(known).enclosing(way.error):
+                break
+    for _ in range(rounds - 1):
+        for way, known in found.items():
+            pair = _work(known).enclosing(way.error)
+            for k, (tolerance, before) in enumerate(known.items()):
+                if k in pair and before.seconds < _LONG:
+                    again = _timed(runs[way.kind], way.method, tolerance, exact, _AT_LEAST)
+                    known[tolerance] = before._replace(seconds=min(before.seconds, again.seconds))
+    return {
+        way: Effort(_work(known).at(way.error), _work(known, "evaluations").at(way.error))
+        for way, known in found.items()
+    }
+
+
+def _work(known: Mapping[float, Run], what: Literal["seconds", "evaluations"] = "seconds") -> Work:
+    """What runs at several tolerances cost."""
+    return Work(
+        np.array([run.error for run in known.values()]), np.array([getattr(run, what) for run in known.values()])
+    )
+
+
+def _timed(
+    run: Callable[[Method, float], Simulation], method: Method, tolerance: float, exact: float, at_least: float
+) -> Run:
+    """A run, and the least processor time of as many of the same as follow each other in so many seconds."""
+    least, since = float("inf"), time.process_time()
+    while True:
+        begun = time.process_time()
+        done = run(method, tolerance)
+        now = time.process_time()
+        least = min(least, now - begun)
+        if now - since >= at_least:
+            error = abs(float(done.q[-1, 0]) - exact) if done.status == "finished" else np.inf
+            return Run(error, least, float(done.n_evaluations))
 
 
 def acceleration_seconds(model: Model) -> dict[str, float]:
@@ -169,7 +204,8 @@ def acceleration_seconds(model: Model) -> dict[str, float]:
     z, zu = e.independent(q), e.independent_speeds(q, u)
     tau = squeezer_forces(model, q)
     embedded, constrained = EmbeddedRates(model), ConstrainedRates(model)
-    return seconds_per_call({"exact ODE": lambda: embedded(z, zu, tau, q), "DAE": lambda: constrained(q, u, tau)})
+    calls = {"exact ODE": lambda: embedded(z, zu, tau, q), "DAE": lambda: constrained(q, u, tau)}
+    return seconds_per_call(calls, at_least=_AT_LEAST)
 
 
 def batch_seconds(model: Model) -> dict[Kind, float]:
@@ -185,7 +221,7 @@ def batch_seconds(model: Model) -> dict[Kind, float]:
         "embedded": lambda: forward_dynamics(model, q, u, tau, threads=1),
         "constrained": lambda: constrained_acceleration(model, q, u, tau, threads=1),
     }
-    found = seconds_per_call({str(kind): call for kind, call in calls.items()})
+    found = seconds_per_call({str(kind): call for kind, call in calls.items()}, rounds=5, at_least=_AT_LEAST)
     return {kind: found[kind] / _BATCH for kind in calls}
 
 
@@ -208,9 +244,16 @@ def simbody(model: Model) -> Simbody:
     q0 = embedding_of(model).coordinates([START["beta"]])
     exact = exact_squeezer(np.array([END])).q[0, 0]
     forces = squeezer_in_opensim()
-    runs = simbody_simulations({"squeezer": (model, q0, np.zeros(len(q0)))}, END, _SIMBODY, prepare=forces)["squeezer"]
-    q, u = _states(model, 10)
-    one = simbody_accelerations({"squeezer": (model, q, u)}, prepare=forces)["squeezer"]
+    start = {"squeezer": (model, q0, np.zeros(len(q0)))}
+    states = {"squeezer": (model, *_states(model, 10))}
+    simulated, accelerated = ask_opensim_all(
+        [
+            simulations_question(start, END, _SIMBODY, rounds=2, prepare=forces),
+            accelerations_question(states, rounds=3, repeats=1000, prepare=forces),
+        ]
+    )
+    runs = simulations_found(start, simulated)["squeezer"]
+    one = accelerations_found(states, accelerated)["squeezer"]
     return Simbody(Work(np.abs(runs.q[:, 0] - exact), runs.seconds).at(ERROR), one.seconds)
 
 
@@ -232,7 +275,7 @@ class Building(NamedTuple):
         return max(self.first - self.later, 0.0)
 
 
-def building(kinds: tuple[Kind, ...] = _BUILT, rounds: int = 3) -> dict[Kind, Building]:
+def building(kinds: tuple[Kind, ...] = _BUILT, rounds: int = 2) -> dict[Kind, Building]:
     """What it takes to get ready: the same run by Runge-Kutta-Fehlberg with a new model, and again with it.
 
     Kernels are compiled before. The bead's force is compiled for every new bead, since its splines are in the code.
