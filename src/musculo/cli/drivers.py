@@ -21,6 +21,12 @@ _PATHS, _OPENSIM_PATHS = "path_frames:geodesic_path_frames", "path_frames:opensi
 _CAPACITIES, _EQUILIBRIUM = "hill_frames:capacity_frames", "hill_frames:equilibrium_packs"
 _LOADS = ("transmitted:pulled_frames", "transmitted:transmitted_frames")
 
+# Equations of motion, alone and with constraints, of many states and of one after the other.
+_ACCELERATIONS, _MASSES, _CONSTRAINED = "frames:aba_frames", "frames:crba_frames", "constrained:constrained_frames"
+_OPEN_STATE, _CONSTRAINED_STATE = "open_state:open_state", "constrained_state:constrained_state"
+_LOOPS = ("loop_equations:body_rows_frames", "loop_branch:loop_frames")
+_FUNCTIONS, _TRANSMITTED = "function_table:evaluate_lanes", "transmitted:transmitted_frames"
+
 # Of each command, in `musculo.kernels`.
 DRIVERS: dict[str, tuple[str, ...]] = {
     "demo": (
@@ -62,6 +68,108 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "convert": (),
 }
 
+# What each study of `musculo reproduce` calls.
+STUDIES: dict[str, tuple[str, ...]] = {
+    "arm26": (
+        *_SPLINE,
+        _POSES,
+        _PATHS,
+        _EQUILIBRIUM,
+        _OPENSIM_PATHS,
+        "hill_frames:opensim_equilibrium_packs",
+        "hill_frames:state_frames",
+        _MOMENTS,
+        _CAPACITIES,
+        *_LOADS,
+        _ACCELERATIONS,
+    ),
+    "four-bar": (_POSES,),
+    "five-bar": (
+        _POSES,
+        *_LOOPS,
+    ),
+    "andrews": (
+        _POSES,
+        *_LOOPS,
+        "known_forces:turning_spring",
+        "closed:closed_frames",
+        "closed_state:closed_state",
+        _MASSES,
+        _CONSTRAINED_STATE,
+        _CONSTRAINED,
+        "embedded:embedded_frames",
+        _OPEN_STATE,
+        *_SPLINE,
+        "known_forces:spline_force",
+        _ACCELERATIONS,
+        _MOMENTS,
+    ),
+    "ellipsoid": (
+        _POSES,
+        _ACCELERATIONS,
+        *_LOOPS,
+        _MASSES,
+        _CONSTRAINED,
+        _CONSTRAINED_STATE,
+        _OPEN_STATE,
+        _MOMENTS,
+        _TRANSMITTED,
+    ),
+    "knee": (
+        "banded:solve_banded",
+        _POSES,
+        _ACCELERATIONS,
+        _FUNCTIONS,
+        _MASSES,
+        _CONSTRAINED,
+        _CONSTRAINED_STATE,
+        _OPEN_STATE,
+        _MOMENTS,
+    ),
+    "screw": (
+        _ACCELERATIONS,
+        _FUNCTIONS,
+        _MASSES,
+        _CONSTRAINED,
+        _CONSTRAINED_STATE,
+        _OPEN_STATE,
+        _MOMENTS,
+        _POSES,
+    ),
+    "manifold": (
+        _POSES,
+        _ACCELERATIONS,
+        _MASSES,
+        _CONSTRAINED,
+        _OPEN_STATE,
+        _MOMENTS,
+        _TRANSMITTED,
+    ),
+    "push-up": (
+        _POSES,
+        _MOMENTS,
+        _ACCELERATIONS,
+        *_LOOPS,
+        _MASSES,
+        _CONSTRAINED,
+        _TRANSMITTED,
+        _OPEN_STATE,
+        _CONSTRAINED_STATE,
+    ),
+    "protein-hinge": (
+        "rule_frames:rule_frames",
+        _ACCELERATIONS,
+        _FUNCTIONS,
+        _MOMENTS,
+        _TRANSMITTED,
+        _OPEN_STATE,
+        _POSES,
+        _MASSES,
+        _CONSTRAINED,
+        _CONSTRAINED_STATE,
+    ),
+}
+
 # What `musculo run` does for an element of a set-up file.
 _TOOLS = {
     "ScaleTool": "scale",
@@ -83,7 +191,7 @@ def begin(command: str, given: Mapping[str, Any]) -> None:
         command: its name.
         given: its parameters.
     """
-    drivers = tuple(dict.fromkeys(name for key in _keys(command, given) for name in DRIVERS.get(key, ())))
+    drivers = tuple(dict.fromkeys(name for name in _drivers(command, given)))
     if not drivers:
         return
     from musculo.kernels.compiler.workers import ahead  # slow, and not before a command runs
@@ -92,6 +200,15 @@ def begin(command: str, given: Mapping[str, Any]) -> None:
         ahead(f"musculo.kernels.{name}" for name in drivers)
     except OSError:  # no process can be started: each is compiled when it is called
         return
+
+
+def _drivers(command: str, given: Mapping[str, Any]) -> list[str]:
+    """What a command calls."""
+    if command == "reproduce":
+        studies = () if given.get("listed") else given.get("studies") or ()
+        wanted = STUDIES if "all" in studies else studies
+        return [name for study in wanted for name in STUDIES.get(study, ())]
+    return [name for key in _keys(command, given) for name in DRIVERS.get(key, ())]
 
 
 def _keys(command: str, given: Mapping[str, Any]) -> list[str]:
