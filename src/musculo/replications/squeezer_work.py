@@ -49,7 +49,7 @@ _ROUNDS = 2
 # Of the runs whose preparation is timed, and how many follow each other.
 _TOLERANCE, _AGAIN = 1e-8, 4
 # Quick runs are repeated for so long in each round after the first [s]: what others do on the machine only adds time.
-# Long ones [s] are not repeated: of what else the machine does their time is an average.
+# A run that takes longer than the second number [s] is timed once: what else the machine does averages out over it.
 _AT_LEAST, _LONG = 0.01, 0.2
 # States at once, so that what is done once a call does not count.
 _BATCH = 4096
