@@ -52,8 +52,6 @@ SCRIPT = (
     MODEL
     + """
 batches.SMALL_BATCH = batches.LARGE_BATCH = 4  # 11 frames: three streams, and a last batch that overlaps
-import musculo.kernels.cuda.dynamics as dynamics
-dynamics.SMALL_BATCH = 4
 streams = []
 begin = batches._Slot.begin
 def noted(self, *rest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from typing import Any
 
@@ -19,6 +20,19 @@ def is_on_device(value: Any) -> bool:
     """Whether this is an array in a GPU's memory: it says so by `__cuda_array_interface__` (Numba's simulator does not,
     whose arrays can be copied to a host)."""
     return hasattr(value, "__cuda_array_interface__") or hasattr(value, "copy_to_host")
+
+
+def is_page_locked(array: Any) -> bool:
+    """Whether this is host memory that the device can read by itself: `pin_memory()` of PyTorch makes such arrays."""
+    if simulated() or not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.size):
+        return False
+    with contextlib.suppress(Exception):  # another release of the driver's module: copied once more
+        from cuda.bindings import driver
+
+        what = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        status, kind = driver.cuPointerGetAttribute(what, array.ctypes.data)
+        return status == driver.CUresult.CUDA_SUCCESS and int(kind) == int(driver.CUmemorytype.CU_MEMORYTYPE_HOST)
+    return False
 
 
 def device_frames(name: str, value: Any, columns: int) -> tuple[Any, bool]:

@@ -2,9 +2,10 @@
 
     host array -> pinned buffer -> device, frames first -> lanes last -> work -> frames first -> pinned buffer -> result
 
-Three streams take turns. While one computes, the next is filled and the one before is emptied. Only page-locked
-("pinned") memory is copied at the speed of the bus and beside other work, so that batches go through buffers of it,
-which are kept between calls; several threads fill and empty them, since one copies less than the bus can take.
+Three streams take turns. While one uploads and computes, threads fill the next and empty the one before. Only
+page-locked ("pinned") memory is copied at the speed of the bus and beside other work, so that batches go through
+buffers of it, which are kept between calls; several threads fill and empty them, since one copies less than the bus
+can take. Arrays that are page-locked themselves are uploaded from where they lie.
 
 A frame of inverse dynamics of 37 speeds is 888 bytes up and 296 down. A bus of 50 GB/s each way (PCIe 5.0, 16 lanes)
 bounds that at 56 million frames a second; copies into pinned memory and out of it move the same bytes once more.
@@ -12,9 +13,10 @@ bounds that at 56 million frames a second; copies into pinned memory and out of 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from musculo.kernels.cuda.arrays import is_on_device
+from musculo.kernels.cuda.arrays import is_on_device, is_page_locked
 from musculo.kernels.cuda.code import jit
 from musculo.kernels.cuda.device import cuda_module, with_names
 
@@ -32,12 +34,15 @@ THREADS = 128
 _SHARE = 0.6
 # More lanes than this at once fill the device no better.
 LARGE_BATCH = 1 << 18
-# Lanes that fill an H200 once (132 multiprocessors of 512 threads), for work that takes less time than its transfers:
-# the first batch computes the sooner and the last comes back the sooner.
+# Lanes that fill an H200 once (132 multiprocessors of 512 threads). Few frames go in batches of this size, so that the
+# first computes the sooner and the last comes back the sooner.
 SMALL_BATCH = 1 << 16
 _STREAMS = 3
-# Copies of fewer bytes than this are made by the caller alone.
-_WORTH_THREADS = 1 << 20
+# Bytes that one thread copies at once, and threads (measured on 16 cores beside an H200: 23 million frames of inverse
+# dynamics a second; 19 with 2 MB, 20 with 8 threads, 21 with 16; copies alone would allow 24).
+_PART = 4 << 20
+_COPIERS = min(12, os.cpu_count() or 1)
+Copy = tuple[Any, Any]  # target and source, both host memory
 
 # One call at a time: pinned buffers are shared.
 _lock = threading.Lock()
@@ -82,9 +87,10 @@ class _Slot:
         self.work = [cuda.device_array((rows, batch), dtype=dtype) for rows, dtype in work]
         self.out = [cuda.device_array((rows, batch)) for rows, _ in outputs]
         up = [0 if is_on_device(x) else x.shape[1] for x in inputs]
+        staged = [0 if is_page_locked(x) else n for x, n in zip(inputs, up, strict=True)]
         down = [0 if stays else rows for rows, stays in outputs]
         self.pinned_in, self.pinned_out = (
-            _pinned_parts((number, way), widths, batch) for way, widths in (("in", up), ("out", down))
+            _pinned_parts((number, way), widths, batch) for way, widths in (("in", staged), ("out", down))
         )
         self.flat_in: list[Any] = [cuda.device_array((batch, n)) if n else None for n in up]
         self.flat_out: list[Any] = [cuda.device_array((batch, n)) if n else None for n in down]
@@ -93,17 +99,21 @@ class _Slot:
         for out in filter(_some, self.out):  # entries of unrelated speeds in a mass matrix are never written
             clear[(*_grid(out), self.stream)](out)
 
+    def filling(self, first: int, inputs: Sequence[Frames]) -> list[Copy]:
+        """The copies that bring a batch to where it is uploaded from."""
+        rows = slice(first, first + self.batch)
+        return [(pinned, x[rows]) for pinned, x in zip(self.pinned_in, inputs, strict=True) if pinned is not None]
+
     def begin(self, first: int, inputs: Sequence[Frames], results: Sequence[Any], launch: Any) -> None:
-        """Upload and compute a batch, and let its results come back."""
+        """Upload and compute a batch that was filled in, and let its results come back."""
         turn, turn_back, _ = _turners()
         rows = slice(first, first + self.batch)
-        _copy([(pinned, x[rows]) for pinned, x in zip(self.pinned_in, inputs, strict=True) if pinned is not None])
         for x, pinned, flat, turned in zip(inputs, self.pinned_in, self.flat_in, self.turned, strict=True):
             if not _some(turned):
                 continue
             source = x[rows]
-            if pinned is not None:
-                flat.copy_to_device(pinned, stream=self.stream)
+            if flat is not None:
+                flat.copy_to_device(source if pinned is None else pinned, stream=self.stream)
                 source = flat
             turn[(*_grid(turned), self.stream)](source, turned)
         blocks = ((self.batch + THREADS - 1) // THREADS, THREADS, self.stream)
@@ -117,20 +127,18 @@ class _Slot:
                 flat.copy_to_host(pinned, stream=self.stream)
         self.first = first
 
-    def end(self, results: Sequence[Any]) -> None:
-        """Wait for the batch that is under way, and hand over its results."""
+    def emptying(self, results: Sequence[Any]) -> list[Copy]:
+        """Wait for the batch that is under way, if any: the copies that hand over its results."""
         if self.first is None:
-            return
+            return []
         self.stream.synchronize()
         rows = slice(self.first, self.first + self.batch)
-        _copy(
-            [
-                (result[rows], pinned)
-                for pinned, result in zip(self.pinned_out, results, strict=True)
-                if pinned is not None
-            ]
-        )
         self.first = None
+        return [
+            (result[rows], pinned)
+            for pinned, result in zip(self.pinned_out, results, strict=True)
+            if pinned is not None
+        ]
 
 
 def _some(array: Any) -> bool:
@@ -159,21 +167,27 @@ def _pinned_parts(key: tuple[int, str], widths: Sequence[int], batch: int) -> li
 
 @cache
 def _copiers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix="musculo-copy")
+    return ThreadPoolExecutor(_COPIERS, thread_name_prefix="musculo-copy")
 
 
-def _copy(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Copy arrays (target, source) of host memory, large ones in parts by several threads."""
+@contextlib.contextmanager
+def _beside(copies: Sequence[Copy]) -> Iterator[None]:
+    """Copy arrays of host memory in parts, by several threads, while something else is done."""
     parts = []
-    for target, source in pairs:
-        count = max(1, min(16, target.nbytes // _WORTH_THREADS))
-        edges = np.linspace(0, len(target), count + 1).astype(int)
+    for target, source in copies:
+        edges = np.linspace(0, len(target), max(1, target.nbytes // _PART) + 1).astype(int)
         parts += [(target[a:b], source[a:b]) for a, b in pairwise(edges)]
-    if len(parts) <= len(pairs):
+    if len(parts) <= len(copies):  # too little for threads
         for target, source in parts:
             np.copyto(target, source)
-    else:
-        list(_copiers().map(lambda part: np.copyto(*part), parts))
+        yield
+        return
+    under_way = [_copiers().submit(np.copyto, target, source) for target, source in parts]
+    try:
+        yield
+    finally:
+        for one in under_way:
+            one.result()
 
 
 def over_batches(
@@ -181,7 +195,6 @@ def over_batches(
     workspaces: Sequence[tuple[int, Any]],
     outputs: Sequence[tuple[int, bool]],
     launch: Callable[[Any, list[Any], list[Any], list[Any]], None],
-    most: int = LARGE_BATCH,
 ) -> list[Any]:
     """Run kernels over all frames in batches that fit the free memory; returns (frames, rows) for each output.
 
@@ -189,7 +202,6 @@ def over_batches(
         inputs: arrays with the frame first; those on the device are read in place.
         workspaces: rows and type of each. outputs: rows of each, and whether it stays on the device.
         launch: called with (blocks, threads and stream; inputs with the lane last; workspaces; outputs (rows, lanes)).
-        most: lanes of a batch.
     """
     cuda = cuda_module()
     frames = len(inputs[0])
@@ -197,16 +209,24 @@ def over_batches(
     if frames == 0:
         return results
     with _lock:
+        most = min(LARGE_BATCH, max(SMALL_BATCH, frames // 8))
         streams = min(_STREAMS, -(-frames // most))
         rows = sum(n for n, _ in workspaces) + 2 * sum(n for n, _ in outputs) + 2 * sum(x.shape[1] for x in inputs)
         free = cuda.current_context().get_memory_info()[0]
         batch = int(min(frames, most, max(THREADS, _SHARE * free // (8 * rows * streams))))
         slots = [_Slot(k, inputs, workspaces, outputs, batch) for k in range(streams)]
-        for k, start in enumerate(range(0, frames, batch)):
-            slot = slots[k % streams]
-            slot.end(results)
-            # the last batch is padded with frames that were done before: one shape, one workspace
-            slot.begin(max(0, min(start, frames - batch)), inputs, results, launch)
-        for slot in slots:
-            slot.end(results)
+        # the last batch is padded with frames that were done before: one shape, one workspace
+        firsts = [max(0, min(start, frames - batch)) for start in range(0, frames, batch)]
+        with _beside(slots[0].filling(firsts[0], inputs)):
+            pass
+        for k, first in enumerate(firsts):
+            following = slots[(k + 1) % streams]
+            copies = following.emptying(results)
+            if k + 1 < len(firsts):
+                copies += following.filling(firsts[k + 1], inputs)
+            with _beside(copies):
+                slots[k % streams].begin(first, inputs, results, launch)
+        for k in range(len(firsts), len(firsts) + streams):
+            with _beside(slots[k % streams].emptying(results)):
+                pass
     return results

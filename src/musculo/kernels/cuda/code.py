@@ -54,7 +54,7 @@ class KeptKernels:
     """What Numba asks for compiled forms of a kernel. Where ours cannot be made, Numba compiles by itself."""
 
     def __init__(self, function: Callable[..., Any], limits: Limits) -> None:
-        self._function, self._limits = function, limits
+        self._function, self.limits = function, limits
 
     def load_overload(self, argument_types: Any, target_context: Any) -> Any:
         """The kernel for these types: from disk, else compiled and kept."""
@@ -62,7 +62,7 @@ class KeptKernels:
             from numba.cuda.codegen import CUDACodeLibrary
 
             capability = CUDACodeLibrary(None, "")._ensure_cc(None)
-            entry, cubin = kept_cubin(self._function, argument_types, capability, self._limits)
+            entry, cubin = kept_cubin(self._function, argument_types, capability, self.limits)
             return _launchable(entry, cubin, argument_types, capability)
         except Exception as error:  # the insides of Numba are not the same in all its releases
             name = self._function.__name__
@@ -77,13 +77,23 @@ def kept_cubin(
     function: Callable[..., Any], argument_types: Any, capability: tuple, limits: Limits = NO_LIMITS
 ) -> tuple[str, bytes]:
     """Name of the entry and machine code of a kernel: from disk, else compiled and kept."""
-    text = f"{function.__module__}.{function.__qualname__}{argument_types}{limits}"
-    file = _folder() / f"{function.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:16]}-sm_{_letters(capability)}"
+    file = _file(function, argument_types, capability, limits)
     found = _read(file)
     if found is None:
         found = compiled_cubin(function, argument_types, capability, limits)
         _write(file, *found)
     return found
+
+
+def is_kept(function: Callable[..., Any], argument_types: Any, capability: tuple, limits: Limits) -> bool:
+    """Whether its machine code is on disk, undamaged."""
+    return _read(_file(function, argument_types, capability, limits)) is not None
+
+
+def _file(function: Callable[..., Any], argument_types: Any, capability: tuple, limits: Limits) -> Path:
+    text = f"{function.__module__}.{function.__qualname__}{argument_types}{limits}"
+    name = f"{function.__name__}-{hashlib.sha256(text.encode()).hexdigest()[:16]}-sm_{_letters(capability)}"
+    return _folder() / name
 
 
 def compiled_cubin(
@@ -132,7 +142,10 @@ def _assembled(library: Any, capability: tuple, limits: Limits) -> bytes:
     """PTX of a library, assembled by as many threads as there are cores where the linker can."""
     (ptx,) = library.get_asm_strs(cc=capability)
     try:
-        from cuda.core import Linker, LinkerOptions, ObjectCode  # type: ignore[import-not-found]
+        try:
+            from cuda.core import Linker, LinkerOptions, ObjectCode
+        except ImportError:  # of releases before 0.5
+            from cuda.core.experimental import Linker, LinkerOptions, ObjectCode
 
         options = LinkerOptions(
             arch=f"sm_{_letters(capability)}",

@@ -10,7 +10,7 @@ import numpy as np
 from musculo.kernels.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba
 from musculo.kernels.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.cuda.arrays import to_device
-from musculo.kernels.cuda.batches import SMALL_BATCH, Frames, over_batches
+from musculo.kernels.cuda.batches import Frames, over_batches
 from musculo.kernels.cuda.code import Limits, jit
 from musculo.kernels.cuda.device import cuda_module, device_function, with_names
 from musculo.kernels.frames import work_rows
@@ -80,7 +80,7 @@ def rnea_on_gpu(
 
     inputs = [q, u, udot, external] if loaded else [q, u, udot]
     workspaces = [(work_rows.py_func(tree), np.float64)]
-    return over_batches(inputs, workspaces, [(u.shape[1], stays)], launch, SMALL_BATCH)[0]
+    return over_batches(inputs, workspaces, [(u.shape[1], stays)], launch)[0]
 
 
 def crba_on_gpu(tree: Any, table: Any, q: Frames, stays: bool = False) -> Any:
@@ -91,7 +91,7 @@ def crba_on_gpu(tree: Any, table: Any, q: Frames, stays: bool = False) -> Any:
         run[blocks](tree_d, table_d, x[0], work[0], work[1], out[0])
 
     workspaces = [(work_rows.py_func(tree), np.float64), (COMPOSITE_ROWS * tree.parent.size, np.float64)]
-    return over_batches([q], workspaces, [(tree.u_rows.size**2, stays)], launch, SMALL_BATCH)[0]
+    return over_batches([q], workspaces, [(tree.u_rows.size**2, stays)], launch)[0]
 
 
 def aba_on_gpu(
@@ -119,7 +119,5 @@ def aba_on_gpu(
 
     rows = work_rows.py_func(tree), ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * n_u
     inputs = [q, u, tau, *([] if udot is None else [udot]), *([external] if loaded else [])]
-    found, least = over_batches(
-        inputs, [(n, np.float64) for n in rows], [(n_u, stays), (1, False)], launch, SMALL_BATCH
-    )
+    found, least = over_batches(inputs, [(n, np.float64) for n in rows], [(n_u, stays), (1, False)], launch)
     return found, least[:, 0]

@@ -13,6 +13,7 @@ import numpy as np
 
 from musculo.kernels.cuda.arrays import kept_on_device
 from musculo.kernels.cuda.batches import Frames, over_batches
+from musculo.kernels.cuda.beside import Recipe, compile_beside
 from musculo.kernels.cuda.code import Limits, jit
 from musculo.kernels.cuda.device import device_function, with_names
 from musculo.kernels.cuda.tables import Layout, layout_of, table_on_device, view
@@ -114,6 +115,26 @@ def path_kernels(tree: Any, functions: Any, paths: Paths, literal: bool) -> Path
     return PathKernels(*(_apart(name, *layouts) for name in names))
 
 
+def path_recipes(tree: Layout, functions: Layout, paths: Layout, literal: bool) -> list[Recipe]:
+    """The kernels of `path_kernels` and the types that they are launched with; first what takes longest to compile."""
+    from numba.core import types
+
+    f, i, w = (types.Array(t, d, "C") for t, d in ((types.float64, 2), (types.int64, 2), (types.int64, 1)))
+    b = types.boolean
+    signatures = {
+        "opensim" if literal else "geodesic": (w, f, f, f, i, i, i),
+        "poses": (w, w, f, f, f, f),
+        "points": (w, w, b, f, f, f, f, i, i),
+        "arms": (w, w, b, f, f, f, f, f, i, i, i, f, f, f),
+    }
+    return [Recipe(_apart, (name, tree, functions, paths), given) for name, given in signatures.items()]
+
+
+@cache
+def _compile(tree: Layout, functions: Layout, paths: Layout, literal: bool) -> None:
+    compile_beside(path_recipes(tree, functions, paths, literal))
+
+
 def path_workspaces(tree: Any, paths: Paths, literal: bool) -> list[tuple[int, Any]]:
     """Rows and types of the workspaces W, motion, columns, C, S, I, counts and status of `PathKernels`."""
     n, entries = paths.first_point.size - 1, int(paths.path_entry[-1])
@@ -141,6 +162,7 @@ def paths_on_gpu(
         literal: as OpenSim computes them; else by geodesics. to_device: leave lengths and moment arms there.
     """
     n, n_u = paths.first_point.size - 1, tree.u_rows.size
+    _compile(layout_of(tree), layout_of(functions), layout_of(paths), literal)
     run = path_kernels(tree, functions, paths, literal)
     tables = [kept_on_device(named, table_on_device) for named in (tree, functions, paths, table)]
     words = [one.words for one in tables]
