@@ -59,7 +59,7 @@ def geometry(path: str, literal: bool) -> None:
     from gpu_paths import load
 
     start = time.perf_counter()
-    from musculo.kernels.cuda.paths import paths_on_gpu
+    from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
     tree, functions, paths, table, q, answers = load(_paths_file(path))["Rajagopal"]
     length, _, arms = paths_on_gpu(tree, functions, paths, table, q[:POSES], literal)
@@ -77,8 +77,8 @@ def dynamics(path: str) -> None:
 
     from numba import cuda
 
-    from musculo.kernels.cuda.dynamics import rnea_on_gpu
-    from musculo.kernels.tree import Tree
+    from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
+    from musculo.kernels.tree.nodes import Tree
 
     with np.load(path) as file:
         fields = {key: file[key] for key in file.files}
@@ -140,8 +140,9 @@ def compile_alone(path: str) -> None:
     from numba import cuda
 
     from gpu_paths import load
-    from musculo.kernels.cuda import code, device
-    from musculo.kernels.cuda.tables import layout_of
+    from musculo.kernels.cuda import cuda_code as code
+    from musculo.kernels.cuda import cuda_device as device
+    from musculo.kernels.cuda.cuda_tables import layout_of
 
     class Device:
         compute_capability = (9, 0)
@@ -149,7 +150,7 @@ def compile_alone(path: str) -> None:
     # device functions ask for it
     dispatcher.get_current_device = lambda: Device
     device.cuda_module = code.cuda_module = lambda: cuda
-    from musculo.kernels.cuda.paths import path_recipes
+    from musculo.kernels.cuda.cuda_paths import path_recipes
 
     tree, functions, paths, *_ = load(_paths_file(path))["Rajagopal"]
     layouts = layout_of(tree), layout_of(functions), layout_of(paths)

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from musculo.kernels.cuda import beside, code
+from musculo.kernels.cuda import cuda_code as code
+from musculo.kernels.cuda import cuda_compile_beside as beside
 
 TYPES, CAPABILITY = ("float64",), (9, 0, "a")
 
@@ -88,15 +89,16 @@ np.row_stack = np.vstack
 from typing import NamedTuple
 from numba import cuda, types
 import numba.cuda.dispatcher as dispatcher
-import musculo.kernels.cuda.device as device
+import musculo.kernels.cuda.cuda_device as device
 
 class Device:
     compute_capability = (9, 0)
 
 dispatcher.get_current_device = lambda: Device
 device.cuda_module = lambda: cuda
-from musculo.kernels.cuda import beside, code
-from musculo.kernels.cuda.tables import layout_of, view
+from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.cuda import cuda_code as code
+from musculo.kernels.cuda.cuda_tables import layout_of, view
 
 class Named(NamedTuple):
     number: np.ndarray
@@ -153,7 +155,8 @@ def test_kernels_compile_without_a_device(tmp_path):
 RECIPES = """
 import os
 from types import SimpleNamespace
-from musculo.kernels.cuda import beside, code
+from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.cuda import cuda_code as code
 
 def compile_it(function, types, capability, limits):
     return f"{types} by {os.getpid()}", b"code"

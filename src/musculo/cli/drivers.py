@@ -13,13 +13,21 @@ from typing import Any
 LIKE_OPENSIM = "--like-opensim"
 
 # A spline through the frames of a motion, and its derivatives.
-_SPLINE = ("spline_frames:spline_rows", "banded:solve_banded", "spline_frames:spline_frames")
+_SPLINE = (
+    "functions.spline_frames:spline_rows",
+    "scalar.banded_equations:solve_banded",
+    "functions.spline_frames:spline_frames",
+)
 # A motion that is filtered first.
-_MOTION = ("recursion_frames:recursion_frames", *_SPLINE)
-_POSES, _TRACK, _MOMENTS = "frames:kinematics_frames", "inverse_kinematics:track_frames", "frames:rnea_frames"
-_PATHS, _OPENSIM_PATHS = "path_frames:geodesic_path_frames", "path_frames:opensim_path_frames"
-_CAPACITIES, _EQUILIBRIUM = "hill_frames:capacity_frames", "hill_frames:equilibrium_packs"
-_LOADS = ("transmitted:pulled_frames", "transmitted:transmitted_frames")
+_MOTION = ("functions.filter_frames:recursion_frames", *_SPLINE)
+_POSES, _TRACK, _MOMENTS = (
+    "tree.tree_frames:kinematics_frames",
+    "fit.pose_search:track_frames",
+    "tree.tree_frames:rnea_frames",
+)
+_PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
+_CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
+_LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 # Of each command, in `musculo.kernels`.
 DRIVERS: dict[str, tuple[str, ...]] = {
@@ -27,7 +35,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         *_SPLINE,
         _POSES,
         _TRACK,
-        "recursion_frames:recursion_frames",
+        "functions.filter_frames:recursion_frames",
         _MOMENTS,
         _PATHS,
         _CAPACITIES,
@@ -39,20 +47,20 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "id": (*_MOTION, _MOMENTS, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
-    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill_frames:state_frames"),
+    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
     f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
-    f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "frames:crba_frames", *_LOADS),
+    f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
         _POSES,
         _OPENSIM_PATHS,
-        "hill_frames:opensim_equilibrium_packs",
-        "hill_frames:state_frames",
+        "hill.hill_frames:opensim_equilibrium_packs",
+        "hill.hill_frames:state_frames",
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),

@@ -50,7 +50,7 @@ def _sparing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def careful(**given: Any) -> Any:
         begin(name, given)
         if not given.get(FORCE):
-            from musculo.tools.named_files import refuse_overwriting  # slow, and not before a command runs
+            from musculo.opensim_tools.named_files import refuse_overwriting  # slow, and not before a command runs
 
             outputs = [path for name in OUTPUTS for path in _paths(given.get(name))]
             inputs = [path for name, value in given.items() if name not in OUTPUTS for path in _paths(value)]
