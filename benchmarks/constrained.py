@@ -38,11 +38,11 @@ from musculo import (
     read_osim,
     write_osim,
 )
-from musculo.functions.elementary import Linear
+from musculo.functions.elementary_functions import Linear
 from musculo.functions.splines import SimmSpline
 from musculo.model.constraint import CoordinateCoupler, EquationConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, EllipsoidJoint, FreeJoint, PinJoint, PlanarJoint
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
+from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, five_bar, four_bar
 from trees import data_folder
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from musculo.kernels import geodesic as gd
-from musculo.kernels.geodesic_frames import stretch_frames
+from musculo.kernels.wrapping.geodesic import taut_path as gd
+from musculo.kernels.wrapping.geodesic.given_obstacle_frames import stretch_frames
 from timing import time_of
 
 FRAMES = 1000

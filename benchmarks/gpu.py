@@ -49,7 +49,7 @@ def load(path: str) -> dict[str, tuple]:
     """Read what `export` wrote."""
     from collections import namedtuple
 
-    from musculo.kernels.tree import Tree
+    from musculo.kernels.tree.nodes import Tree
 
     parts: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     with np.load(path) as file:
@@ -84,12 +84,12 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     """Print the rates of one model and how far its numbers are from the CPU's."""
     from numba import cuda
 
-    from musculo.kernels.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
-    from musculo.kernels.crba import COMPOSITE_ROWS, crba
-    from musculo.kernels.cuda.arrays import to_device
-    from musculo.kernels.cuda.dynamics import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu
-    from musculo.kernels.frames import crba_frames, over_frames, rnea_frames, work_rows
-    from musculo.kernels.rnea import rnea
+    from musculo.kernels.cuda.cuda_dynamics import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu
+    from musculo.kernels.cuda.device_arrays import to_device
+    from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+    from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
+    from musculo.kernels.tree.rnea import rnea
+    from musculo.kernels.tree.tree_frames import crba_frames, over_frames, rnea_frames, work_rows
 
     nothing = np.zeros((0, 6))
     n_u, rows, nodes = u.shape[1], work_rows.py_func(tree), tree.parent.size

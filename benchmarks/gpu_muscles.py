@@ -76,10 +76,10 @@ def load(path: str) -> dict[str, dict[str, np.ndarray]]:
 
 def differences(name: str, m, curves, states, opensim: bool) -> np.ndarray:
     """Print how far the GPU's answers are from the CPU's; returns the GPU's."""
-    from musculo.kernels import hill_table as table
-    from musculo.kernels.cuda.hill import equilibrium_on_gpu
-    from musculo.kernels.frames import over_frames
-    from musculo.kernels.hill_frames import equilibrium_packs, opensim_equilibrium_packs
+    from musculo.kernels.cuda.cuda_muscles import equilibrium_on_gpu
+    from musculo.kernels.hill import muscle_table as table
+    from musculo.kernels.hill.hill_frames import equilibrium_packs, opensim_equilibrium_packs
+    from musculo.kernels.tree.tree_frames import over_frames
 
     cpu = np.empty((table.OUTPUTS, *states[0].shape))
     run = opensim_equilibrium_packs if opensim else equilibrium_packs
@@ -104,9 +104,9 @@ def measure(name: str, case: dict[str, np.ndarray], states: int, opensim: bool) 
     """Print the rates of one model."""
     from numba import cuda
 
-    from musculo.kernels import hill_table as table
-    from musculo.kernels.cuda.arrays import to_device
-    from musculo.kernels.cuda.hill import equilibrium_grid, equilibrium_launcher, equilibrium_on_gpu
+    from musculo.kernels.cuda.cuda_muscles import equilibrium_grid, equilibrium_launcher, equilibrium_on_gpu
+    from musculo.kernels.cuda.device_arrays import to_device
+    from musculo.kernels.hill import muscle_table as table
 
     m = table.MuscleTable(np.ascontiguousarray(case["integer"]), np.ascontiguousarray(case["number"]))
     curves = np.ascontiguousarray(case["curves"])

@@ -31,7 +31,7 @@ def export(path: str) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from musculo import embedding_of, muscle_geometry, read_osim
     from musculo.compile.compiled import compiled
-    from musculo.muscle.paths import compiled_paths
+    from musculo.muscle.compile_paths import compiled_paths
     from trees import data_folder
 
     folder = data_folder()
@@ -55,8 +55,8 @@ def export(path: str) -> None:
 
 def load(path: str) -> dict[str, tuple]:
     """Read what `export` wrote: name -> (tree, functions, paths, table, q, answers)."""
-    from musculo.kernels.path import Paths
-    from musculo.kernels.tree import Tree
+    from musculo.kernels.paths.path_points import Paths
+    from musculo.kernels.tree.nodes import Tree
 
     parts: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     with np.load(path) as file:
@@ -74,8 +74,8 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
     """Print the rates of one model and how far its numbers are from the CPU's."""
     from numba import cuda
 
-    from musculo.kernels.cuda.paths import path_kernels, path_workspaces, paths_on_gpu
-    from musculo.kernels.cuda.tables import table_on_device
+    from musculo.kernels.cuda.cuda_paths import path_kernels, path_workspaces, paths_on_gpu
+    from musculo.kernels.cuda.cuda_tables import table_on_device
 
     tree, functions, paths, table, q, answers = case
     n, n_u = paths.first_point.size - 1, tree.u_rows.size

@@ -59,7 +59,7 @@ def geometry(path: str, literal: bool) -> None:
     from gpu_paths import load
 
     start = time.perf_counter()
-    from musculo.kernels.cuda.paths import paths_on_gpu
+    from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
     tree, functions, paths, table, q, answers = load(_paths_file(path))["Rajagopal"]
     length, _, arms = paths_on_gpu(tree, functions, paths, table, q[:POSES], literal)
@@ -77,8 +77,8 @@ def dynamics(path: str) -> None:
 
     from numba import cuda
 
-    from musculo.kernels.cuda.dynamics import rnea_on_gpu
-    from musculo.kernels.tree import Tree
+    from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
+    from musculo.kernels.tree.nodes import Tree
 
     with np.load(path) as file:
         fields = {key: file[key] for key in file.files}
@@ -101,6 +101,16 @@ def dynamics(path: str) -> None:
         times.append(time.perf_counter() - start)
     _say("with transfers", times, 8 * FRAMES * (3 * 37 + 37))
     print(f"    last batch {_off(gpu[-len(q) :], cpu):.0e} from the CPU, relative")
+    locked = [cuda.pinned_array(x.shape) for x in many]
+    for x, y in zip(locked, many, strict=True):
+        np.copyto(x, y)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        gpu = rnea_on_gpu(tree, table, *locked, nothing, False)
+        times.append(time.perf_counter() - start)
+    _say("with transfers, from page-locked arrays", times, 8 * FRAMES * (3 * 37 + 37))
+    print(f"    {_off(gpu[-len(q) :], cpu):.0e} from the CPU, relative")
     there = [cuda.to_device(x) for x in many]
     times = []
     for _ in range(5):
@@ -127,10 +137,12 @@ def _say(what: str, times: list[float], moved: int) -> None:
 def compile_alone(path: str) -> None:
     """Compile the path kernels for a device that is not there; print CPU seconds of each step."""
     import numba.cuda.dispatcher as dispatcher
-    from numba import cuda, types
+    from numba import cuda
 
     from gpu_paths import load
-    from musculo.kernels.cuda import code, device
+    from musculo.kernels.cuda import cuda_code as code
+    from musculo.kernels.cuda import cuda_device as device
+    from musculo.kernels.cuda.cuda_tables import layout_of
 
     class Device:
         compute_capability = (9, 0)
@@ -138,27 +150,20 @@ def compile_alone(path: str) -> None:
     # device functions ask for it
     dispatcher.get_current_device = lambda: Device
     device.cuda_module = code.cuda_module = lambda: cuda
-    from musculo.kernels.cuda.paths import path_kernels
+    from musculo.kernels.cuda.cuda_paths import path_recipes
 
     tree, functions, paths, *_ = load(_paths_file(path))["Rajagopal"]
-    f, i, w = types.Array(types.float64, 2, "C"), types.Array(types.int64, 2, "C"), types.Array(types.int64, 1, "C")
-    b = types.boolean
-    signatures = {
-        "poses": (w, w, f, f, f, f),
-        "points": (w, w, b, f, f, f, f, i, i),
-        "wrapping": (w, f, f, f, i, i, i),
-        "arms": (w, w, b, f, f, f, f, f, i, i, i, f, f, f),
-    }
+    layouts = layout_of(tree), layout_of(functions), layout_of(paths)
     for literal in (False, True):
-        kernels = path_kernels(tree, functions, paths, literal)
-        for name, signature in signatures.items():
-            kernel = getattr(kernels, name)
+        for recipe in path_recipes(*layouts, literal):
+            (name, *_), signature = recipe.arguments, recipe.types
+            kernel = recipe.maker(*recipe.arguments)
             start = time.process_time()
-            library = code.lowered(kernel.py_func, signature, (9, 0, "a"), kernel._cache._limits)
+            library = code.lowered(kernel.py_func, signature, (9, 0, "a"), kernel._cache.limits)
             lowered = time.process_time()
             (ptx,) = library.get_asm_strs(cc=(9, 0, "a"))
             made = time.process_time()
-            cubin = code._assembled(library, (9, 0, "a"), kernel._cache._limits)
+            cubin = code._assembled(library, (9, 0, "a"), kernel._cache.limits)
             end = time.process_time()
             steps = f"typing and lowering {lowered - start:.1f}, NVVM {made - lowered:.1f}, assembler {end - made:.1f}"
             sizes = f"{len(ptx) / 1e6:.1f} MB of PTX, {len(cubin) / 1e6:.1f} MB of machine code"

@@ -27,7 +27,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 sys.path.insert(0, str(SOURCE))
 
 from musculo.kernels.compiler import canonical, shipped  # noqa: E402
-from musculo.kernels.compiler.code import Layout  # noqa: E402
+from musculo.kernels.compiler.driver_code import Layout  # noqa: E402
 from musculo.kernels.compiler.names import code_name_at  # noqa: E402
 from musculo.kernels.compiler.options import LEVELS, machine  # noqa: E402
 

@@ -33,7 +33,7 @@ LAYERS = (
     "simulation",
     "diagnostics",
     "analyses",
-    "tools",
+    "opensim_tools",
     "replications",
     "viewer",
     "report",

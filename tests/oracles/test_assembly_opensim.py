@@ -18,8 +18,8 @@ from lxml import etree
 from numpy.testing import assert_allclose
 
 from musculo import Table, embedding_of, read_osim, read_setup, read_storage, run_setup
-from musculo.analyses.actuators import actuators_of
-from musculo.analyses.motion import motion_of
+from musculo.analyses.recorded_motion import motion_of
+from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.io.tool_results import write_result
 from support.opensim_run import run_opensim
 

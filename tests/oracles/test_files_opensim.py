@@ -26,8 +26,8 @@ from musculo import (
     write_storage,
     write_trc,
 )
-from musculo.functions.elementary import Linear
-from musculo.results.angles import rotational_coordinates
+from musculo.functions.elementary_functions import Linear
+from musculo.results.angle_columns import rotational_coordinates
 from support.opensim_files import ask
 from support.recorded_data import DATA, NO_DATA, recorded, within
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from musculo import embedding_of, muscle_geometry, path_geometry, read_osim
-from musculo.model.path import ConditionalPathPoint
+from musculo.model.model_path import ConditionalPathPoint
 from musculo.muscle.geometry import STATUSES
 from support.rule_lengths import rule_length
 from support.short_steps import JUMP, MODELS, RANGE_EDGE, jumps, moment_arm_errors, random_poses

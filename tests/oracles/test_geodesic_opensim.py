@@ -80,8 +80,8 @@ def random_case(kinds, rng):
 
 
 def ours(case):
-    from musculo.kernels import geodesic as gd
-    from musculo.kernels.geodesic_frames import solve_stretches
+    from musculo.kernels.wrapping.geodesic import taut_path as gd
+    from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
 
     obstacles = case["obstacles"]
     n = len(obstacles)

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from musculo.analyses import static_optimisation as module
-from musculo.analyses.least_effort import Status, least_effort
+from musculo.analyses.static_optimization import share_load as module
+from musculo.analyses.static_optimization.least_effort import Status, least_effort
 from support.decimal_effort import certified
 from support.static_optimisation_inputs import DATASETS, recorded
 

@@ -30,7 +30,7 @@ from musculo import (
     write_storage,
     write_trc,
 )
-from musculo.analyses.motion import motion_of_states
+from musculo.analyses.recorded_motion import motion_of_states
 from support import opensim_loop_loads
 from support.dynamics_models import assert_close
 from support.mechanisms import LOOPED

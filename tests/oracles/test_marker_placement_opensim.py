@@ -21,7 +21,7 @@ from musculo import (
     write_storage,
     write_trc,
 )
-from musculo.analyses.scale_factors import time_window
+from musculo.analyses.scaling.scale_factors import time_window
 from musculo.results.table import Table
 from support.ik_setups import DATASETS
 from support.ik_setups import read_setup as read_ik_setup

@@ -11,7 +11,7 @@ import pytest
 from musculo import Body, Coordinate, Model, Placement, path_geometry, path_tensions, read_osim, write_osim
 from musculo.functions import SimmSpline
 from musculo.model.joints import SliderJoint
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import (
     Blankevoort1991Ligament,
     ClutchedPathSpring,

@@ -16,7 +16,7 @@ import pytest
 
 from musculo import STATUSES, ConditionalPathPoint, PathPoint, embedding_of, path_geometry, read_osim, write_osim
 from musculo.demo import MODEL_FILE
-from musculo.model import path as model_path
+from musculo.model import model_path
 from support.opensim_server import in_opensim
 
 # The bound [m, m/s]; measured: 6e-13.

@@ -23,9 +23,9 @@ from musculo import (
     write_osim,
     write_trc,
 )
-from musculo.analyses.marker_placement import move_markers
-from musculo.analyses.scale_factors import factors_of_setup
-from musculo.analyses.scaling import scale_model
+from musculo.analyses.scaling.marker_placement import move_markers
+from musculo.analyses.scaling.scale_factors import factors_of_setup
+from musculo.analyses.scaling.subject_scaling import scale_model
 from musculo.functions import Function
 from support.opensim_orientations import ask as solve
 from support.opensim_tools import ask

@@ -19,7 +19,7 @@ from musculo.io.setup import (
     read_setup,
 )
 from musculo.io.setup.analyses import KINDS
-from musculo.io.setup.read import TOOLS
+from musculo.io.setup.setup_reader import TOOLS
 from musculo.model.measurement import Measurement
 from support.opensim_tools import ask
 from support.setup_files import OLD_SETUPS, SCALE_SETUP, SCALE_TASKS

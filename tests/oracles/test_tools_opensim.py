@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from musculo import ToolResult, read_osim, read_storage, run_setup
 from musculo.io.tool_results import write_result
-from musculo.tools.scale import states
+from musculo.opensim_tools.scale_tool import states
 from support.opensim_run import run_opensim
 from support.result_headers import header_layout
 from support.setup_files import scale_tool

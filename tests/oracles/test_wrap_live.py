@@ -31,8 +31,8 @@ import pytest
 from musculo import Body, Coordinate, Model, Placement, write_osim
 from musculo.model.force import Force
 from musculo.model.joints import FreeJoint
-from musculo.model.path import ConditionalPathPoint, PathPoint, PathWrap
-from musculo.model.path import Path as MusclePath
+from musculo.model.model_path import ConditionalPathPoint, PathPoint, PathWrap
+from musculo.model.model_path import Path as MusclePath
 from musculo.model.wrap import QUADRANTS, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import path_geometry
 from support.opensim_server import in_opensim

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import musculo
 from musculo import Body, ExternalLoad
-from musculo.model.tree import tree_order
+from musculo.model.joint_tree import tree_order
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import from_xyz, quaternion_from_xyz, to_xyz

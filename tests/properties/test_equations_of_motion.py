@@ -12,8 +12,8 @@ from musculo import CoordinateCoupler, InvalidInput, Model, Molecule, UnknownNam
 from musculo.analyses.equations_of_motion import moments_of_mass
 from musculo.compile.compiled import compiled
 from musculo.dynamics.body_derivatives import by_recursion
-from musculo.dynamics.elementary import elementary_poses, elementary_tree
-from musculo.embedding.rates import angle_rates_inverse, angle_rates_inverse_dot, turning_joints
+from musculo.dynamics.elementary_joints import elementary_poses, elementary_tree
+from musculo.embedding.speed_rates import angle_rates_inverse, angle_rates_inverse_dot, turning_joints
 from musculo.functions import Linear, Sine
 from musculo.replications import mechanisms
 from musculo.spatial.matrix_calculus import kronecker, permutation, vec

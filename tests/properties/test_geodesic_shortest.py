@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from musculo.kernels import geodesic as gd
-from musculo.kernels.geodesic import ELLIPSOID, TORUS, Surfaces
-from musculo.kernels.geodesic_frames import solve_stretches
+from musculo.kernels.wrapping.geodesic import taut_path as gd
+from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
+from musculo.kernels.wrapping.geodesic.taut_path import ELLIPSOID, TORUS, Surfaces
 
 # Chords of n and 2 n pieces, extrapolated: what remains of the fourth order, and what the minimiser leaves.
 BRUTE_FORCE = 5e-6

@@ -10,9 +10,9 @@ import pytest
 
 import musculo
 from musculo import EquationConstraint, Fitted, Model, Molecule
-from musculo.dynamics.constraints import constraint_equations
-from musculo.embedding.jet import Jet
-from musculo.embedding.looped import Looped
+from musculo.dynamics.constrained_dynamics import constraint_equations
+from musculo.embedding.loops.frame_jets import Jet
+from musculo.embedding.loops.looped import Looped
 from musculo.functions import Linear, Sine
 from musculo.model.constraint import CoordinateCoupler
 from support.dynamics_models import Curve, assert_close, difference_nodes, extrapolated, random_q, random_tree

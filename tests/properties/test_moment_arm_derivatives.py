@@ -11,25 +11,25 @@ import pytest
 
 import musculo
 from musculo import Body, Coordinate, CoordinateCoupler, Model, Placement
-from musculo.embedding.rates import turning_joints
 from musculo.embedding.slopes import embedding_slopes
+from musculo.embedding.speed_rates import turning_joints
 from musculo.functions import Linear, Polynomial, Sine
-from musculo.kernels.cylinder_price import cylinder_slopes, price_of_end, price_of_turn
-from musculo.kernels.geodesic_price import NEVER, price_of_hole, toll_of_side
-from musculo.kernels.geodesic_round import principal
-from musculo.kernels.kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.least_toll import least_toll_of_side
-from musculo.kernels.least_toll_slopes import least_toll_slopes
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points
-from musculo.kernels.path_arms import moment_arms
-from musculo.kernels.price_slopes import hole_slopes, toll_slopes
+from musculo.kernels.paths.path_arms import moment_arms
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.wrapping.geodesic.round_obstacle import principal
+from musculo.kernels.wrapping.rules.cylinder_penalty import cylinder_slopes, price_of_end, price_of_turn
+from musculo.kernels.wrapping.rules.least_penalty import least_toll_of_side
+from musculo.kernels.wrapping.rules.least_penalty_slopes import least_toll_slopes
+from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
+from musculo.kernels.wrapping.rules.side_penalty import NEVER, price_of_hole, toll_of_side
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
-from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
+from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
+from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import STATUSES, muscle_geometry
 from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
-from musculo.muscle.paths import compiled_paths
 from support.complex_kernels import ComplexKernels, slope, step
 from support.dynamics_models import assert_close, random_q, random_tree
 from support.path_models import with_muscles

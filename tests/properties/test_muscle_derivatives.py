@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo.kernels import hill_table as table
-from musculo.kernels.hill_frames import equilibrium_frames
+from musculo.kernels.hill import muscle_table as table
+from musculo.kernels.hill.hill_frames import equilibrium_frames
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.complex_kernels import slope, step

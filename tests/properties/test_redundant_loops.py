@@ -15,8 +15,8 @@ from musculo import (
     kinematics,
     simulate,
 )
+from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.constraint_rank import scales_of
-from musculo.dynamics.constraints import constraint_equations
 from musculo.dynamics.loop_loads import loop_loads
 from musculo.errors import SingularSystem
 from musculo.simulation.simulate import METHODS

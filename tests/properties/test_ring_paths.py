@@ -23,7 +23,7 @@ from musculo import (
     WrapTorus,
     path_geometry,
 )
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from support.global_path import Obstacle, shortest_path
 from support.rule_lengths import rule_length
 from support.short_steps import JUMP, jumps, moment_arm_errors

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from musculo import coordinate_rates, kinematics, path_geometry
-from musculo.model.path import MovingPathPoint
+from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.geometry import STATUSES
 from musculo.spatial.rotation import from_xyz
 from support.short_steps import jumps, random_poses

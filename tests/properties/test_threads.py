@@ -9,8 +9,8 @@ import pytest
 
 import musculo
 from musculo import Model
-from musculo.analyses.least_effort import least_effort
 from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.analyses.static_optimization.least_effort import least_effort
 from musculo.demo import arm, arm_flexion
 
 THREADS = (2, 3, 5, 8)

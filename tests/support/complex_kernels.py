@@ -9,11 +9,11 @@ import numpy as np
 
 from musculo import Model
 from musculo.compile.compiled import compiled
-from musculo.kernels.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
-from musculo.kernels.crba import COMPOSITE_ROWS, crba
-from musculo.kernels.frames import work_rows
-from musculo.kernels.kinematics import MOTION_ROWS, kinematics
-from musculo.kernels.rnea import rnea
+from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics
+from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.tree_frames import work_rows
 
 STEP = 1e-30
 

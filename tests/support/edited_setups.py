@@ -243,7 +243,7 @@ def unlike(theirs: dict, own: dict) -> dict[str, float]:
 def ours(setup: Path) -> tuple[str, set[str]]:
     """Run a set-up with musculo: what refuses it, or nothing, and all that is said of it."""
     import musculo
-    from musculo.tools.run import run_setup
+    from musculo.opensim_tools.setup_runner import run_setup
 
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

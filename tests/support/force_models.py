@@ -9,11 +9,11 @@ import numpy as np
 from musculo import Body, Coordinate, Model, Placement
 from musculo.functions import Linear, Polynomial, SimmSpline
 from musculo.model.body import Frame
-from musculo.model.contact import ContactGeometry, ContactMaterial, contact_force
+from musculo.model.contact_model import ContactGeometry, ContactMaterial, contact_force
 from musculo.model.force import Force
 from musculo.model.joints import FreeJoint, PinJoint, SliderJoint
-from musculo.model.path import Path as ForcePath
-from musculo.model.path import PathPoint
+from musculo.model.model_path import Path as ForcePath
+from musculo.model.model_path import PathPoint
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 
 FLOOR_UP = (0.0, 0.0, -np.pi / 2)

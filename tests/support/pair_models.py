@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo import Body, Coordinate, Model, Muscle, Path, PathPoint, PathWrap, Placement
 from musculo.model.joints import CustomJoint
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere
 
 # How far the middles of surfaces are apart, in each direction [m]; and how long ellipsoids are at most.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from musculo import Model
-from musculo.embedding.rates import turning_joints
+from musculo.embedding.speed_rates import turning_joints
 from musculo.functions import SimmSpline
 from musculo.model.force import Muscle
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
 
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 

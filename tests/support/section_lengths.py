@@ -92,7 +92,7 @@ def refined(
 def side_detour(a: FloatArray, axis: int, sign: float, P: FloatArray, Q: FloatArray) -> float:
     """How much longer the way over the quadrant's side is [m]: the long way round, or the cheapest minimum on its half,
     which costs what it is longer than the other half's least, three times as much at an edge of the half or with no
-    barrier round it; `musculo.kernels.detour` has the formula. P and Q in the ellipsoid's frame."""
+    barrier round it; `musculo.kernels.wrapping.rules.detour` has the formula. P and Q in the ellipsoid's frame."""
     p, q = P / a, Q / a
     wrong = least_length(a, p, q, axis, -sign)
     edges = section_lengths(a, p, q, half_turn(p, q, axis, sign, np.array([0.0, np.pi])))

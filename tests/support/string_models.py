@@ -9,8 +9,8 @@ import numpy as np
 from musculo import Body, Coordinate, Model, Muscle, Placement
 from musculo.functions import SimmSpline
 from musculo.model.joints import BallJoint, CustomJoint, FreeJoint, GimbalJoint, SliderJoint, WeldJoint
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, Axis, Joint, along
-from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, Axis, Joint, along
+from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
 
 # Of surfaces.

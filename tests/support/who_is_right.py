@@ -18,9 +18,9 @@ import numpy as np
 
 from musculo import Model, path_geometry
 from musculo.dynamics.poses import kinematics
-from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
+from musculo.kernels.paths.path_points import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
+from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import STATUSES, PathGeometry
-from musculo.muscle.paths import compiled_paths
 from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
 from support.rule_lengths import end_price, hole_price, inside_end, rule_length, side_toll, turn_price
 from support.taut_string import Solid, spaced, taut

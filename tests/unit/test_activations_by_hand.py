@@ -25,9 +25,9 @@ from musculo import (
     path_geometry,
     static_optimisation,
 )
-from musculo.analyses.least_effort import Status
+from musculo.analyses.static_optimization.least_effort import Status
 from musculo.model.force import Force, Muscle
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import PathActuator, PathSpring
 
 # A dozen operations on numbers up to a thousand.

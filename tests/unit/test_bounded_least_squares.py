@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from musculo.analyses.bounded_least_squares import bounded_least_squares
+from musculo.analyses.static_optimization.bounded_least_squares import bounded_least_squares
 
 # Of the residual in parts of b; both end where rounding hides which variable would lessen it.
 ROUNDING = 1e-11

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from musculo import ExternalLoads, InvalidFile, InvalidInput, plates_to_table, read_c3d
-from musculo.io.markers import read_markers
+from musculo.io.marker_columns import read_markers
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
 
 # Values pass through float32.

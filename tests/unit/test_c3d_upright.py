@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import read_c3d
-from musculo.io.axes import to_ground
-from musculo.io.markers import read_markers
+from musculo.io.file_axes import to_ground
+from musculo.io.marker_columns import read_markers
 from support.c3d_files import C3DMaker, plate_group
 
 SINGLE = 2e-6  # metres that pass through float32 millimetres

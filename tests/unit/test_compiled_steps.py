@@ -10,7 +10,7 @@ import musculo
 from musculo import CoordinateCoupler
 from musculo.embedding.quaternions import with_quaternions
 from musculo.functions import MultivariatePolynomial, Sine
-from musculo.replications.ellipsoid import REVOLVED, ellipsoid_rivals
+from musculo.replications.ellipsoid_study import REVOLVED, ellipsoid_rivals
 from musculo.replications.squeezer_reduced import reduced_squeezer
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import AT_ONCE

@@ -10,11 +10,11 @@ import musculo
 from musculo import CoordinateCoupler, EquationConstraint
 from musculo.embedding.quaternions import change_coordinates, with_quaternions
 from musculo.functions import Linear, MultivariatePolynomial, Sine
-from musculo.replications.ellipsoid import REVOLVED, START, ellipsoid_rivals
+from musculo.replications.ellipsoid_study import REVOLVED, START, ellipsoid_rivals
 from musculo.replications.knee import knee_rivals
 from musculo.simulation.acting import Acting
-from musculo.simulation.constrained_state import ConstrainedState
 from musculo.simulation.control import Control
+from musculo.simulation.multiplier_evaluation import ConstrainedState
 from musculo.simulation.steppers import RKF45, TRBDF2
 from musculo.simulation.systems import ConstrainedSystem
 from support.mechanisms import chain, five_bar

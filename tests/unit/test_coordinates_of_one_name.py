@@ -7,7 +7,7 @@ import pytest
 
 import musculo
 from musculo import Body, Coordinate, InvalidInput, Model, PinJoint, Placement, Table, UnknownName
-from musculo.analyses.motion import motion_of
+from musculo.analyses.recorded_motion import motion_of
 from musculo.model.force import Force
 
 

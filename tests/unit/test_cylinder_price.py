@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import Body, Coordinate, Model, Placement, muscle_geometry
-from musculo.kernels.cylinder_price import TURN_PRICE, TURN_REACH, price_of_end, price_of_turn
-from musculo.kernels.geodesic_price import NEVER, PRICE
+from musculo.kernels.wrapping.rules.cylinder_penalty import TURN_PRICE, TURN_REACH, price_of_end, price_of_turn
+from musculo.kernels.wrapping.rules.side_penalty import NEVER, PRICE
 from musculo.model.force import Muscle
 from musculo.model.joints import SliderJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
 
 R, HALF, FAR = 0.03, 0.04, 0.3

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from musculo import Body, Coordinate, Model, Placement, muscle_geometry, read_osim
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
 from musculo.muscle.cylinder_sides import held_turns
 from support.recorded_data import DATA, NO_DATA

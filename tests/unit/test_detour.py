@@ -11,11 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ellipeinc
 
-from musculo.kernels.detour import STEEP, detour_of_side, detour_slopes
-from musculo.kernels.geodesic_price import PRICE, toll_of_side
-from musculo.kernels.jet import angle, cosine, minus, over, plus, root, sine, times, weigh
-from musculo.kernels.least_toll import least_toll_of_side
-from musculo.kernels.least_toll_slopes import least_toll_slopes
+from musculo.kernels.scalar.scalar_jets import angle, cosine, minus, over, plus, root, sine, times, weigh
+from musculo.kernels.wrapping.rules.detour import STEEP, detour_of_side, detour_slopes
+from musculo.kernels.wrapping.rules.least_penalty import least_toll_of_side
+from musculo.kernels.wrapping.rules.least_penalty_slopes import least_toll_slopes
+from musculo.kernels.wrapping.rules.side_penalty import PRICE, toll_of_side
 from support.section_lengths import least_length, section_lengths, side_detour
 
 # The kernel's 16 to 112 Gauss points over an arc, against 96 [m]; axes are as 6 to 1 at most, and 60 mm long.

@@ -20,7 +20,7 @@ from musculo import (
     view,
 )
 from musculo.viewer.arcs import arc
-from musculo.viewer.paths import polylines
+from musculo.viewer.path_lines import polylines
 from musculo.viewer.straight import lengths as straight_lengths
 from musculo.viewer.straight import straight_paths
 

@@ -21,7 +21,7 @@ from musculo import (
     mass_matrix,
     read_osim,
 )
-from musculo.dynamics.embedded import embedded_dynamics
+from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.functions import Polynomial, Sine
 from musculo.model.coordinate import Coordinate
 from support.recorded_data import NO_DATA, recorded

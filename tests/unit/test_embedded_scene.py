@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from musculo import Scene, demo, view
-from musculo.viewer import page as pages
-from musculo.viewer.arrays import floats, integers, steps, unpacked
+from musculo.viewer import viewer_page as pages
+from musculo.viewer.scene_arrays import floats, integers, steps, unpacked
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------------

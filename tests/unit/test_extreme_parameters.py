@@ -10,7 +10,7 @@ import pytest
 import musculo
 from musculo import InvalidInput, InvalidModel
 from musculo.demo import arm
-from musculo.functions.expression import compile_expressions
+from musculo.functions.formula import compile_expressions
 from musculo.model.force import MuscleCurve
 
 SMALLEST, SMALL = 5e-324, 1e-310

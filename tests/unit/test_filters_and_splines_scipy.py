@@ -10,7 +10,7 @@ from scipy.linalg import solve_banded as scipy_solve_banded
 from scipy.signal import butter, lfilter, lfiltic, sosfiltfilt
 
 from musculo.functions.bsplines import natural_spline, not_a_knot_spline
-from musculo.kernels.banded import solve_banded
+from musculo.kernels.scalar.banded_equations import solve_banded
 from musculo.signals.lowpass import butterworth, corrected_cutoff, opensim_lowpass
 
 RATE = 200.0  # [Hz]

@@ -28,8 +28,8 @@ from musculo.functions import (
     compile_functions,
 )
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.function_table import evaluate, evaluate_many, evaluate_multivariate
-from musculo.kernels.pack import WIDTH, lanes
+from musculo.kernels.functions.function_values import evaluate, evaluate_many, evaluate_multivariate
+from musculo.kernels.scalar.packed import WIDTH, lanes
 
 # A handful of operations on numbers of order one.
 ROUNDING = 1e2 * np.finfo(float).eps

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from musculo.kernels import geodesic as gd
-from musculo.kernels.geodesic import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
-from musculo.kernels.geodesic_frames import solve_stretches
+from musculo.kernels.wrapping.geodesic import taut_path as gd
+from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
+from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
 
 close = partial(assert_allclose, rtol=0)
 

@@ -20,10 +20,10 @@ MODEL = """
 import numpy as np
 from musculo import Body, Coordinate, Model, Placement, forward_dynamics, inverse_dynamics, mass_matrix, muscle_geometry
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
-from musculo.kernels.cuda import batches
+from musculo.kernels.cuda import cuda_batches as batches
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
 
 bodies = (
@@ -52,8 +52,6 @@ SCRIPT = (
     MODEL
     + """
 batches.SMALL_BATCH = batches.LARGE_BATCH = 4  # 11 frames: three streams, and a last batch that overlaps
-import musculo.kernels.cuda.dynamics as dynamics
-dynamics.SMALL_BATCH = 4
 streams = []
 begin = batches._Slot.begin
 def noted(self, *rest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -9,7 +10,8 @@ import sys
 
 import pytest
 
-from musculo.kernels.cuda import code
+from musculo.kernels.cuda import cuda_code as code
+from musculo.kernels.cuda import cuda_compile_beside as beside
 
 TYPES, CAPABILITY = ("float64",), (9, 0, "a")
 
@@ -87,15 +89,16 @@ np.row_stack = np.vstack
 from typing import NamedTuple
 from numba import cuda, types
 import numba.cuda.dispatcher as dispatcher
-import musculo.kernels.cuda.device as device
+import musculo.kernels.cuda.cuda_device as device
 
 class Device:
     compute_capability = (9, 0)
 
 dispatcher.get_current_device = lambda: Device
 device.cuda_module = lambda: cuda
-from musculo.kernels.cuda import code
-from musculo.kernels.cuda.tables import layout_of, view
+from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.cuda import cuda_code as code
+from musculo.kernels.cuda.cuda_tables import layout_of, view
 
 class Named(NamedTuple):
     number: np.ndarray
@@ -147,3 +150,46 @@ def test_kernels_compile_without_a_device(tmp_path):
     assert said[0] == ["call True", "call False", "compiled", "True True"]
     # the second process finds the machine code of the first
     assert said[1] == ["call True", "call False", "True True"]
+
+
+RECIPES = """
+import os
+from types import SimpleNamespace
+from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.cuda import cuda_code as code
+
+def compile_it(function, types, capability, limits):
+    return f"{types} by {os.getpid()}", b"code"
+code.compiled_cubin = compile_it
+
+def kernel():
+    pass
+
+def maker(name):
+    def function():
+        pass
+    function.__name__ = function.__qualname__ = name
+    if name == "dies":
+        os._exit(1)
+    return SimpleNamespace(py_func=function, _cache=SimpleNamespace(limits=code.NO_LIMITS))
+"""
+
+
+def test_kernels_are_compiled_beside_each_other(monkeypatch, tmp_path):
+    """The first here, the others in processes of their own; what dies there is left to its first launch."""
+    (tmp_path / "recipes_of_test.py").write_text(RECIPES)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MUSCULO_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(code, "compiled_cubin", code.compiled_cubin)  # put back at the end
+    recipes = importlib.import_module("recipes_of_test")
+    jobs = [beside.Recipe(recipes.maker, (name,), TYPES) for name in ("one", "two", "three")]
+    beside.compile_missing(jobs, CAPABILITY)
+    makers = [code.kept_cubin(job.maker(*job.arguments).py_func, TYPES, CAPABILITY)[0] for job in jobs]
+    processes = [int(text.split()[-1]) for text in makers]
+    assert processes[0] == os.getpid()
+    assert len(set(processes)) == 3
+    with monkeypatch.context() as here:
+        here.setattr(beside.Recipe, "is_there", lambda self, capability: False)
+        beside.compile_missing([jobs[0], beside.Recipe(recipes.maker, ("dies",), TYPES)], CAPABILITY)
+    beside.compile_missing(jobs, CAPABILITY)
+    assert makers == [code.kept_cubin(job.maker(*job.arguments).py_func, TYPES, CAPABILITY)[0] for job in jobs]

@@ -7,7 +7,7 @@ import pytest
 
 from musculo import Body, Coordinate, Model, Placement, forward_dynamics, inverse_dynamics, kinematics, mass_matrix
 from musculo.compile.compiled import compiled
-from musculo.functions.elementary import Constant, FourierSeries, Linear, PiecewiseLinear, Polynomial
+from musculo.functions.elementary_functions import Constant, FourierSeries, Linear, PiecewiseLinear, Polynomial
 from musculo.functions.splines import GCVSpline, SimmSpline
 from musculo.model.joints import Axis, CustomJoint, PinJoint
 

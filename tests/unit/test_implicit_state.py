@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from musculo.dynamics.constraints import constraint_equations
+from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput

@@ -23,8 +23,8 @@ from musculo import (
     write_osim,
 )
 from musculo.cli.main import app
+from musculo.opensim_tools.order import waits_of
 from musculo.spatial.rotation import axis_rotation
-from musculo.tools.order import waits_of
 from support.ik_models import limb
 
 BODIES = ("a", "b", "c")

@@ -10,7 +10,7 @@ import musculo
 from musculo.functions import Linear
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.force import Muscle
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from support.mechanisms import five_bar, four_bar
 
 # Central differences of lengths of about 1 m over steps of 1e-5 rad, with loops closed to rounding.

@@ -19,14 +19,14 @@ from musculo import (
     kinematics,
     with_quaternions,
 )
-from musculo.analyses.inverse_kinematics import Status
-from musculo.analyses.inverse_kinematics_starts import unknowns_of
-from musculo.analyses.inverse_kinematics_targets import Followed, Tasks, targets_of
+from musculo.analyses.inverse_kinematics.first_pose import unknowns_of
+from musculo.analyses.inverse_kinematics.follow_recording import Status
+from musculo.analyses.inverse_kinematics.targets import Followed, Tasks, targets_of
 from musculo.compile.compiled import compiled
-from musculo.embedding.tables import embedding_tables
+from musculo.embedding.couplers.embedding_tables import embedding_tables
 from musculo.functions import Linear
-from musculo.kernels.inverse_kinematics import space_for
-from musculo.kernels.pose_fit import Misfit, Recorded, fit, slopes_of_fit
+from musculo.kernels.fit.pose_fit import Misfit, Recorded, fit, slopes_of_fit
+from musculo.kernels.fit.pose_search import space_for
 from musculo.model.body import Marker
 from musculo.model.joints import BallJoint, EllipsoidJoint, PinJoint, SliderJoint
 from musculo.spatial.rotation import axis_rotation

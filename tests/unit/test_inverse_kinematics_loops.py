@@ -19,7 +19,7 @@ from musculo import (
     inverse_kinematics,
     kinematics,
 )
-from musculo.analyses.inverse_kinematics import Status
+from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.functions import Linear
 from musculo.model.body import Body
 from musculo.model.constraint import EquationConstraint, PointConstraint, WeldConstraint

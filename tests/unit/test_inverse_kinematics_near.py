@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import Markers, MusculoWarning, inverse_kinematics, kinematics
-from musculo.analyses.inverse_kinematics import fit_poses
-from musculo.analyses.inverse_kinematics_near import ROUNDING
+from musculo.analyses.inverse_kinematics.follow_recording import fit_poses
+from musculo.analyses.inverse_kinematics.near_default import ROUNDING
 from support.ik_models import TWIST_TIME as TIME
 from support.ik_models import seemingly_twisted as recorded
 from support.ik_models import twisting_rod as rod

@@ -32,7 +32,7 @@ from musculo import (
 from musculo.analyses import joint_loads as module
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
-from musculo.model.path import MovingPathPoint
+from musculo.model.model_path import MovingPathPoint
 from musculo.spatial.inertia import tensor
 from support.recorded_data import DATA, NO_DATA, recorded, within
 

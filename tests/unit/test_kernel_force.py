@@ -11,7 +11,7 @@ import pytest
 from scipy.interpolate import PPoly, make_interp_spline
 
 import musculo
-from musculo.kernels.known_forces import spline_force
+from musculo.kernels.integrate.known_forces import spline_force
 from musculo.replications.mechanisms import START, andrews_squeezer, squeezer_drive, squeezer_forces
 from musculo.simulation.acting import Acting
 from musculo.simulation.kernel_force import KernelForce

@@ -23,9 +23,9 @@ from musculo import (
 from musculo.demo import arm as demo_arm
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint, SliderJoint
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import PathSpring
-from musculo.muscle.labelled import forces_dataset, geometry_dataset
+from musculo.muscle.labelled_paths import forces_dataset, geometry_dataset
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +154,8 @@ def test_datasets_survive_netcdf(leg, motion, tmp_path):
 
 
 def test_xarray_is_imported_when_it_is_needed():
-    code = "import sys, musculo, musculo.muscle.labelled, musculo.muscle.path_forces; print('xarray' in sys.modules)"
+    code = (
+        "import sys, musculo, musculo.muscle.labelled_paths, musculo.muscle.path_forces; print('xarray' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from musculo import InvalidInput, static_optimisation
-from musculo.analyses.least_effort import Status, check_power, least_effort
+from musculo.analyses.static_optimization.least_effort import Status, check_power, least_effort
 
 # Equations are in the working set from the start; every answer is within 1e-9 of the largest x.
 ROUNDING, CONVERGED = 1e-12, 2e-9

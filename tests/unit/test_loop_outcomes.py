@@ -11,7 +11,7 @@ import musculo
 from musculo import EquationConstraint, InvalidInput, InvalidModel, Model, MusculoError, SingularSystem
 from musculo.functions import Linear
 from musculo.model.force import Muscle
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from support.mechanisms import andrews_squeezer, chain, four_bar, pinned, squeezer_forces
 
 FORMULATIONS = ("embedded", "constrained")

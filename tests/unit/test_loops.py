@@ -23,7 +23,7 @@ from musculo import (
     Unsupported,
     WeldConstraint,
 )
-from musculo.embedding.loop import LoopStatus
+from musculo.embedding.loops.closed_loop import LoopStatus
 from musculo.functions import Linear
 from musculo.model.joints import BallJoint
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar, hinge, link

@@ -23,11 +23,11 @@ from musculo import (
     PointConstraint,
     SimulationEvent,
 )
-from musculo.embedding.jet import Jet
+from musculo.embedding.loops.frame_jets import Jet
 from musculo.errors import UnknownName
 from musculo.replications.mechanisms import andrews_squeezer
+from musculo.simulation.accelerations import EmbeddedRates
 from musculo.simulation.embedded_state import is_open
-from musculo.simulation.rates import EmbeddedRates
 from support.mechanisms import four_bar
 
 INERTIA = (0.02, 0.02, 0.02, 0.0, 0.0, 0.0)

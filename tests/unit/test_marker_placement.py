@@ -23,7 +23,7 @@ from musculo import (
     place_markers,
     tasks_of_setup,
 )
-from musculo.io.setup.kinematics import CoordinateTask, MarkerTask
+from musculo.io.setup.kinematics_setups import CoordinateTask, MarkerTask
 
 # The accuracy of inverse kinematics [rad, m].
 ACCURACY = 1e-9

@@ -20,7 +20,7 @@ from musculo import (
 )
 from musculo.forces.compiled_forces import left_out
 from musculo.functions import UnsupportedFunction
-from musculo.model.contact import ContactGeometry
+from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.joints import FreeJoint, PinJoint, SliderJoint
 from support.force_models import FLOOR_UP, contact, force

@@ -22,7 +22,7 @@ from musculo import (
     motion_of,
     place_markers,
 )
-from musculo.analyses.motion import motion_of_states
+from musculo.analyses.recorded_motion import motion_of_states
 from musculo.demo import ARM_FILE, arm, arm_flexion
 from musculo.functions import Linear
 

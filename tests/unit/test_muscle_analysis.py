@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo.analyses.motion import motion_of
 from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.analyses.recorded_motion import motion_of
 from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidInput, UnknownName
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
-from musculo.kernels.hill_curves import STRAIGHT_FROM
+from musculo.kernels.hill.curve_values import STRAIGHT_FROM
 from musculo.model.force import MuscleCurve
 from musculo.muscle import millard_curves
 from musculo.muscle.bezier_sections import Knot, bezier_curve, corner

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import musculo.kernels.compiler.lowering  # noqa: F401 (what plain functions mean for packs)
 from musculo.functions import GCVSpline, PiecewiseConstant, PiecewiseLinear, Polynomial
-from musculo.kernels.hill_curve_table import no_piece, spline, spline_again, stepped
-from musculo.kernels.hill_math import angle_of, exponential, logarithm, magnitude, root, rounded_down
-from musculo.kernels.mask import any_of, at_most, both, entry_of, less, opposite, row_of, turn_block, where
-from musculo.kernels.pack import WIDTH, lanes
+from musculo.kernels.hill.curve_lookup import no_piece, spline, spline_again, stepped
+from musculo.kernels.hill.exponentials import angle_of, exponential, logarithm, magnitude, root, rounded_down
+from musculo.kernels.scalar.choices import any_of, at_most, both, entry_of, less, opposite, row_of, turn_block, where
+from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.muscle import hill_defaults
 from musculo.muscle.bezier_sections import Knot, bezier_curve, stepped_rows
 from musculo.muscle.curve_table import spline_rows

@@ -11,7 +11,7 @@ from musculo import Body, Coordinate, InvalidInput, Model, Placement, UnknownNam
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import PathActuator, PathSpring
 
 pandas = pytest.importorskip("pandas")

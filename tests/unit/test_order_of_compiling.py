@@ -7,7 +7,7 @@ import pytest
 import musculo
 from musculo.kernels.compiler import store, workers
 from musculo.kernels.compiler.build import Built, Job
-from musculo.kernels.compiler.code import Layout
+from musculo.kernels.compiler.driver_code import Layout
 
 # In the order of need, with the seconds that each takes.
 DEMO = {"poses": 4.0, "track": 6.0, "moments": 3.0, "paths": 30.0, "capacities": 2.0, "equilibrium": 3.0}

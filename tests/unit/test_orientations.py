@@ -26,8 +26,8 @@ from musculo import (
     write_orientations,
     write_osim,
 )
-from musculo.analyses.inverse_kinematics import Status
-from musculo.io.orientations import space_fixed_xyz
+from musculo.analyses.inverse_kinematics.follow_recording import Status
+from musculo.io.orientation_files import space_fixed_xyz
 from musculo.model.body import Frame, Marker
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
 from musculo.spatial.rotation import axis_rotation, from_quaternion, from_xyz, to_quaternion

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from musculo.errors import InvalidModel, MusculoWarning
-from musculo.forces.stated import flag
+from musculo.forces.stated_forces import flag
 from musculo.functions import SimmSpline, UnsupportedFunction
 from musculo.io import read_osim
 from musculo.io.marker_set import read_marker_set
 from musculo.model.body import Placement
 from musculo.model.joints import UnsupportedJoint
 from musculo.model.model import Model
-from musculo.model.path import UnsupportedPath
+from musculo.model.model_path import UnsupportedPath
 from musculo.spatial.pose import Pose
 
 BODIES = "".join(f'<Body name="{n}"><mass>1</mass><inertia>1 1 1 0 0 0</inertia></Body>' for n in "abc")

@@ -26,7 +26,7 @@ from musculo.model.coordinate import Coordinate
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, CylindricalJoint, FreeJoint, PinJoint, ScrewJoint
 from musculo.model.model import Model
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.wrap import WrapCylinder
 
 

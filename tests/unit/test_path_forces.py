@@ -22,9 +22,9 @@ from musculo import (
     path_geometry,
     path_tensions,
 )
-from musculo.functions.expression import compile_expressions
+from musculo.functions.formula import compile_expressions
 from musculo.model.force import Force, Muscle
-from musculo.model.path import Path, PathPoint
+from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import (
     Blankevoort1991Ligament,
     ClutchedPathSpring,

@@ -16,17 +16,17 @@ import types
 import numpy as np
 from musculo import Body, Coordinate, Model, Placement, kinematics
 from musculo.compile.compiled import compiled
-from musculo.functions.elementary import Linear
-from musculo.kernels.cuda import device as gpu
-from musculo.kernels.path import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
-from musculo.kernels.path_arms import moment_arms, path_speeds
-from musculo.kernels.wrap_opensim import WRAP_ROWS, wrap_opensim
+from musculo.functions.elementary_functions import Linear
+from musculo.kernels.cuda import cuda_device as gpu
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
+from musculo.kernels.paths.path_arms import moment_arms, path_speeds
+from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import muscle_geometry
-from musculo.muscle.paths import compiled_paths
+from musculo.muscle.compile_paths import compiled_paths
 
 surfaces = (
     WrapCylinder("c", "ground", (0.0, 0.02, 0.0), radius=0.1),

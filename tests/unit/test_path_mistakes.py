@@ -24,7 +24,7 @@ from musculo import (
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.model.force import Muscle, MuscleCurve
 from musculo.model.joints import PinJoint, SliderJoint
-from musculo.model.path import MovingPathPoint, Path, PathPoint, PathWrap
+from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
 
 REACH, RADIUS = 0.3, 0.05

@@ -21,13 +21,13 @@ from musculo import (
     read_osim,
     write_osim,
 )
-from musculo.functions.elementary import Linear
+from musculo.functions.elementary_functions import Linear
 from musculo.functions.scaled import Scaled
-from musculo.functions.unsupported import UnsupportedFunction
+from musculo.functions.unsupported_function import UnsupportedFunction
 from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.joints import BallJoint, PinJoint, SliderJoint
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
 from musculo.model.path_force import PathSpring
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.muscle.geometry import STATUSES, muscle_geometry, path_geometry

@@ -8,7 +8,7 @@ import gzip
 import pytest
 from plotly.offline import get_plotlyjs
 
-from musculo.report import page
+from musculo.report import report_page as page
 
 
 @pytest.fixture

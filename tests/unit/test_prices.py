@@ -21,7 +21,7 @@ from musculo import (
 )
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
 from musculo.muscle.geometry import STATUSES
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words

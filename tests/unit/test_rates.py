@@ -10,7 +10,7 @@ import musculo
 from musculo import CoordinateCoupler, InvalidInput, SingularSystem
 from musculo.functions import Linear
 from musculo.replications.squeezer_exact import exact_squeezer
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
+from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, chain, five_bar, four_bar, squeezer_forces
 
 ROUNDING = 1e-12

@@ -14,10 +14,10 @@ import pytest
 import musculo
 from musculo import read_storage, run_setup
 from musculo.demo import arm
-from musculo.model.contact import ContactGeometry
-from musculo.tools import record
-from musculo.tools.own_sources import own_sources, sources_of
-from musculo.tools.result import Status
+from musculo.model.contact_model import ContactGeometry
+from musculo.opensim_tools import record
+from musculo.opensim_tools.own_sources import own_sources, sources_of
+from musculo.opensim_tools.result import Status
 from support import tool_setups
 from support.force_models import FLOOR_UP, ball_mesh, contact
 from support.tool_setups import arm_folder
@@ -80,7 +80,7 @@ def test_an_input_that_is_replaced_while_the_run_goes_on(tmp_path, monkeypatch, 
         (folder / name).write_text(changed)
         return record.write_record(*given)
 
-    monkeypatch.setattr("musculo.tools.run.write_record", late)
+    monkeypatch.setattr("musculo.opensim_tools.setup_runner.write_record", late)
     before = run_setup(folder / "id.xml", compare=False)
     first = (folder / "results" / "id.sto").read_text()
     monkeypatch.undo()
@@ -102,7 +102,7 @@ def test_an_input_that_changes_and_changes_back(tmp_path, monkeypatch):
         finally:
             motion.write_text(own)
 
-    monkeypatch.setattr("musculo.tools.work.read_storage", while_reading)
+    monkeypatch.setattr("musculo.opensim_tools.work.read_storage", while_reading)
     run_setup(folder / "id.xml", compare=False)
     monkeypatch.undo()
     assert run_setup(folder / "id.xml", compare=False, force=False).status is Status.DONE
@@ -149,10 +149,10 @@ def test_the_package_knows_its_sources_in_an_archive_too(tmp_path):
     assert own_sources() == sources_of(Path(musculo.__file__).parent)
     archive = tmp_path / "site.zip"
     with zipfile.ZipFile(archive, "w") as held:
-        held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/tools/own_sources.py")
+        held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/opensim_tools/own_sources.py")
         held.writestr("musculo/tools/__init__.py", "")
         held.writestr("musculo/__init__.py", "")
-    code = "from musculo.tools.own_sources import own_sources; print(own_sources())"
+    code = "from musculo.opensim_tools.own_sources import own_sources; print(own_sources())"
     told = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import Model, constrained_acceleration, embedding_of, inverse_dynamics, mass_matrix
-from musculo.dynamics.constraints import constraint_equations, solve_constrained
+from musculo.dynamics.constrained_dynamics import constraint_equations, solve_constrained
 from musculo.errors import SingularSystem
 from support.mechanisms import andrews_squeezer, five_bar, four_bar
 

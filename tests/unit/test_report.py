@@ -33,10 +33,10 @@ from musculo import (
     write_trc,
 )
 from musculo.report import Check, Curve, Light, Panel, Report, Section, report_of_folder, write_report
-from musculo.report.actuators import crossed_coordinates
+from musculo.report.actuator_table import crossed_coordinates
 from musculo.report.contents import panels_by_name, side_of, without_side
 from musculo.report.folder import _cycles
-from musculo.report.page import page, thinned
+from musculo.report.report_page import page, thinned
 from musculo.report.results import Results, read_results
 
 TIME = np.linspace(0.0, 1.0, 51)

@@ -29,10 +29,10 @@ from musculo import (
     scale_factors,
     scale_model,
 )
-from musculo.analyses.scaling import scaled_inertia
+from musculo.analyses.scaling.subject_scaling import scaled_inertia
 from musculo.functions import Linear, Polynomial, Scaled, SimmSpline
 from musculo.model.force import Muscle
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from support.setup_files import SCALE_SETUP, SCALE_TASKS
 

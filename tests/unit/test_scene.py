@@ -11,8 +11,8 @@ import musculo
 from musculo import ExternalForce, ExternalLoads, InvalidInput, Markers, Table, demo, kinematics, muscle_geometry, view
 from musculo.spatial.rotation import from_quaternion
 from musculo.viewer import scene as scenes
-from musculo.viewer.arrays import unpacked
 from musculo.viewer.inputs import sampled
+from musculo.viewer.scene_arrays import unpacked
 from support import mesh_files
 
 

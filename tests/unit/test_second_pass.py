@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from musculo import Body, Coordinate, Model, Placement, moment_arm_derivatives, muscle_geometry
-from musculo.kernels.geodesic import UNFINISHED
+from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere
 from musculo.muscle import geometry
+from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import STATUSES, chunks
-from musculo.muscle.paths import compiled_paths
 
 RARE = ("string_", "detour", "least_toll", "second_pass")
 TURN = np.linspace(-1.2, 1.2, 80)[:, None]

@@ -18,10 +18,10 @@ from musculo import (
     smoothing_spline,
     time_derivative,
 )
-from musculo.signals.arrays import sampling_rate
 from musculo.signals.gaps import fill_gaps, find_gaps, runs
 from musculo.signals.lowpass import corrected_cutoff
-from musculo.signals.natural import even_times
+from musculo.signals.named_arrays import sampling_rate
+from musculo.signals.natural_smoothing import even_times
 
 ROUNDING = 1e-12
 # Times of 60 Hz rounded to milliseconds are off by up to 1/3 ms, and so is the last, which the rate is taken from: at a

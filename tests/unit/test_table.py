@@ -18,7 +18,7 @@ from musculo import (
     read_netcdf,
     write_netcdf,
 )
-from musculo.results.angles import rotational_coordinates
+from musculo.results.angle_columns import rotational_coordinates
 
 
 def table(**changes) -> Table:

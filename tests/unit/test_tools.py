@@ -11,17 +11,17 @@ from numpy.testing import assert_allclose
 
 import musculo
 from musculo import InvalidFile, InvalidInput, Table, inverse_dynamics, motion_of, read_setup, read_storage, run_setup
-from musculo.analyses.motion import motion_of_states, opensim_rows
+from musculo.analyses.recorded_motion import motion_of_states, opensim_rows
 from musculo.demo import ARM_FLEXION_FILE, arm
 from musculo.functions import Linear, Polynomial
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set
 from musculo.io.tool_results import write_controls, write_result
 from musculo.model.joints import Axis
-from musculo.tools.inverse_dynamics import moment_columns, tree_order
-from musculo.tools.order import waits_of
-from musculo.tools.result import Status
-from musculo.tools.simbody import simbody_loads
-from musculo.tools.static_optimisation import LeastEffort
+from musculo.opensim_tools.inverse_dynamics_tool import moment_columns, tree_order
+from musculo.opensim_tools.order import waits_of
+from musculo.opensim_tools.result import Status
+from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.opensim_tools.static_optimization_tool import LeastEffort
 from support import tool_setups
 from support.simbody_terms import simbody_excess
 from support.tool_setups import arm_folder

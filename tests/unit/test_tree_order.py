@@ -6,8 +6,8 @@ import pytest
 
 from musculo.errors import InvalidModel
 from musculo.model.body import Placement
+from musculo.model.joint_tree import TreeEdge, tree_order
 from musculo.model.joints import WeldJoint
-from musculo.model.tree import TreeEdge, tree_order
 
 
 def weld(name: str, parent: str, child: str) -> WeldJoint:

@@ -13,7 +13,7 @@ from musculo import Body, Coordinate, InvalidInput, Model, MusculoWarning, Place
 from musculo.demo import arm, arm_flexion
 from musculo.functions import SimmSpline
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, PinJoint, SliderJoint
-from musculo.results.angles import rotational_coordinates
+from musculo.results.angle_columns import rotational_coordinates
 
 pandas = pytest.importorskip("pandas")
 

@@ -8,7 +8,7 @@ import pytest
 from musculo import Body, Coordinate, Model, Placement
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere
 from musculo.muscle.geometry import muscle_geometry
 

@@ -16,7 +16,7 @@ from musculo.cli.summary import motion_of as motion_type
 from musculo.demo import ARM_FILE, arm, arm_flexion
 from musculo.functions import Constant, Linear, Scaled, SimmSpline
 from musculo.model.joints import Axis, CustomJoint, PinJoint, PlanarJoint
-from musculo.results.angles import sliding_coordinates, translational_coordinates
+from musculo.results.angle_columns import sliding_coordinates, translational_coordinates
 
 
 def flexion() -> Markers:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from musculo.cli.main import app
-from musculo.io.axes import AXES
-from musculo.tools.run import _TOOLS
+from musculo.io.file_axes import AXES
+from musculo.opensim_tools.setup_runner import _TOOLS
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions"
 STEPS = ["scale", "ik", "id", "so", "jr", "muscles", "imu-place", "imu-ik"]

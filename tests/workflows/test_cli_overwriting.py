@@ -15,7 +15,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.cli.overwriting import OUTPUTS
 from musculo.demo import ARM_FILE, arm
-from musculo.tools.named_files import refuse_one_name
+from musculo.opensim_tools.named_files import refuse_one_name
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -197,7 +197,7 @@ def test_what_no_list_of_outputs_knows_is_not_written_over_either(tmp_path, monk
     """The last guard stands before each file that is written."""
     folder = _moments_folder(tmp_path, "motion.mot")
     before = (folder / "motion.mot").read_bytes()
-    monkeypatch.setattr("musculo.tools.run.refuse_overwriting_of", lambda *_: None)
+    monkeypatch.setattr("musculo.opensim_tools.setup_runner.refuse_overwriting_of", lambda *_: None)
     with pytest.raises(musculo.MusculoError, match=REFUSED):
         musculo.run_setup(folder / "setup.xml", compare=False)
     assert (folder / "motion.mot").read_bytes() == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import musculo.cli.run
+import musculo.cli.run_setups
 from musculo.cli.exit_codes import BAD_INPUT, WRONG_USAGE
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 
@@ -75,7 +75,7 @@ CASES = [(step, flags) for step, several in WRONG.items() for flags in several]
 @pytest.fixture
 def not_run(monkeypatch):
     """No set-up is run, so that nothing is compiled for it."""
-    monkeypatch.setattr(musculo.cli.run, "run_setup", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr(musculo.cli.run_setups, "run_setup", lambda *_, **__: pytest.fail("it was run"))
 
 
 @pytest.mark.usefixtures("not_run")
@@ -121,7 +121,7 @@ def test_names_of_joint_loads_are_looked_up_before_anything_is_compiled(shell, t
 @pytest.mark.parametrize("flags", [("--joint", "all"), ("--frame", "forearm", "--on", "parent"), ("--frame", "parent")])
 def test_names_that_the_model_has_are_taken(shell, tmp_path, monkeypatch, flags):
     asked = []
-    monkeypatch.setattr(musculo.cli.run, "_outcomes", lambda setups, *_: asked.extend(setups) or iter(()))
+    monkeypatch.setattr(musculo.cli.run_setups, "_outcomes", lambda setups, *_: asked.extend(setups) or iter(()))
     assert shell("jr", *MOTION, *flags, "-o", tmp_path).status == 0
     (setup,) = asked
     found = {

@@ -14,15 +14,15 @@ import musculo
 from musculo import Body, Coordinate, ExternalLoad, FreeJoint, Model, PinJoint, Placement, Table
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
-from musculo.diagnostics.angles import angles_far_outside, leaping_angles
+from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
+from musculo.diagnostics.implausible_angles import angles_far_outside, leaping_angles
 from musculo.diagnostics.loads import misplaced_loads
-from musculo.diagnostics.paths import largest_prices, path_findings
 from musculo.model.force import Muscle
-from musculo.model.path import Path, PathPoint, PathWrap
+from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
 from musculo.muscle.geometry import STATUSES
+from musculo.opensim_tools.preparation import suggested_cutoff
 from musculo.report import report_of_folder
-from musculo.tools.preparation import suggested_cutoff
 from support.tool_setups import arm_folder, document
 
 MODEL, MOTION = str(ARM_FILE), str(ARM_FLEXION_FILE)

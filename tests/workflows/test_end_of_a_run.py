@@ -17,7 +17,7 @@ from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.kernels.compiler import shipped, store
 from musculo.kernels.compiler.parts import Kernel
-from musculo.kernels.path_frames import geodesic_path_frames
+from musculo.kernels.paths.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder
 from musculo.report.results import read_results, trials_of
 from support import tool_setups

@@ -102,7 +102,8 @@ def test_functions_import_nothing_heavy(what):
 
 @pytest.mark.parametrize("command", ["info", "warmup"])
 def test_to_look_what_is_compiled_needs_no_compiler(command):
-    one = "from musculo.kernels.compiler import canonical; one = canonical.of('musculo.kernels.frames:rnea_frames')"
+    driver = "musculo.kernels.tree.tree_frames:rnea_frames"
+    one = f"from musculo.kernels.compiler import canonical; one = canonical.of({driver!r})"
     assert not imported(f"{one}; canonical.listed = lambda: one; {_COMMAND}", command) & set(REFUSED)
 
 
@@ -115,7 +116,7 @@ def test_a_command_collects_no_garbage_before_its_modules_are_there(tmp_path):
     words = ("id", ARM_FILE, ARM_FLEXION_FILE, "-o", tmp_path)
     code = (
         "import gc, musculo.cli.main; found = []; "
-        "gc.callbacks.append(lambda phase, _: found.append('musculo.tools.run' in sys.modules)); "
+        "gc.callbacks.append(lambda phase, _: found.append('musculo.opensim_tools.setup_runner' in sys.modules)); "
         "musculo.cli.main.main()"
     )
     ends = "finally:\n    assert all(found), found\n    assert gc.isenabled() and gc.get_freeze_count() > 0"

@@ -19,7 +19,7 @@ import musculo
 import musculo.demo
 from fuzz.kills import ANSWERS, POWERS, answers_of, kills, script
 from musculo.kernels.compiler import store
-from musculo.kernels.compiler.code import Layout
+from musculo.kernels.compiler.driver_code import Layout
 from support.kernel_package import make_package, printed, set_step, started
 
 _SCRIPT = """
@@ -364,7 +364,7 @@ def test_code_of_sources_that_are_edited_meanwhile_is_not_kept(package, tmp_path
     edit = f"from musculo.kernels.compiler import code; code.find_code.__globals__['code_name'] = later\n{_TOTAL}"
     text = f"""
 from pathlib import Path
-from musculo.kernels.compiler import code
+from musculo.kernels.compiler import driver_code as code
 known = code.code_name
 def later(*rest):
     name = known(*rest)

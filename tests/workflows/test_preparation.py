@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import musculo
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
-from musculo.tools.preparation import Preparation, suggested_cutoff
+from musculo.opensim_tools.preparation import Preparation, suggested_cutoff
 
 MODEL, MOTION, STEM = str(ARM_FILE), str(ARM_FLEXION_FILE), ARM_FLEXION_FILE.stem
 
@@ -214,7 +214,7 @@ def test_the_upward_axis_of_a_c3d_file_can_be_stated(up, tmp_path, monkeypatch):
         at = musculo.kinematics(model, table.coordinates(model)).markers(model.marker_names)
         return SimpleNamespace(markers=musculo.Markers(table.time, model.marker_names, at, notes=notes))
 
-    monkeypatch.setattr("musculo.io.markers.read_c3d", read)
+    monkeypatch.setattr("musculo.io.marker_columns.read_c3d", read)
     (tmp_path / "walk.c3d").write_bytes(b"")
     more = ("--up", up) if up else ()
     printed = told("ik", MODEL, tmp_path / "walk.c3d", "-o", tmp_path, "--time", "0:0.05", *more)

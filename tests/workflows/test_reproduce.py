@@ -11,7 +11,8 @@ import pytest
 from musculo.cli import reproduce
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
-from musculo.replications import andrews, ellipsoid, five_bar, four_bar, knee, squeezer_work
+from musculo.replications import andrews, five_bar, four_bar, knee, squeezer_work
+from musculo.replications import ellipsoid_study as ellipsoid
 from musculo.replications.arm26 import arm26_study
 from musculo.replications.peer import PYTHON, ask_opensim, opensim_version, run_opensim
 from musculo.replications.study import Part, Plot, Quantity, Row, Study, beside, judged, relative_difference

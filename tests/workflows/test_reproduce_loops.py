@@ -7,7 +7,7 @@ import pytest
 
 import musculo
 from musculo import forward_dynamics, mass_matrix
-from musculo.embedding.fitted import Fitted
+from musculo.embedding.loops.fitted_loop import Fitted
 from musculo.replications import andrews, five_bar, four_bar, squeezer_exact, squeezer_reduced, squeezer_work
 from musculo.replications.mechanisms import (
     START,
@@ -17,12 +17,12 @@ from musculo.replications.mechanisms import (
     squeezer_in_opensim,
 )
 from musculo.replications.peer import opensim_version
-from musculo.replications.simbody import simbody_accelerations
+from musculo.replications.simbody_study import simbody_accelerations
 from musculo.replications.squeezer_exact import exact_squeezer
 from musculo.replications.squeezer_reduced import reduced_squeezer
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Quantity, Row, Settings, judged, relative_difference
+from musculo.simulation.accelerations import EmbeddedRates
 from musculo.simulation.embedded_state import is_open
-from musculo.simulation.rates import EmbeddedRates
 from musculo.simulation.simulate import _embedded_as
 
 # Two independent computations in float64 of numbers that are a few hundred at most.

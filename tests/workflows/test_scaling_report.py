@@ -13,7 +13,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm
 from musculo.report import Light, report_of_folder
-from musculo.report.page import page
+from musculo.report.report_page import page
 from support.tool_setups import arm_folder, document
 
 LONGER = {"humerus": 1.05, "forearm": 1.08}

@@ -11,13 +11,13 @@ import musculo
 from musculo.kernels.compiler import canonical, shipped, store, workers
 from musculo.kernels.compiler.build import Built
 from musculo.kernels.compiler.canonical import Listed
-from musculo.kernels.compiler.code import Layout
+from musculo.kernels.compiler.driver_code import Layout
 from musculo.kernels.compiler.names import code_name_at
 
 # What compiles in a moment.
 FEW = (
-    Listed("musculo.kernels.recursion_frames:recursion_frames", "(f8[1],f8[1],f8[2],f8[2])", 0.1),
-    Listed("musculo.kernels.banded:solve_banded", "(f8[2],i8,f8[2])", 0.5),
+    Listed("musculo.kernels.functions.filter_frames:recursion_frames", "(f8[1],f8[1],f8[2],f8[2])", 0.1),
+    Listed("musculo.kernels.scalar.banded_equations:solve_banded", "(f8[2],i8,f8[2])", 0.5),
 )
 
 
@@ -68,7 +68,7 @@ def test_warmup_names_what_does_not_compile(shell, monkeypatch, nothing_compiled
     monkeypatch.setattr(workers._Pool, "ask", half)
     done = shell("warmup")
     assert done.status == 3
-    assert done.err == "musculo.kernels.banded:solve_banded could not be compiled: TypingError: no\n"
+    assert done.err == "musculo.kernels.scalar.banded_equations:solve_banded could not be compiled: TypingError: no\n"
     assert re.match(r"compiled 1 driver in \d+ s: 1 of 2 drivers are in ", done.out)
 
 

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import musculo
-from musculo.analyses.inverse_kinematics import Status
-from musculo.analyses.undetermined import undetermined_coordinates
+from musculo.analyses.inverse_kinematics.follow_recording import Status
+from musculo.analyses.inverse_kinematics.undetermined import undetermined_coordinates
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.report import report_of_folder
@@ -101,7 +101,7 @@ def test_an_undetermined_static_pose_names_its_coordinates(tmp_path, monkeypatch
         found = musculo.place_markers(*args, **options)
         return replace(found, pose=replace(found.pose, status=np.array([Status.UNDETERMINED])))
 
-    monkeypatch.setattr("musculo.tools.scale.place_markers", placed)
+    monkeypatch.setattr("musculo.opensim_tools.scale_tool.place_markers", placed)
     _, said = shell("scale", MODEL, "-o", tmp_path / "p.osim", "--static", tmp_path / "static.trc")
     assert "the static pose is undetermined in elbow_flexion: no marker" in said
 

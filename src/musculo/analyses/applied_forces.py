@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.analyses.actuators import AT_COORDINATE, actuators_of, unit_loads
+from musculo.analyses.static_optimization.reserves import AT_COORDINATE, actuators_of, unit_loads
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray, frames_of
+from musculo.compile.frame_arrays import FloatArray, frames_of
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, MusculoError, UnknownName
 from musculo.forces.compiled_forces import Method, compiled_forces
 from musculo.forces.model_forces import passive_forces
-from musculo.kernels.frames import over_frames
-from musculo.kernels.transmitted import pulled_frames
+from musculo.kernels.tree.transmitted_frames import pulled_frames
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import speeds_of
-from musculo.compile.frames import FloatArray, same_frames
+from musculo.compile.coordinate_arrays import speeds_of
+from musculo.compile.frame_arrays import FloatArray, same_frames
 from musculo.dynamics.body_derivatives import (
     DerivativeMethod,
     FrameDerivatives,
@@ -25,13 +25,13 @@ from musculo.dynamics.body_derivatives import (
     names_of,
     node_derivatives,
 )
-from musculo.dynamics.elementary import ElementaryTree, coordinate_derivatives, elementary_tree, moves_by_itself
+from musculo.dynamics.elementary_joints import ElementaryTree, coordinate_derivatives, elementary_tree, moves_by_itself
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import Embedding
-from musculo.embedding.rates import coordinate_rates
+from musculo.embedding.speed_rates import coordinate_rates
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
-from musculo.model.path import MovingPathPoint
+from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 
 

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, motion_in, speeds_of
-from musculo.compile.frames import FloatArray, finite, same_frames
-from musculo.compile.nodes import placed
+from musculo.compile.coordinate_arrays import coordinates_of, motion_in, speeds_of
+from musculo.compile.frame_arrays import FloatArray, finite, same_frames
+from musculo.compile.joint_nodes import placed
 from musculo.diagnostics.finding import texts
-from musculo.dynamics.constraints import ConstraintReaction
+from musculo.dynamics.constrained_dynamics import ConstraintReaction
 from musculo.dynamics.external import Loads, part
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
@@ -30,7 +30,7 @@ from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
 from musculo.muscle.geometry import STATUSES, WRAPPINGS, Wrapping
 from musculo.muscle.path_wrenches import PathWrenches
-from musculo.results.notebook import series_html
+from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 

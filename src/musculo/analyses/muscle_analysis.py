@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, columns_by_name, same_frames
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, columns_by_name, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
-from musculo.kernels.hill_table import DAMPING, MAX_SPEED
+from musculo.kernels.hill.muscle_table import DAMPING, MAX_SPEED
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles

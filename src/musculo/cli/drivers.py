@@ -13,19 +13,31 @@ from typing import Any
 LIKE_OPENSIM = "--like-opensim"
 
 # A spline through the frames of a motion, and its derivatives.
-_SPLINE = ("spline_frames:spline_rows", "banded:solve_banded", "spline_frames:spline_frames")
+_SPLINE = (
+    "functions.spline_frames:spline_rows",
+    "scalar.banded_equations:solve_banded",
+    "functions.spline_frames:spline_frames",
+)
 # A motion that is filtered first.
-_MOTION = ("recursion_frames:recursion_frames", *_SPLINE)
-_POSES, _TRACK, _MOMENTS = "frames:kinematics_frames", "inverse_kinematics:track_frames", "frames:rnea_frames"
-_PATHS, _OPENSIM_PATHS = "path_frames:geodesic_path_frames", "path_frames:opensim_path_frames"
-_CAPACITIES, _EQUILIBRIUM = "hill_frames:capacity_frames", "hill_frames:equilibrium_packs"
-_LOADS = ("transmitted:pulled_frames", "transmitted:transmitted_frames")
+_MOTION = ("functions.filter_frames:recursion_frames", *_SPLINE)
+_POSES, _TRACK, _MOMENTS = (
+    "tree.tree_frames:kinematics_frames",
+    "fit.pose_search:track_frames",
+    "tree.tree_frames:rnea_frames",
+)
+_PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
+_CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
+_LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
-_ACCELERATIONS, _MASSES, _CONSTRAINED = "frames:aba_frames", "frames:crba_frames", "constrained:constrained_frames"
-_OPEN_STATE, _CONSTRAINED_STATE = "open_state:open_state", "constrained_state:constrained_state"
-_LOOPS = ("loop_equations:body_rows_frames", "loop_branch:loop_frames")
-_FUNCTIONS, _TRANSMITTED = "function_table:evaluate_lanes", "transmitted:transmitted_frames"
+_ACCELERATIONS, _MASSES, _CONSTRAINED = (
+    "tree.tree_frames:aba_frames",
+    "tree.tree_frames:crba_frames",
+    "constraints.multipliers:constrained_frames",
+)
+_OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+_LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
 DRIVERS: dict[str, tuple[str, ...]] = {
@@ -33,7 +45,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         *_SPLINE,
         _POSES,
         _TRACK,
-        "recursion_frames:recursion_frames",
+        "functions.filter_frames:recursion_frames",
         _MOMENTS,
         _PATHS,
         _CAPACITIES,
@@ -45,20 +57,20 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "id": (*_MOTION, _MOMENTS, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
-    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill_frames:state_frames"),
+    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
     f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
-    f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "frames:crba_frames", *_LOADS),
+    f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
         _POSES,
         _OPENSIM_PATHS,
-        "hill_frames:opensim_equilibrium_packs",
-        "hill_frames:state_frames",
+        "hill.hill_frames:opensim_equilibrium_packs",
+        "hill.hill_frames:state_frames",
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
@@ -76,8 +88,8 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _PATHS,
         _EQUILIBRIUM,
         _OPENSIM_PATHS,
-        "hill_frames:opensim_equilibrium_packs",
-        "hill_frames:state_frames",
+        "hill.hill_frames:opensim_equilibrium_packs",
+        "hill.hill_frames:state_frames",
         _MOMENTS,
         _CAPACITIES,
         *_LOADS,
@@ -91,16 +103,16 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "andrews": (
         _POSES,
         *_LOOPS,
-        "known_forces:turning_spring",
-        "closed:closed_frames",
-        "closed_state:closed_state",
+        "integrate.known_forces:turning_spring",
+        "constraints.closed_acceleration:closed_frames",
+        "integrate.closed_state:closed_state",
         _MASSES,
         _CONSTRAINED_STATE,
         _CONSTRAINED,
-        "embedded:embedded_frames",
+        "constraints.embedded_acceleration:embedded_frames",
         _OPEN_STATE,
         *_SPLINE,
-        "known_forces:spline_force",
+        "integrate.known_forces:spline_force",
         _ACCELERATIONS,
         _MOMENTS,
     ),
@@ -116,7 +128,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _TRANSMITTED,
     ),
     "knee": (
-        "banded:solve_banded",
+        "scalar.banded_equations:solve_banded",
         _POSES,
         _ACCELERATIONS,
         _FUNCTIONS,
@@ -157,7 +169,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (
-        "rule_frames:rule_frames",
+        "constraints.coupler_frames:rule_frames",
         _ACCELERATIONS,
         _FUNCTIONS,
         _MOMENTS,

@@ -16,7 +16,7 @@ from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
 from musculo.cli.overwriting import Commands
 from musculo.cli.pipeline import Strict, add_commands
-from musculo.cli.sensors import add_sensor_commands
+from musculo.cli.sensor_commands import add_sensor_commands
 from musculo.cli.starting import imports_begin, imports_end
 from musculo.errors import MusculoError, MusculoWarning
 
@@ -167,7 +167,7 @@ def run(
 
     The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, IMUPlacer, IMUInverseKinematicsTool.
     """
-    from musculo.cli.run import Options, run_setups
+    from musculo.cli.run_setups import Options, run_setups
 
     options = Options(exact, output, not no_compare, force, threads)
     raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report, strict))

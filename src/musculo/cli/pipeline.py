@@ -91,7 +91,7 @@ def step(make: Callable[..., Setup]) -> Callable[..., None]:
     both = {**own, **{name: p for name, p in common.items() if name not in own}}
 
     def command(**given: Any) -> None:
-        from musculo.cli.run import Options, run_setups
+        from musculo.cli.run_setups import Options, run_setups
 
         setup = make(**{name: given[name] for name in own})
         folder = given["output"] if "output" not in own else given["output"].parent

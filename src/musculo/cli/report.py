@@ -17,11 +17,11 @@ from musculo.cli.overwriting import check_page
 from musculo.cli.starting import imports_end
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
+from musculo.opensim_tools.named_files import record_path
+from musculo.opensim_tools.result import Status, ToolResult
 from musculo.report import report_of_folder, write_report
 from musculo.report.contents import Check, Light
 from musculo.report.judge import UNSOLVED
-from musculo.tools.named_files import record_path
-from musculo.tools.result import Status, ToolResult
 
 PAGE = "report.html"
 _MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.UNJUDGED: "-   ", Light.INFO: "    "}

@@ -8,10 +8,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from musculo.analyses.joint_loads import SIDES
-from musculo.analyses.least_effort import check_power
+from musculo.analyses.static_optimization.least_effort import check_power
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.axes import AXES
+from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     AnalyzeSetup,
@@ -27,14 +27,14 @@ from musculo.io.setup import (
     read_tasks,
 )
 from musculo.io.setup.analyses import Analysis
-from musculo.io.setup.kinematics import Task
-from musculo.io.setup.scale import GenericModel, MarkerPlacer
+from musculo.io.setup.kinematics_setups import Task
+from musculo.io.setup.scale_setup import GenericModel, MarkerPlacer
 from musculo.io.storage import read_storage
 from musculo.model.body import GROUND
-from musculo.tools.analyze import MusclesAtActivations
-from musculo.tools.joint_reaction import LoadsOfGivenForces
-from musculo.tools.listed import everything
-from musculo.tools.preparation import (
+from musculo.opensim_tools.analyze import MusclesAtActivations
+from musculo.opensim_tools.joint_reaction import LoadsOfGivenForces
+from musculo.opensim_tools.listed import everything
+from musculo.opensim_tools.preparation import (
     NOTHING,
     LaboratoryAnalyses,
     LaboratoryDynamics,
@@ -43,7 +43,7 @@ from musculo.tools.preparation import (
     Preparation,
     suggested_cutoff,
 )
-from musculo.tools.static_optimisation import LeastEffort
+from musculo.opensim_tools.static_optimization_tool import LeastEffort
 
 Span = tuple[float, float]
 AUTO = "auto"  # a cutoff by residual analysis

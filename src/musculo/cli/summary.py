@@ -6,18 +6,18 @@ import math
 from pathlib import Path
 from typing import Any
 
+from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.rules import Coupled, Locked, Prescribed
 from musculo.errors import MusculoError
 from musculo.io.osim.xml import document_version, parse_document
 from musculo.model.constraint import Constraint, UnsupportedConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Muscle
 from musculo.model.joints import UnsupportedJoint
-from musculo.model.joints.base import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion, Joint
+from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion, Joint
 from musculo.model.model import Model
 from musculo.model.wrap import UnsupportedWrapObject, WrapObject
-from musculo.results.angles import is_coordinate
+from musculo.results.angle_columns import is_coordinate
 
 Summary = dict[str, Any]
 

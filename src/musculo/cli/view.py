@@ -14,8 +14,8 @@ from musculo.cli.overwriting import check_page
 from musculo.cli.starting import imports_end
 from musculo.errors import unwarned
 from musculo.io import read_osim
-from musculo.io.external_loads import read_external_loads
-from musculo.io.markers import read_markers
+from musculo.io.external_load_files import read_external_loads
+from musculo.io.marker_columns import read_markers
 from musculo.io.storage import read_storage
 from musculo.viewer import view
 

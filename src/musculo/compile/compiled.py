@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 import musculo.compile.waiting  # noqa: F401 (functions say that they wait)
-from musculo.compile.nodes import Node, NodeChain, placed, unit
+from musculo.compile.joint_nodes import Node, NodeChain, placed, unit
 from musculo.errors import InvalidInput, InvalidModel
-from musculo.functions.base import Function
-from musculo.functions.table import FunctionTable, compile_functions
-from musculo.kernels.tree import WELD, FloatArray, IntArray, Tree
+from musculo.functions.function import Function
+from musculo.functions.function_table import FunctionTable, compile_functions
+from musculo.kernels.tree.nodes import WELD, FloatArray, IntArray, Tree
 from musculo.model.body import GROUND
+from musculo.model.joint_tree import tree_order
 from musculo.model.model import Model
-from musculo.model.tree import tree_order
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.analyses.inverse_kinematics import InverseKinematics, inverse_kinematics
+from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, inverse_kinematics
 from musculo.analyses.joint_loads import JointLoads, joint_loads
-from musculo.analyses.motion import Motion, motion_of
 from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
-from musculo.analyses.static_optimisation import static_optimisation
-from musculo.analyses.static_optimum import StaticOptimum
+from musculo.analyses.recorded_motion import Motion, motion_of
+from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics

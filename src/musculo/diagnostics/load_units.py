@@ -10,14 +10,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.recordings import FAR
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.results.angles import sliding_coordinates
+from musculo.results.angle_columns import sliding_coordinates
 
 LOADS = "External loads"
 """The title of what is found here, in a report."""

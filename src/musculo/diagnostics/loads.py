@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS, load_unit_findings
 from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
@@ -17,7 +17,7 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.results.angles import rotational_coordinates
+from musculo.results.angle_columns import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 
 FEET = "Feet and plates"  # the title of loads that act on the wrong foot

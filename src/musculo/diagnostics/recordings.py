@@ -9,14 +9,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.model import Model
-from musculo.results.angles import coordinate_units, rotational_coordinates, small_for_degrees
+from musculo.results.angle_columns import coordinate_units, rotational_coordinates, small_for_degrees
 from musculo.results.markers import Markers
 from musculo.results.strangers import IGNORED, NO_COORDINATES, strange_coordinates
 from musculo.results.table import Table
-from musculo.signals.arrays import HOLE, holes
+from musculo.signals.named_arrays import HOLE, holes
 
 FAR = 100.0
 """Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it."""

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of
-from musculo.compile.frames import FloatArray
-from musculo.dynamics.elementary import (
+from musculo.compile.coordinate_arrays import coordinates_of
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.elementary_joints import (
     ElementaryPoses,
     ElementaryTree,
     elementary_poses,
     elementary_tree,
     moves_by_itself,
 )
-from musculo.embedding.collect import refuse_carried
+from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import GROUND

@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.inverse import mass_matrix
-from musculo.embedding.body_equations import BodyEquation
 from musculo.embedding.embedding import Embedding, embedding_of
-from musculo.embedding.equations import EquationSet
-from musculo.embedding.rates import coordinate_rates, turning_joints
+from musculo.embedding.loops.body_equations import BodyEquation
+from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.embedding.speed_rates import coordinate_rates, turning_joints
 from musculo.errors import MusculoError
-from musculo.kernels.constrained import Tolerances
-from musculo.kernels.repeated import CLOSE, DISAGREE, HALF_GONE, LOOSE
+from musculo.kernels.constraints.multipliers import Tolerances
+from musculo.kernels.constraints.repeated_equations import CLOSE, DISAGREE, HALF_GONE, LOOSE
 
 IntArray = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class Scales(NamedTuple):
         return np.asarray(np.max(np.abs(residual) * self.unit, axis=1, initial=0.0))
 
     def slack(self, far: FloatArray, gdot: FloatArray, U: FloatArray, decay: float) -> FloatArray:
-        """(frames,) as `allow` of `musculo.kernels.constrained` has it."""
+        """(frames,) as `allow` of `musculo.kernels.constraints.multipliers` has it."""
         speed = np.max(np.abs(U), axis=1, initial=0.0)
         fast = np.max(np.abs(gdot) * self.unit, axis=1, initial=0.0)
         allowed = far * speed * (speed + decay) + (far * decay) ** 2 + fast * speed

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
-from musculo.dynamics.embedded import EmbeddedDynamics, embedded_dynamics
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, finite, frames_of, same_frames
+from musculo.dynamics.embedded_dynamics import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches, part
 from musculo.dynamics.inverse import (
     Device,
@@ -22,10 +22,10 @@ from musculo.dynamics.inverse import (
     resident_frames,
 )
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.collect import refuse_carried
+from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
-from musculo.kernels.frames import aba_frames, over_frames
+from musculo.kernels.tree.tree_frames import aba_frames, over_frames
 from musculo.model.model import Model
 from musculo.model.validate import negative_inertias
 from musculo.results.table import Table
@@ -235,7 +235,7 @@ def _articulated(
         else np.zeros((0, 6))
     )
     if on_gpu(device):
-        from musculo.kernels.cuda.dynamics import aba_on_gpu
+        from musculo.kernels.cuda.cuda_dynamics import aba_on_gpu
 
         udot, least = aba_on_gpu(c.tree, c.table, Q, U, T, bias, prescribed, wrenches, bool(loads), to_device)
         for frame in np.flatnonzero(~(least > SINGULAR_HINGE))[:1]:  # the CPU finds out which joint it is

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import accelerations_of, coordinates_of, motion_in, speeds_of
-from musculo.compile.frames import FloatArray, finite, frames_of, same_frames
+from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, motion_in, speeds_of
+from musculo.compile.frame_arrays import FloatArray, finite, frames_of, same_frames
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
-from musculo.kernels.cuda.arrays import as_numba, device_frames, is_on_device
-from musculo.kernels.frames import crba_frames, over_frames, rnea_frames
-from musculo.kernels.transmitted import PLACE_ROWS, transmitted_frames
+from musculo.kernels.cuda.device_arrays import as_numba, device_frames, is_on_device
+from musculo.kernels.tree.transmitted_frames import PLACE_ROWS, transmitted_frames
+from musculo.kernels.tree.tree_frames import crba_frames, over_frames, rnea_frames
 from musculo.model.model import Model
 from musculo.results.table import Table
 
@@ -81,7 +81,7 @@ def inverse_dynamics(
         node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads)) if loads else _NO_WRENCH
     )
     if on_gpu(device):
-        from musculo.kernels.cuda.dynamics import rnea_on_gpu
+        from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
 
         tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads), to_device)
         if to_device:
@@ -155,7 +155,7 @@ def mass_matrix(
     if not resident:
         c.check_coordinates(Q)
     if on_gpu(device):
-        from musculo.kernels.cuda.dynamics import crba_on_gpu
+        from musculo.kernels.cuda.cuda_dynamics import crba_on_gpu
 
         mass = crba_on_gpu(c.tree, c.table, Q, to_device)
     else:

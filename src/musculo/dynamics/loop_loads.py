@@ -23,13 +23,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.constrained_dynamics import ConstraintReaction, constraint_equations, reactions_of
 from musculo.dynamics.constraint_rank import ranks_of, scales_of
-from musculo.dynamics.constraints import ConstraintReaction, constraint_equations, reactions_of
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
-from musculo.embedding.equations import EquationSet, Residuals
+from musculo.embedding.loops.loop_equations import EquationSet, Residuals
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
 

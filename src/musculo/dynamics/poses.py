@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, same_frames
-from musculo.compile.nodes import placed
+from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.joint_nodes import placed
 from musculo.errors import InvalidInput
-from musculo.kernels.frames import kinematics_frames, over_frames
-from musculo.kernels.kinematics import MOTION_ROWS
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
-from musculo.results.notebook import series_html
+from musculo.results.notebook_figures import series_html
 from musculo.results.table import Table
 from musculo.spatial.pose import Pose
 

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, frames_of
-from musculo.dynamics.embedded import embedded_dynamics
+from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, frames_of
+from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics, impossible_inertias
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import CONSISTENT, embedding_of
 from musculo.errors import InvalidInput
-from musculo.kernels.embedded import embedded_frame
-from musculo.kernels.frames import aba_frames, crba_frames, kinematics_frames, rnea_frames
-from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.kernels.rule_frames import rule_frames
+from musculo.kernels.constraints.coupler_frames import rule_frames
+from musculo.kernels.constraints.embedded_acceleration import embedded_frame
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+from musculo.kernels.tree.tree_frames import aba_frames, crba_frames, kinematics_frames, rnea_frames
 from musculo.model.model import Model
 
 _DOUBLE = np.dtype(float)

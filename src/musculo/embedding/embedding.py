@@ -3,7 +3,7 @@
     q = f(z, t),   u = J zu + c,   udot = J zudot + b,   tau_z = J^T tau,   M_z = J^T M J
 
 Ehsani2023 embeds what other codes constrain: no algebraic equation is left, so nothing drifts. Closed loops are solved
-on the tree and differentiated (`musculo.embedding.loop`); their branch is an input.
+on the tree and differentiated (`musculo.embedding.loops.closed_loop`); their branch is an input.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import check_model
-from musculo.compile.coordinates import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, frames_of, same_frames
-from musculo.embedding.choice import choose_loops
-from musculo.embedding.collect import collect_rules, sort_rules
-from musculo.embedding.fitted import FittedVariables
-from musculo.embedding.loop import Loop
-from musculo.embedding.looped import Looped
-from musculo.embedding.methods import LoopName, method_of
-from musculo.embedding.motion import CONSISTENT as CONSISTENT
-from musculo.embedding.motion import Closure, EmbeddedMotion, IntArray
-from musculo.embedding.motion import times_of as times_of
-from musculo.embedding.outcome import refuse_unsolved
-from musculo.embedding.projection import Projection
-from musculo.embedding.rates import TurningJoint, joint_rates, turning_joints
-from musculo.embedding.rules import Rule
+from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, frames_of, same_frames
+from musculo.embedding.couplers.coordinate_rules import Rule
+from musculo.embedding.couplers.stated_rules import collect_rules, sort_rules
+from musculo.embedding.embedded_motion import CONSISTENT as CONSISTENT
+from musculo.embedding.embedded_motion import Closure, EmbeddedMotion, IntArray
+from musculo.embedding.embedded_motion import times_of as times_of
+from musculo.embedding.loops.closed_loop import Loop
+from musculo.embedding.loops.fitted_loop import FittedVariables
+from musculo.embedding.loops.joint_variables import LoopMethod
+from musculo.embedding.loops.loop_choice import choose_loops
+from musculo.embedding.loops.loop_methods import LoopName, method_of
+from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.loop_projection import Projection
+from musculo.embedding.loops.looped import Looped
+from musculo.embedding.speed_rates import TurningJoint, joint_rates, turning_joints
 from musculo.embedding.speeds import speed_map
-from musculo.embedding.variables import LoopMethod
 from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
 from musculo.model.model import Model
 

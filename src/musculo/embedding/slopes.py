@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.coordinates import coordinates_of
-from musculo.compile.frames import FloatArray
+from musculo.compile.coordinate_arrays import coordinates_of
+from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.embedding import Embedding, times_of
-from musculo.embedding.looped import Looped
-from musculo.embedding.rates import (
+from musculo.embedding.loops.looped import Looped
+from musculo.embedding.speed_rates import (
     TurningJoint,
     angle_rates_inverse,
     angle_rates_inverse_dot,

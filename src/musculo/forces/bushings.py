@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.errors import InvalidModel
-from musculo.forces import stated
+from musculo.forces import stated_forces as stated
 from musculo.forces.expressions import Expressions
 from musculo.forces.placed import (
     Acting,
@@ -23,8 +23,8 @@ from musculo.forces.placed import (
     vector_columns,
     wrench_at,
 )
-from musculo.functions.base import Function
-from musculo.functions.elementary import Constant
+from musculo.functions.elementary_functions import Constant
+from musculo.functions.function import Function
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.spatial.rotation import to_xyz

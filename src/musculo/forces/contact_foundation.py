@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from musculo.errors import InvalidFile, InvalidModel, Unsupported
-from musculo.forces import stated
+from musculo.forces import stated_forces as stated
 from musculo.forces.contact_hertz import body_columns
 from musculo.forces.contact_shapes import Material, materials, radius_of, shape_place
 from musculo.forces.placed import Acting, Columns, Moving, cross, dot, on_bodies
 from musculo.io.meshes import read_mesh
-from musculo.kernels.contact import BALL, MESH, PLANE, Bed, Friction, Mesh, bed_frames
-from musculo.model.contact import ContactGeometry
+from musculo.kernels.contact.contact_pressure import BALL, MESH, PLANE, Bed, Friction, Mesh, bed_frames
+from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.model import Model
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.errors import InvalidModel, Unsupported
-from musculo.forces import stated
+from musculo.forces import stated_forces as stated
 from musculo.forces.contact_shapes import Material, materials, radius_of, shape_place
 from musculo.forces.placed import (
     Acting,
@@ -21,7 +21,7 @@ from musculo.forces.placed import (
     on_bodies,
     vector_columns,
 )
-from musculo.kernels.contact import APART, PARTING, Friction, Pairs, hertz_frames
+from musculo.kernels.contact.contact_pressure import APART, PARTING, Friction, Pairs, hertz_frames
 from musculo.model.force import Force
 from musculo.model.model import Model
 

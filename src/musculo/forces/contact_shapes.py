@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from musculo.errors import InvalidModel, MusculoError, UnknownName
 from musculo.forces.placed import Placed, placed
-from musculo.forces.stated import described, last_name
+from musculo.forces.stated_forces import described, last_name
 from musculo.io.osim.xml import from_text
-from musculo.model.contact import ContactGeometry
+from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.spatial.pose import Pose

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from musculo.errors import InvalidModel
-from musculo.forces import stated
+from musculo.forces import stated_forces as stated
 from musculo.forces.contact_shapes import contact_shape, radius_of, shape_place
 from musculo.forces.placed import Acting, Columns, Moving, cross, on_bodies, vector_columns
-from musculo.kernels.contact import Friction, SmoothPairs, smooth_frames
+from musculo.kernels.contact.contact_pressure import Friction, SmoothPairs, smooth_frames
 from musculo.model.force import Force
 from musculo.model.model import Model
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.errors import InvalidModel, MusculoError
-from musculo.forces.stated import described
-from musculo.functions.expression import compile_expressions
-from musculo.kernels.expression_frames import expression_frames
+from musculo.forces.stated_forces import described
+from musculo.functions.formula import compile_expressions
+from musculo.kernels.functions.formula_frames import expression_frames
 from musculo.model.force import Force
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, finite, same_frames
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, finite, same_frames
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName

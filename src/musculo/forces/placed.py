@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray
-from musculo.compile.nodes import placed as in_body
+from musculo.compile.frame_arrays import FloatArray
+from musculo.compile.joint_nodes import placed as in_body
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.spatial.pose import Pose

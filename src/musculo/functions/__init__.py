@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.functions.base import Function
-from musculo.functions.elementary import (
+from musculo.functions.elementary_functions import (
     Constant,
     FourierSeries,
     Linear,
@@ -13,12 +12,13 @@ from musculo.functions.elementary import (
     Sine,
     Step,
 )
+from musculo.functions.function import Function
+from musculo.functions.function_table import FunctionTable, compile_functions
 from musculo.functions.multivariate import MultivariatePolynomial
 from musculo.functions.sampled import SampledSpline
 from musculo.functions.scaled import Scaled
 from musculo.functions.splines import GCVSpline, NaturalCubicSpline, SimmSpline
-from musculo.functions.table import FunctionTable, compile_functions
-from musculo.functions.unsupported import UnsupportedFunction
+from musculo.functions.unsupported_function import UnsupportedFunction
 
 __all__ = [
     "Constant",

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.errors import InvalidInput
-from musculo.functions.base import Function
 from musculo.functions.checks import set_numbers
-from musculo.functions.table import PackedFunction
-from musculo.kernels.function_table import MULTIVARIATE, PIECEWISE_POLYNOMIAL
+from musculo.functions.function import Function
+from musculo.functions.function_table import PackedFunction
+from musculo.kernels.functions.function_values import MULTIVARIATE, PIECEWISE_POLYNOMIAL
 
 MAX_DIMENSION = 6
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.functions.base import Function
 from musculo.functions.bsplines import not_a_knot_spline
 from musculo.functions.checks import set_knots
-from musculo.functions.elementary import packed_pieces
-from musculo.functions.natural import with_continuations
-from musculo.functions.table import PackedFunction
+from musculo.functions.elementary_functions import packed_pieces
+from musculo.functions.function import Function
+from musculo.functions.function_table import PackedFunction
+from musculo.functions.natural_spline import with_continuations
 
 SMOOTH_DEGREES = (3, 5, 7)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from musculo.errors import InvalidInput
-from musculo.functions.base import Function
 from musculo.functions.checks import set_number
-from musculo.functions.elementary import Constant, Linear
-from musculo.functions.table import PackedFunction
+from musculo.functions.elementary_functions import Constant, Linear
+from musculo.functions.function import Function
+from musculo.functions.function_table import PackedFunction
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.errors import InvalidInput
-from musculo.functions.base import Function
 from musculo.functions.checks import set_knots, set_number
-from musculo.functions.elementary import packed_pieces, taylor_shift
-from musculo.functions.natural import natural_spline_pieces, smoothed_values
-from musculo.functions.table import FloatArray, PackedFunction
-from musculo.kernels.banded import solve_banded
+from musculo.functions.elementary_functions import packed_pieces, taylor_shift
+from musculo.functions.function import Function
+from musculo.functions.function_table import FloatArray, PackedFunction
+from musculo.functions.natural_spline import natural_spline_pieces, smoothed_values
+from musculo.kernels.scalar.banded_equations import solve_banded
 
 MAX_HALF_ORDER = 4
 SIMM_SMALLEST_SPACING = 1e-7  # OpenSim's

@@ -11,7 +11,7 @@ from musculo.errors import warn
 from musculo.io.osim.bodies import read_markers
 from musculo.io.osim.context import Context
 from musculo.io.osim.lone_set import add_bodies, read_lone_set
-from musculo.io.osim.upgrade import upgrade
+from musculo.io.osim.upgrade_osim import upgrade
 from musculo.io.osim.xml import exact_all
 from musculo.io.text import PathLike, write_text
 from musculo.model.body import Marker, Vec3

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from musculo.functions.base import Function
+from musculo.functions.function import Function
 from musculo.model.body import Placement, Vec3
 
 

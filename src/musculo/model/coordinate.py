@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from musculo.functions.base import Function
+from musculo.functions.function import Function
 
 
 @dataclass(frozen=True)

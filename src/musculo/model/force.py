@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from musculo.functions.base import Function
+from musculo.functions.function import Function
+from musculo.model.model_path import Path
 from musculo.model.muscle_parameters import Scalar, min_control
-from musculo.model.path import Path
 
 
 @dataclass(frozen=True)

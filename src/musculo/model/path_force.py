@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from musculo.functions.base import Function
+from musculo.functions.function import Function
 from musculo.functions.splines import SimmSpline
 from musculo.model.force import Force
 

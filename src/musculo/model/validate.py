@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from musculo.errors import InvalidModel, UnknownName
-from musculo.functions.base import Function
+from musculo.functions.function import Function
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle, MuscleCurve
-from musculo.model.joints.base import Joint
+from musculo.model.joints.joint import Joint
+from musculo.model.model_path import Path
 from musculo.model.muscle_parameters import CURVES, PARAMETERS, is_muscle, parameter_names
-from musculo.model.path import Path
 from musculo.spatial.inertia import tensor
 
 # Measured inertias of small bones can have a slightly negative principal moment (1.2 % of the largest in a published

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.kernels.frames import over_frames
-from musculo.kernels.hill_frames import activation_frames
+from musculo.kernels.hill.hill_frames import activation_frames
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles

@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from musculo.errors import InvalidInput
-from musculo.kernels.hill_curve_table import ENTRY, HEAD, ROW
+from musculo.kernels.hill.curve_lookup import ENTRY, HEAD, ROW
 
 FloatArray = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def bezier_curve(knots: Sequence[Knot], curviness: Sequence[float]) -> BezierCur
 
 
 def stepped_rows(curve: BezierCurve) -> FloatArray:
-    """The curve as a table of polynomials (`musculo.kernels.hill_curve_table` says how it is laid out).
+    """The curve as a table of polynomials (`musculo.kernels.hill.curve_lookup` says how it is laid out).
 
     Guarantees: within TABLE_TOLERANCE of the Bezier curve, times its largest value; the slopes are those of the table.
     """

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.kernels.frames import over_frames
-from musculo.kernels.hill_frames import capacity_frames
+from musculo.kernels.hill.hill_frames import capacity_frames
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.muscle_arrays import FloatArray, muscle_columns

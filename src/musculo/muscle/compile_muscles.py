@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
-from musculo.functions.base import Function
-from musculo.kernels import hill_table as table
-from musculo.kernels.hill_activation import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
-from musculo.kernels.hill_curves import EXPONENTIAL_PASSIVE
-from musculo.kernels.hill_table import FloatArray, MuscleTable
+from musculo.functions.function import Function
+from musculo.kernels.hill import muscle_table as table
+from musculo.kernels.hill.activation_rate import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
+from musculo.kernels.hill.curve_values import EXPONENTIAL_PASSIVE
+from musculo.kernels.hill.muscle_table import FloatArray, MuscleTable
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle import hill_defaults, millard_curves
@@ -43,7 +43,7 @@ class CompiledMuscles:
 
     names: tuple[str, ...]
     muscles: MuscleTable
-    curves: FloatArray  # as in `musculo.kernels.hill_curve_table`
+    curves: FloatArray  # as in `musculo.kernels.hill.curve_lookup`
 
     @property
     def arrays(self) -> tuple[MuscleTable, FloatArray]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
-from musculo.kernels.hill_frames import curve_lanes
-from musculo.kernels.hill_table import ACTIVE_CURVE, PASSIVE_CURVE, TENDON_CURVE, VELOCITY_CURVE
+from musculo.kernels.hill.hill_frames import curve_lanes
+from musculo.kernels.hill.muscle_table import ACTIVE_CURVE, PASSIVE_CURVE, TENDON_CURVE, VELOCITY_CURVE
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 
@@ -75,7 +75,7 @@ class MuscleCurves:
                               with c = (2 + 2 / Af) / (Flen - 1); straight beyond v = -1 and f = 0.95 Flen
             De Groote-Fregly: d1 asinh(d2 w + d3) + d4
             Schutte:          k (1 + w) / (k - w), lengthening (1.4 w + s) / (w + s)
-            Thelen, deprecated: Hill's equation with damping inside, at a pull of 1 (`kernels/hill_curves.py`)
+            Thelen, deprecated: Hill's equation with damping inside, at a pull of 1 (`kernels/hill/curve_values.py`)
 
         Guarantees: f(0) = 1 (De Groote-Fregly to 2e-4), f(-1) = 0 (Thelen at full activation), increasing.
 

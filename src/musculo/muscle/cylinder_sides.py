@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.kernels.cylinder_price import TURN_REACH
-from musculo.kernels.geodesic_round import principal
+from musculo.compile.frame_arrays import FloatArray
+from musculo.kernels.wrapping.geodesic.round_obstacle import principal
+from musculo.kernels.wrapping.rules.cylinder_penalty import TURN_REACH
 
 # What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
 _MARGIN = 0.15

@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.dynamics.inverse import on_gpu
 from musculo.errors import InvalidInput
-from musculo.kernels import hill_table as table
-from musculo.kernels.frames import over_frames
-from musculo.kernels.hill_frames import (
+from musculo.kernels.hill import muscle_table as table
+from musculo.kernels.hill.hill_frames import (
     equilibrium_frames,
     equilibrium_packs,
     opensim_equilibrium_frames,
     opensim_equilibrium_packs,
     state_frames,
 )
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
-from musculo.muscle.labelled import LabelledForces
+from musculo.muscle.labelled_paths import LabelledForces
 from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
 
 # From so many frames on, eight at once take less time than one after the other.
@@ -109,7 +109,8 @@ def muscle_equilibrium(
                 here fibre and tendon carry the same.
     Guarantees: an answer for every length, speed and activation (with `method="opensim"` some of Thelen's muscles have
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
-                `kernels/hill_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where there
+                `kernels/hill/fiber_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where
+                there
                 is none (the tendon is slack, or the fibre stops at its least length), and where a muscle is longer
                 than any that is whole (OVERSTRETCHED). Forces are finite, for tendons of almost no length, too:
                 curves are straight where only the search goes (`MuscleCurves`).
@@ -130,7 +131,7 @@ def muscle_equilibrium(
     c = compiled_muscles(model, rigid)
     (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     if on_gpu(device):
-        from musculo.kernels.cuda.hill import equilibrium_on_gpu
+        from musculo.kernels.cuda.cuda_muscles import equilibrium_on_gpu
 
         return _result(c, equilibrium_on_gpu(*c.arrays, L, v, a, rigid, opensim), single)
     out = np.empty((table.OUTPUTS, *L.shape))

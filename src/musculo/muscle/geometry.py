@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, same_frames
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, same_frames
 from musculo.dynamics.inverse import Device, check_device, on_gpu, on_host, resident_frames
-from musculo.embedding.collect import refuse_carried
+from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
-from musculo.kernels.cuda.arrays import is_on_device
-from musculo.kernels.frames import kinematics_frames, over_frames
-from musculo.kernels.geodesic import UNFINISHED
-from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
+from musculo.kernels.cuda.device_arrays import is_on_device
+from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.model.model import Model
-from musculo.muscle.labelled import LabelledGeometry
-from musculo.muscle.paths import CompiledPaths, compiled_paths
+from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
+from musculo.muscle.labelled_paths import LabelledGeometry
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
 from musculo.results.table import Table
 
@@ -289,7 +289,7 @@ def _geometry(
     if on_gpu(device):
         if literal and U is not None:
             raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
-        from musculo.kernels.cuda.paths import paths_on_gpu
+        from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
         where = Q if given is None else given
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, where, literal, to_device)
@@ -533,6 +533,6 @@ def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:
 
 def _finish(given: tuple[Any, ...], threads: int | None, left: NDArray[np.int64]) -> None:
     # not at the top: its kernels are many, and most models never come here
-    from musculo.kernels.second_pass_frames import second_pass_frames
+    from musculo.kernels.paths.second_pass_frames import second_pass_frames
 
     over_frames(second_pass_frames, (*given, left), len(left), threads)

@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.coordinates import coordinates_of
-from musculo.compile.frames import FloatArray
-from musculo.embedding.collect import refuse_carried
+from musculo.compile.coordinate_arrays import coordinates_of
+from musculo.compile.frame_arrays import FloatArray
+from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.slopes import embedding_slopes
 from musculo.errors import UnknownName
-from musculo.kernels.frames import kinematics_frames, over_frames
-from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.kernels.moment_arm_slope_frames import moment_arm_slope_frames
-from musculo.kernels.moment_arm_slopes import PathCoordinates
-from musculo.kernels.path import MOVING, Paths
-from musculo.kernels.pose_slopes import Carriers
+from musculo.kernels.paths.moment_arm_slope_frames import moment_arm_slope_frames
+from musculo.kernels.paths.moment_arm_slopes import PathCoordinates
+from musculo.kernels.paths.path_points import MOVING, Paths
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+from musculo.kernels.tree.pose_slopes import Carriers
+from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.model.model import Model
+from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import (
     begins_later,
     chunks,
@@ -32,7 +33,6 @@ from musculo.muscle.geometry import (
     muscle_geometry,
     refuse_mixed_rates,
 )
-from musculo.muscle.paths import compiled_paths
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 512
@@ -154,7 +154,7 @@ def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:
 
 def _finish(given: tuple[Any, ...], threads: int | None, left: NDArray[np.int64]) -> None:
     # not at the top: its kernels are many, and most models never come here
-    from musculo.kernels.second_pass_slope_frames import second_pass_slope_frames
+    from musculo.kernels.paths.second_pass_slope_frames import second_pass_slope_frames
 
     over_frames(second_pass_slope_frames, (*given, left), len(left), threads)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import columns_by_name, not_numbers
+from musculo.compile.frame_arrays import columns_by_name, not_numbers
 from musculo.errors import InvalidInput
 from musculo.muscle.compile_muscles import CompiledMuscles
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frames import columns_by_name, not_numbers
+from musculo.compile.frame_arrays import columns_by_name, not_numbers
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName, Unsupported
-from musculo.functions.base import Function
-from musculo.functions.expression import compile_expressions
-from musculo.functions.table import FunctionTable, compile_functions
-from musculo.kernels import path_tension as kinds
-from musculo.kernels.expression import Programs
-from musculo.kernels.frames import over_frames
-from musculo.kernels.path_tension import VARIABLES, PathForces, tension_frames
+from musculo.functions.formula import compile_expressions
+from musculo.functions.function import Function
+from musculo.functions.function_table import FunctionTable, compile_functions
+from musculo.kernels.functions.formula_programs import Programs
+from musculo.kernels.paths import path_tension as kinds
+from musculo.kernels.paths.path_tension import VARIABLES, PathForces, tension_frames
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import (
@@ -30,7 +30,7 @@ from musculo.model.path_force import (
     PathActuator,
     PathSpring,
 )
-from musculo.muscle.paths import path_forces
+from musculo.muscle.compile_paths import path_forces
 
 if TYPE_CHECKING:
     import xarray
@@ -52,8 +52,8 @@ class PathTensions:
         return path_generalized_forces(geometry, self.tension, self.names)
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance; see `musculo.muscle.labelled.tensions_dataset`."""
-        from musculo.muscle.labelled import tensions_dataset
+        """A labelled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
+        from musculo.muscle.labelled_paths import tensions_dataset
 
         return tensions_dataset(self, time, model)
 

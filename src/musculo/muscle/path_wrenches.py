@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray, same_frames
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
+from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.geometry import (
     KEPT_POINTS,
     WRAPPINGS,
@@ -24,7 +25,6 @@ from musculo.muscle.geometry import (
     refuse_mixed_rates,
     run_paths,
 )
-from musculo.muscle.paths import CompiledPaths, compiled_paths
 from musculo.results.table import Table
 
 IntArray = NDArray[np.int64]

@@ -10,11 +10,20 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
-from musculo.functions.base import Function
-from musculo.kernels.path import CONDITIONAL, CYLINDER, ELLIPSOID, FIXED, MOVING, RANGE_MARGIN, TORUS, Paths
+from musculo.functions.function import Function
+from musculo.kernels.paths.path_points import (
+    CONDITIONAL,
+    CYLINDER,
+    ELLIPSOID,
+    FIXED,
+    MOVING,
+    RANGE_MARGIN,
+    TORUS,
+    Paths,
+)
 from musculo.model.model import Model
 from musculo.muscle.cylinder_sides import Held, held_turns
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.errors import InvalidModel, UnknownName, Unsupported
-from musculo.kernels.path import CYLINDER, ELLIPSOID, SPHERE, TORUS
+from musculo.kernels.paths.path_points import CYLINDER, ELLIPSOID, SPHERE, TORUS
 from musculo.model.validate import check_numbers
 from musculo.model.wrap import (
     QUADRANTS,

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import constrained_acceleration
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.methods import LoopName
-from musculo.embedding.variables import LoopMethod
+from musculo.embedding.loops.joint_variables import LoopMethod
+from musculo.embedding.loops.loop_methods import LoopName
 from musculo.errors import MusculoError
 from musculo.model.model import Model
 from musculo.replications.mechanisms import START, andrews_squeezer, squeezer_drive, squeezer_forces

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.joint_loads import joint_loads
-from musculo.analyses.motion import Motion, motion_of
 from musculo.analyses.muscle_analysis import muscle_analysis
-from musculo.analyses.static_optimisation import static_optimisation
-from musculo.analyses.static_optimum import StaticOptimum
+from musculo.analyses.recorded_motion import Motion, motion_of
+from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
 from musculo.model.model import Model

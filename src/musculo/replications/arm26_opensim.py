@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.analyses.motion import Motion
+from musculo.analyses.recorded_motion import Motion
 from musculo.io.storage import read_storage
 from musculo.model.model import Model
 from musculo.replications import arm26_setups as setups

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.methods import LoopName
+from musculo.embedding.loops.loop_methods import LoopName
 from musculo.replications.mechanisms import FIVE_BARS, FIVE_BASE, FIVE_P, five_bar
 from musculo.replications.study import Plot, Row, Settings, Study, relative_difference, significant
 

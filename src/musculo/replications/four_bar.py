@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.fitted import Fitted
-from musculo.embedding.projection import Projection
-from musculo.embedding.variables import LoopMethod
+from musculo.embedding.loops.fitted_loop import Fitted
+from musculo.embedding.loops.joint_variables import LoopMethod
+from musculo.embedding.loops.loop_projection import Projection
 from musculo.replications.mechanisms import FOUR_BARS, FOUR_BASE, FOUR_CENTER, FOUR_P, four_bar
 from musculo.replications.study import (
     Plot,

@@ -21,7 +21,7 @@ from musculo.model.body import GROUND, Body, Placement
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, PinJoint, PlanarJoint
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.rival_times import acceleration_seconds, crowd_work, simulation_work

@@ -17,21 +17,21 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.analyses.joint_loads import joint_loads
-from musculo.dynamics.constraints import constrained_acceleration
+from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.poses import kinematics
-from musculo.functions.elementary import Linear
+from musculo.functions.elementary_functions import Linear
 from musculo.functions.multivariate import MultivariatePolynomial, exponent_rows
 from musculo.model.body import GROUND, Body, Placement
 from musculo.model.constraint import EquationConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, PinJoint
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
 from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rival_times import BATCH
 from musculo.replications.rivals import SOURCE, State, acceleration, largest
-from musculo.replications.simbody import simbody_accelerations
+from musculo.replications.simbody_study import simbody_accelerations
 from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.simulate import Formulation, simulate

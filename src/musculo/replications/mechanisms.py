@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.kernels.known_forces import TurningSpring, turning_spring
+from musculo.compile.frame_arrays import FloatArray
+from musculo.kernels.integrate.known_forces import TurningSpring, turning_spring
 from musculo.model.body import Body, Placement
 from musculo.model.constraint import EquationConstraint, PointConstraint
 from musculo.model.coordinate import Coordinate

@@ -20,12 +20,12 @@ from musculo.analyses.joint_loads import joint_loads
 from musculo.dynamics.energy import kinetic_energy
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
-from musculo.functions.elementary import Linear, Polynomial
+from musculo.functions.elementary_functions import Linear, Polynomial
 from musculo.model.body import GROUND, Body, Placement
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, Joint, PinJoint
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, along
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.rival_times import acceleration_seconds

@@ -16,12 +16,12 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from musculo.analyses.joint_loads import joint_loads
-from musculo.dynamics.constraints import constrained_acceleration
+from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.rates import speeds_from_rates
+from musculo.embedding.speed_rates import speeds_from_rates
 from musculo.model.body import GROUND, Body, Placement
 from musculo.model.constraint import WeldConstraint
 from musculo.model.coordinate import Coordinate
@@ -29,10 +29,10 @@ from musculo.model.joints import BallJoint, EllipsoidJoint, FreeJoint, Joint, Pi
 from musculo.model.model import Model
 from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rivals import SOURCE, acceleration, largest
-from musculo.replications.simbody import simbody_accelerations
+from musculo.replications.simbody_study import simbody_accelerations
 from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
-from musculo.simulation.constrained import constraint_drift
+from musculo.simulation.constraint_projection import constraint_drift
 from musculo.simulation.simulate import Formulation, simulate
 from musculo.simulation.simulation import Simulation
 from musculo.spatial.rotation import from_xyz, to_xyz

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from musculo.replications.peer import opensim_version
 from musculo.replications.rival_times import CROWD, TOLERANCES, Work, simbody_work
 from musculo.replications.rivals import Rivals, acceleration, largest
-from musculo.replications.simbody import simbody_accelerations
+from musculo.replications.simbody_study import simbody_accelerations
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, FloatArray, Quantity, Row, Settings
 
 # Of integration and of constraints in the paper's simulations.

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.dynamics.constraints import constraint_equations
+from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.poses import kinematics
-from musculo.embedding.rates import coordinate_rates
+from musculo.embedding.speed_rates import coordinate_rates
 from musculo.model.model import Model
 from musculo.replications.rivals import Rivals, State, acceleration, run
-from musculo.replications.simbody import simbody_simulations
+from musculo.replications.simbody_study import simbody_simulations
 from musculo.replications.study import FloatArray
 from musculo.replications.timing import seconds_per_call
-from musculo.simulation.rates import ConstrainedRates
+from musculo.simulation.accelerations import ConstrainedRates
 from musculo.simulation.simulate import simulate
 
 # States in a batch: enough that what is done once a call does not count.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
+from musculo.dynamics.constrained_dynamics import constrained_acceleration, constraint_equations
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.model.model import Model

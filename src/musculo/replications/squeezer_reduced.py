@@ -19,16 +19,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.inverse import mass_matrix
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.fitted import Fitted
+from musculo.embedding.loops.fitted_loop import Fitted
 from musculo.functions.sampled import SampledSpline
-from musculo.kernels.known_forces import spline_force
+from musculo.kernels.integrate.known_forces import spline_force
 from musculo.model.body import Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import CustomJoint
-from musculo.model.joints.base import X_AXIS, Axis
+from musculo.model.joints.joint import X_AXIS, Axis
 from musculo.model.model import Model
 from musculo.replications.mechanisms import squeezer_forces
 from musculo.simulation.kernel_force import KernelForce

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import constrained_acceleration
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.forward import forward_dynamics
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.projection import Projection
+from musculo.embedding.loops.loop_projection import Projection
 from musculo.model.model import Model
 from musculo.replications.mechanisms import (
     START,
@@ -23,7 +23,7 @@ from musculo.replications.mechanisms import (
 )
 from musculo.replications.peer import ask_opensim_all, opensim_version
 from musculo.replications.rival_times import Work
-from musculo.replications.simbody import (
+from musculo.replications.simbody_study import (
     accelerations_found,
     accelerations_question,
     simulations_found,
@@ -33,7 +33,7 @@ from musculo.replications.squeezer_exact import exact_squeezer
 from musculo.replications.squeezer_reduced import JOINT_VARIABLES, reduced_squeezer
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Quantity, Row, Settings
 from musculo.replications.timing import seconds_per_call
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
+from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
 from musculo.simulation.simulate import BAUMGARTE, Method, simulate
 from musculo.simulation.simulation import Simulation
 

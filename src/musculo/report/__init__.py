@@ -2,7 +2,7 @@
 
 from musculo.report.contents import Bars, Check, Curve, Light, Panel, Report, Section, Sheet
 from musculo.report.folder import report_of_folder
-from musculo.report.page import write_report
+from musculo.report.report_page import write_report
 
 __all__ = [
     "Bars",

@@ -13,18 +13,18 @@ from musculo import __version__
 from musculo.dynamics.energy import total_mass
 from musculo.errors import InvalidInput, MusculoError, unwarned
 from musculo.io.text import PathLike
-from musculo.kernels.path_frames import geodesic_path_frames, opensim_path_frames
+from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
-from musculo.report.actuators import residual_section
+from musculo.opensim_tools.record import fingerprint
+from musculo.report.actuator_table import residual_section
 from musculo.report.contents import Panel, Report, Section, Sheet, drawable, panels_by_name, side_of
 from musculo.report.judge import checks_of
 from musculo.report.results import Results, makes_model, read_results
-from musculo.report.scaling import sections_of_scaling
-from musculo.results.angles import coordinate_units, shown_units
+from musculo.report.scaling_section import sections_of_scaling
+from musculo.results.angle_columns import coordinate_units, shown_units
 from musculo.results.table import Table
-from musculo.signals.events import VERTICAL, events_from_force
-from musculo.signals.natural import NaturalSpline
-from musculo.tools.record import fingerprint
+from musculo.signals.gait_events import VERTICAL, events_from_force
+from musculo.signals.natural_smoothing import NaturalSpline
 from musculo.viewer import view
 from musculo.viewer.scene import Drawing
 

@@ -1,7 +1,8 @@
 """Was it good? Marker errors, residuals, reserves and unsolved frames against what the field accepts.
 
 Limits: OpenSim's "Getting Started with Inverse Kinematics" for markers (root mean square below 2 cm, largest below
-4 cm); `musculo.report.actuators` has those of residuals and reserves, `musculo.report.scaling` those of scaling.
+4 cm); `musculo.report.actuator_table` has those of residuals and reserves, `musculo.report.scaling_section` those of
+scaling.
 Twice a limit is bad; between is worth a look. Only what was run is judged, and nothing is good where numbers are not
 finite or the step left frames unsolved. What checks of the input found while a step ran is judged by how much it
 matters.
@@ -16,19 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from musculo.diagnostics.angles import OUT_OF_RANGE, angles_far_outside, in_words, leaping_angles
 from musculo.diagnostics.finding import Severity
+from musculo.diagnostics.implausible_angles import OUT_OF_RANGE, angles_far_outside, in_words, leaping_angles
 from musculo.diagnostics.loads import FEET, free_base, misplaced_in_words, misplaced_loads
 from musculo.dynamics.energy import total_mass
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import MusculoError
 from musculo.model.model import Model
-from musculo.report.actuators import actuators, checks_of_moments
+from musculo.report.actuator_table import actuators, checks_of_moments
 from musculo.report.contents import Check, Light
 from musculo.report.grades import BY_SEVERITY, graded
 from musculo.report.results import Results
-from musculo.report.scaling import Scaling, checks_of_scaling
+from musculo.report.scaling_section import Scaling, checks_of_scaling
 from musculo.results.table import Table
 
 MARKER_RMS, MARKER_LARGEST = 0.02, 0.04  # [m]

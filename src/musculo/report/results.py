@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from musculo.errors import InvalidInput, MusculoError
-from musculo.io.external_loads import read_external_loads
-from musculo.io.markers import read_markers
+from musculo.io.external_load_files import read_external_loads
+from musculo.io.marker_columns import read_markers
 from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike
 from musculo.model.model import Model
+from musculo.opensim_tools.record import fingerprint
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
-from musculo.tools.record import fingerprint
 
 _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")

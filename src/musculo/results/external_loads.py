@@ -14,9 +14,9 @@ from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.results.force_plates import CONTACT, ForcePlate, plates_to_table
 from musculo.results.table import Table
-from musculo.signals.arrays import FloatArray
 from musculo.signals.lowpass import butterworth
-from musculo.signals.natural import NaturalSpline
+from musculo.signals.named_arrays import FloatArray
+from musculo.signals.natural_smoothing import NaturalSpline
 
 
 class LoadSeries(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.errors import InvalidInput
 from musculo.results.frozen import frozen, frozen_time
 from musculo.results.table import Table
-from musculo.signals.arrays import FloatArray
+from musculo.signals.named_arrays import FloatArray
 
 VERTICAL = 1  # OpenSim's ground has y up
 CONTACT = 20.0  # [N] below it a plate is taken as empty

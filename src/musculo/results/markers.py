@@ -15,10 +15,10 @@ from musculo.results.frozen import check_names, frozen, frozen_time, mapped_name
 from musculo.results.labelled import AXES, labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
-from musculo.signals.arrays import FloatArray
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.lowpass import butterworth, parts_in_words
-from musculo.signals.natural import even_times, resample
+from musculo.signals.named_arrays import FloatArray
+from musculo.signals.natural_smoothing import even_times, resample
 
 if TYPE_CHECKING:
     import xarray
@@ -77,7 +77,7 @@ class Markers:
         return len(self.time)
 
     def _repr_html_(self) -> str:
-        from musculo.results.notebook import series_html
+        from musculo.results.notebook_figures import series_html
 
         seen = np.isfinite(self.position).all(axis=2).mean(axis=0)
         gaps = [f"{name} {100 * part:.0f} %" for name, part in zip(self.names, seen, strict=True) if part < 1.0]

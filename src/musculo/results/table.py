@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.provenance import Provenance
-from musculo.signals.arrays import FloatArray, sampling_rate
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.labels import derived_unit
 from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
-from musculo.signals.natural import even_times, resample, time_derivative
+from musculo.signals.named_arrays import FloatArray, sampling_rate
+from musculo.signals.natural_smoothing import even_times, resample, time_derivative
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -82,7 +82,7 @@ class Table:
         return f"Table({self.name!r}: {len(self)} frames, {len(self.names)} columns, {span}{angles})"
 
     def _repr_html_(self) -> str:
-        from musculo.results.notebook import series_html
+        from musculo.results.notebook_figures import series_html
 
         facts = [("angles", "in degrees")] if self.degrees else []
         return series_html(self.name or "Table", self.time, self.names, self.values, self.units, facts)
@@ -191,7 +191,7 @@ class Table:
         return self if self.degrees else self._converted(model, 1.0 / RADIANS, True)
 
     def _converted(self, model: Model, factor: float, degrees: bool) -> Table:
-        from musculo.results.angles import angle_columns
+        from musculo.results.angle_columns import angle_columns
 
         columns = angle_columns(self.names, model)
         values = np.array(self.values)

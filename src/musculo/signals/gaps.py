@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
-from musculo.signals.arrays import FloatArray, series
 from musculo.signals.labels import labelled_like, time_first
-from musculo.signals.natural import NaturalSpline
+from musculo.signals.named_arrays import FloatArray, series
+from musculo.signals.natural_smoothing import NaturalSpline
 
 
 class Gap(NamedTuple):

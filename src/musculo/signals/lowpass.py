@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.errors import InvalidInput
-from musculo.kernels.recursion_frames import recursion_frames
-from musculo.signals.arrays import FloatArray, Series, even_parts, series
+from musculo.kernels.functions.filter_frames import recursion_frames
 from musculo.signals.gaps import runs
 from musculo.signals.labels import labelled_like, time_first
-from musculo.signals.natural import NaturalSpline
+from musculo.signals.named_arrays import FloatArray, Series, even_parts, series
+from musculo.signals.natural_smoothing import NaturalSpline
 
 FilterMethod = Literal["butterworth", "opensim"]
 METHODS: tuple[FilterMethod, ...] = ("butterworth", "opensim")

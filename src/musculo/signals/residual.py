@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.signals.arrays import FloatArray, sampling_rate, series
 from musculo.signals.lowpass import butterworth
+from musculo.signals.named_arrays import FloatArray, sampling_rate, series
 
 # The line of the noise is fitted between these parts of the Nyquist frequency: above the movement, below the bend that
 # the filter's warping makes.

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.external import ExternalLoad, listed
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
-from musculo.kernels.compiler.code import c_function
+from musculo.kernels.compiler.driver_code import c_function
 from musculo.model.model import Model
 from musculo.simulation.kernel_force import KernelForce
 
@@ -52,7 +52,8 @@ class Acting:
         loads: a function (t, q, u) -> list of `ExternalLoad`.
     """
 
-    # of what adds all forces (`musculo.kernels.driven`); 0 where some of them are in Python, or none varies
+    # of what adds all forces (`musculo.kernels.integrate.force_calls`); 0 where some of them are in Python, or none
+    # varies
     address: int
 
     def __init__(self, model: Model, forces: AllForces, loads: Loads | None) -> None:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.kernels.compiler.code import Bound
+from musculo.compile.frame_arrays import FloatArray
+from musculo.kernels.compiler.driver_code import Bound
 from musculo.kernels.compiler.parts import Kernel, Part
-from musculo.kernels.stepping import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
+from musculo.kernels.integrate.one_step_methods import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
 from musculo.simulation.acting import Acting
 from musculo.simulation.control import Control
 

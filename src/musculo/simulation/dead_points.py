@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.embedding.body_equations import BodyEquation
+from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.embedding import Embedding
-from musculo.embedding.loop import Loop
+from musculo.embedding.loops.body_equations import BodyEquation
+from musculo.embedding.loops.closed_loop import Loop
 
 # A user's equation whose slopes have grown so many times over comes to the end of where it is defined.
 _ENDLESS = 50.0

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.errors import MusculoError
-from musculo.simulation.constrained import project_position
+from musculo.simulation.constraint_projection import project_position
 from musculo.simulation.dense import Course
 from musculo.simulation.singular import Followed
 from musculo.simulation.steppers import Control

@@ -1,4 +1,4 @@
-"""One state of a simulation in independent coordinates: `musculo.kernels.open_state` and `closed_state` from Python."""
+"""One state of a simulation in independent coordinates: `open_state` and `closed_state` from Python."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray
-from musculo.dynamics.embedded import embedded_dynamics
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE
+from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
+from musculo.embedding.couplers.rule_table import rule_rows, turning_rows
 from musculo.embedding.embedding import Embedding, embedding_of
-from musculo.embedding.fitted import FittedFunction, FittedVariables
-from musculo.embedding.loop import SEARCH, SINGULAR
-from musculo.embedding.looped import Looped
-from musculo.embedding.rates import turning_joints
-from musculo.embedding.rule_rows import rule_rows, turning_rows
-from musculo.embedding.rules import Coupled, Locked, Prescribed, Rule
-from musculo.functions.elementary import FourierSeries
-from musculo.kernels.closed_state import ClosedTree, closed_room, closed_state
-from musculo.kernels.embedded import Followers
-from musculo.kernels.open_state import OpenTree, open_room, open_state
-from musculo.kernels.stepping import RATES
+from musculo.embedding.loops.closed_loop import SEARCH, SINGULAR
+from musculo.embedding.loops.fitted_loop import FittedFunction, FittedVariables
+from musculo.embedding.loops.looped import Looped
+from musculo.embedding.speed_rates import turning_joints
+from musculo.functions.elementary_functions import FourierSeries
+from musculo.kernels.constraints.embedded_acceleration import Followers
+from musculo.kernels.integrate.closed_state import ClosedTree, closed_room, closed_state
+from musculo.kernels.integrate.one_step_methods import RATES
+from musculo.kernels.integrate.open_state import OpenTree, open_room, open_state
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes

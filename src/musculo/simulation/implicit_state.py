@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.compile.compiled import compiled
-from musculo.compile.frames import FloatArray
-from musculo.embedding.body_equations import BodyEquation
-from musculo.embedding.equations import EquationSet
-from musculo.kernels.frames import kinematics_frames, rnea_frames
-from musculo.kernels.kinematics import MOTION_ROWS
-from musculo.kernels.loop_equations import body_rows_frames
+from musculo.compile.frame_arrays import FloatArray
+from musculo.embedding.loops.body_equations import BodyEquation
+from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.kernels.constraints.body_loop_equations import body_rows_frames
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+from musculo.kernels.tree.tree_frames import kinematics_frames, rnea_frames
 from musculo.model.model import Model
 
 _NO_WRENCH = np.zeros((0, 6))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.kernels.compiler.code import Bound
+from musculo.compile.frame_arrays import FloatArray
+from musculo.kernels.compiler.driver_code import Bound
 from musculo.kernels.compiler.parts import Kernel
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinates import coordinates_of, speeds_of
-from musculo.compile.frames import FloatArray
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.methods import LoopName, in_words, method_of
-from musculo.embedding.projection import Projection
-from musculo.embedding.variables import LoopMethod
+from musculo.embedding.loops.joint_variables import LoopMethod
+from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
+from musculo.embedding.loops.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
 from musculo.forces.model_forces import ForcesAtStates
 from musculo.model.model import Model
@@ -27,9 +27,9 @@ from musculo.simulation.ahead import AT_ONCE, Landed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
-from musculo.simulation.events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, Status
+from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 

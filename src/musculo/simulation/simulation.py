@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frames import FloatArray
-from musculo.dynamics.constraints import constraint_equations
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.energy import kinetic_energy, potential_energy
 from musculo.errors import InvalidInput
 from musculo.forces.model_forces import model_forces
@@ -20,8 +20,8 @@ from musculo.model.model import Model
 from musculo.results.labelled import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
-from musculo.simulation.constrained import Drift, constraint_drift
-from musculo.simulation.events import EventTime
+from musculo.simulation.constraint_projection import Drift, constraint_drift
+from musculo.simulation.simulation_events import EventTime
 
 if TYPE_CHECKING:
     import xarray

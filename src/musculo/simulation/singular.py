@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.embedding.assembly import RANK
+from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loop import Loop
+from musculo.embedding.loops.closed_loop import Loop
+from musculo.embedding.loops.loop_assembly import RANK
 from musculo.errors import SingularSystem
 from musculo.model.model import Model
 from musculo.simulation.dead_points import end_of_equation

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
 from musculo.errors import MusculoError
-from musculo.kernels.step_coefficients import (
+from musculo.kernels.integrate.step_coefficients import (
     FEHLBERG_ORDER,
     LEAST,
     MOST,

@@ -6,23 +6,23 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
+from musculo.compile.frame_arrays import FloatArray
+from musculo.dynamics.constrained_dynamics import constrained_acceleration, constraint_equations
 from musculo.dynamics.constraint_rank import scales_of
-from musculo.dynamics.constraints import constrained_acceleration, constraint_equations
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.embedded_motion import CONSISTENT
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.motion import CONSISTENT
-from musculo.embedding.rates import coordinate_rates, turning_joints
+from musculo.embedding.speed_rates import coordinate_rates, turning_joints
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
+from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Landed
-from musculo.simulation.constrained import project_position, project_velocity
+from musculo.simulation.constraint_projection import project_position, project_velocity
 from musculo.simulation.control import Control
 from musculo.simulation.dead_points import advice, dead_point, end_of_equation
 from musculo.simulation.implicit_state import ImplicitState
-from musculo.simulation.rates import ConstrainedRates, EmbeddedRates
 from musculo.simulation.singular import LoopWatch
 
 # Where others move so many times faster than independent coordinates, errors of these are errors so many times larger.

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from musculo.compile.frames import FloatArray
-from musculo.kernels.step_coefficients import (
+from musculo.compile.frame_arrays import FloatArray
+from musculo.kernels.integrate.step_coefficients import (
     BETWEEN,
     DIAGONAL,
     DIFFERENCE,

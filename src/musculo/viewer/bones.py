@@ -9,7 +9,7 @@ import numpy as np
 from musculo.dynamics.poses import Kinematics
 from musculo.model.body import GROUND, Body
 from musculo.model.model import Model
-from musculo.model.path import MovingPathPoint
+from musculo.model.model_path import MovingPathPoint
 from musculo.spatial.inertia import tensor
 from musculo.spatial.rotation import FloatArray
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.coordinates import coordinates_of
-from musculo.compile.frames import columns_by_name
+from musculo.compile.coordinate_arrays import coordinates_of
+from musculo.compile.frame_arrays import columns_by_name
 from musculo.diagnostics.finding import texts, warn_of
 from musculo.diagnostics.recordings import angle_unit_findings
 from musculo.embedding.embedding import embedding_of

@@ -17,19 +17,19 @@ from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
-from musculo.results.angles import shown_units
+from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
 from musculo.spatial.rotation import FloatArray, to_quaternion
-from musculo.viewer.arrays import floats, integers, steps
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
 from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at, some
-from musculo.viewer.page import framed, page
-from musculo.viewer.paths import polylines
+from musculo.viewer.path_lines import polylines
+from musculo.viewer.scene_arrays import floats, integers, steps
 from musculo.viewer.shapes import bones, wrap_shapes
 from musculo.viewer.straight import lengths, straight_paths
+from musculo.viewer.viewer_page import framed, page
 
 FORMAT = 1
 Drawing = Literal["geodesic", "opensim", "straight"]

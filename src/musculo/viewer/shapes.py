@@ -15,9 +15,9 @@ from musculo.model.model import Model
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import to_quaternion
-from musculo.viewer.arrays import integers, steps
 from musculo.viewer.attached import Attached, GeometryFolders, attached_geometry
 from musculo.viewer.bones import made_bones
+from musculo.viewer.scene_arrays import integers, steps
 
 # All meshes of a page together; more do not look better and make the file large.
 MOST_TRIANGLES = 150_000

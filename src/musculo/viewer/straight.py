@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import Unsupported
-from musculo.kernels.path import RANGE_MARGIN
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.kernels.paths.path_points import RANGE_MARGIN
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
+from musculo.muscle.compile_paths import path_forces
 from musculo.muscle.geometry import PathPoints
-from musculo.muscle.paths import path_forces
 from musculo.spatial.rotation import FloatArray
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.io.axes import AXES
 from musculo.io.c3d.file import C3DFile
 from musculo.io.c3d.plates import LOAD
+from musculo.io.file_axes import AXES
 from musculo.results.force_plates import ForcePlate
 
 FloatArray = NDArray[np.float64]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from musculo.io.osim.context import Context, account, carried, component_path, members
-from musculo.io.osim.properties import PROPERTIES
+from musculo.io.osim.osim_properties import PROPERTIES
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, text, vector
 from musculo.model.body import Body, Marker
-from musculo.model.contact import ContactGeometry
+from musculo.model.contact_model import ContactGeometry
 from musculo.model.validate import negative_moment
 from musculo.model.wrap import (
     QUADRANTS,

@@ -14,7 +14,7 @@ from musculo.io.osim.write_joints import write_constraint, write_joint
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, from_text, put, restore_colons
 from musculo.io.text import write_text
 from musculo.model.body import GROUND, Body, Marker
-from musculo.model.contact import ContactGeometry
+from musculo.model.contact_model import ContactGeometry
 from musculo.model.model import Model, Note
 from musculo.model.wrap import (
     UnsupportedWrapObject,

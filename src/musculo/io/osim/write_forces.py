@@ -10,8 +10,8 @@ from musculo.functions import Function
 from musculo.io.osim.document import Document
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
 from musculo.model.force import Force, Muscle
+from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.muscle_parameters import Scalar
-from musculo.model.path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import PATH_FORCES
 
 _NUMBERS = (

@@ -36,7 +36,7 @@ from musculo.model.joints import (
     ScrewJoint,
     UnsupportedJoint,
 )
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, FunctionMotion
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, FunctionMotion
 from musculo.spatial.rotation import from_quaternion, to_xyz
 
 _AXES = (X_AXIS, Y_AXIS, Z_AXIS)

@@ -14,11 +14,11 @@ from musculo.io.setup.analyses import (
     PointKinematicsAnalysis,
     StaticOptimizationAnalysis,
 )
-from musculo.io.setup.dynamics import AnalyzeSetup, InverseDynamicsSetup
-from musculo.io.setup.kinematics import CoordinateTask, InverseKinematicsSetup, MarkerTask
-from musculo.io.setup.read import Setup, read_setup, read_tasks
-from musculo.io.setup.scale import ManualScale, ScaleSetup
-from musculo.io.setup.sensors import IMUInverseKinematicsSetup, IMUPlacerSetup, OrientationWeight
+from musculo.io.setup.dynamics_setups import AnalyzeSetup, InverseDynamicsSetup
+from musculo.io.setup.kinematics_setups import CoordinateTask, InverseKinematicsSetup, MarkerTask
+from musculo.io.setup.scale_setup import ManualScale, ScaleSetup
+from musculo.io.setup.sensor_setups import IMUInverseKinematicsSetup, IMUPlacerSetup, OrientationWeight
+from musculo.io.setup.setup_reader import Setup, read_setup, read_tasks
 
 __all__ = [
     "ActuationAnalysis",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from musculo.io.osim.xml import Element, to_text
-from musculo.io.setup.properties import (
+from musculo.io.setup.setup_properties import (
     FILE,
     FLAG,
     NUMBER,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from musculo.kernels.compiler import names, store
-from musculo.kernels.compiler.code import Layout
+from musculo.kernels.compiler.driver_code import Layout
 
 
 class Job(NamedTuple):

@@ -14,7 +14,7 @@ _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 def call_force(typingctx, address, t, q, u, tau):
     """Call the function that the words at `address` name with t and the arrays q, u and tau.
 
-    The words are those of `musculo.kernels.compiler.code.c_function`, or of `Bound.as_function`.
+    The words are those of `musculo.kernels.compiler.driver_code.c_function`, or of `Bound.as_function`.
     """
     signature = types.void(types.int64, types.float64, q, u, tau)
 

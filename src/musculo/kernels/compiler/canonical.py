@@ -1,6 +1,6 @@
 """The drivers that are compiled ahead, with the types that the package calls them with: `canonical.json` lists them.
 
-    {"types": {"musculo.kernels.tree:Tree": "parent=i8[1],..."},
+    {"types": {"musculo.kernels.tree.nodes:Tree": "parent=i8[1],..."},
      "drivers": [["module:name", "signature", seconds], ...]}
 
 In signatures a named tuple is written `@module:name`, and its fields stand once, in `types`. The order is that of need;

@@ -21,7 +21,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 
-from musculo.kernels.compiler.code import Layout
+from musculo.kernels.compiler.driver_code import Layout
 from musculo.kernels.compiler.lowering import linked, lowering_only, optimise
 from musculo.kernels.compiler.options import LEVELS, machine
 from musculo.kernels.compiler.references import Reference, unpacked

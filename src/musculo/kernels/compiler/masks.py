@@ -1,4 +1,4 @@
-"""What masks (`musculo.kernels.mask`) are to Numba, and their operations as instructions of LLVM."""
+"""What masks (`musculo.kernels.scalar.choices`) are to Numba, and their operations as instructions of LLVM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba.core.datamodel import PrimitiveModel
 from numba.extending import intrinsic, register_model
 
 from musculo.kernels.compiler.packs import PackType, pack_type, spread
-from musculo.kernels.pack import WIDTH
+from musculo.kernels.scalar.packed import WIDTH
 
 _FLAGS = ("contract",)
 _TRUTHS = ir.VectorType(ir.IntType(1), WIDTH)

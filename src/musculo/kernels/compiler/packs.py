@@ -1,4 +1,4 @@
-"""What packs of eight lanes (`musculo.kernels.pack`) are to Numba, and their operations as instructions of LLVM."""
+"""What packs of eight lanes (`packed`) are to Numba, and their operations as instructions of LLVM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.core.datamodel import PrimitiveModel, StructModel
 from numba.core.typing.templates import AbstractTemplate, ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, register_model
 
-from musculo.kernels.pack import WIDTH
+from musculo.kernels.scalar.packed import WIDTH
 
 # Products may fuse with sums (as they do on the GPU); nothing is reordered, so results do not depend on the lane.
 _FLAGS = ("contract",)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from musculo.kernels.compiler.canonical import signatures
-from musculo.kernels.compiler.code import Bound, Code, find_code, has_code
+from musculo.kernels.compiler.driver_code import Bound, Code, find_code, has_code
 
 # Products may fuse with sums, as on the GPU; no other liberty is taken with the order of operations.
 _FUSED: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -211,7 +211,7 @@ def spliced(function: Callable[..., Any]) -> Part:
 
 
 def unfused(function: Callable[..., Any]) -> Kernel:
-    """As `kernel`, with nothing fused; vectors come from `wrap_math`, since `traced` ones fuse.
+    """As `kernel`, with nothing fused; vectors come from `opensim_geometry`, since `traced` ones fuse.
 
     Other kernels may fuse a product with a sum. Where another program's recipe asks on which side of zero such a sum
     lies, the answer hangs on the rounding of the product: with t = r / d, r - t d is mostly zero; fused, it is the

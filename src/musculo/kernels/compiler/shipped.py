@@ -12,7 +12,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from musculo.kernels.compiler.code import Code, Layout
+from musculo.kernels.compiler.driver_code import Code, Layout
 from musculo.kernels.compiler.options import levels_here
 
 FOLDER = Path(__file__).with_name("libraries")

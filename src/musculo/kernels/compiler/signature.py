@@ -3,7 +3,7 @@
 number        i8  f8  c16  b1              Python's and NumPy's integers, floats, complex numbers and truths
 array         f8[2]  i8[1F]  f8[2A]        type, dimensions; F: Fortran's order, A: any strides, else C's order
 tuple         (f8,f8[2])
-named tuple   musculo.kernels.tree:Tree(parent=i8[1],...)
+named tuple   musculo.kernels.tree.nodes:Tree(parent=i8[1],...)
 nothing       none
 """
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from musculo.errors import MusculoWarning
-from musculo.kernels.compiler.code import Code, Layout
+from musculo.kernels.compiler.driver_code import Code, Layout
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = 32  # bytes of a SHA-256

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from musculo.model.joints.base import BallMotion, Joint, Motion
+from musculo.model.joints.joint import BallMotion, Joint, Motion
 from musculo.model.joints.quaternion import quaternion_coordinates
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput, MusculoWarning
-from musculo.functions.elementary import Linear
+from musculo.functions.elementary_functions import Linear
 from musculo.functions.sampled import SampledSpline
 from musculo.model.body import Placement
 from musculo.model.coordinate import Coordinate
-from musculo.model.joints.base import X_AXIS, Y_AXIS, Z_AXIS, Axis, FunctionMotion, Joint, Motion
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, Axis, FunctionMotion, Joint, Motion
 
 # The names under which measured motion is handed in, in the order of the six elementary motions.
 MOTION_NAMES = ("rx", "ry", "rz", "tx", "ty", "tz")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from musculo.model.body import Vec3
-from musculo.model.joints.base import EllipsoidMotion, FixedPose, FunctionMotion, Joint, Motion, along
+from musculo.model.joints.joint import EllipsoidMotion, FixedPose, FunctionMotion, Joint, Motion, along
 
 
 @dataclass(frozen=True)

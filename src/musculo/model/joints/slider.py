@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from musculo.model.joints.base import X_AXIS, FunctionMotion, Joint, Motion, along
+from musculo.model.joints.joint import X_AXIS, FunctionMotion, Joint, Motion, along
 
 
 @dataclass(frozen=True)

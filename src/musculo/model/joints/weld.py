@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from musculo.model.joints.base import Joint, Motion
+from musculo.model.joints.joint import Joint, Motion
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,317 @@
+"""Which muscles do a motion: the activations of least effort that give its joint moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.analyses.acting_loads import acting_loads, frame_times
+from musculo.analyses.static_optimization.force_by_activation import ForceByActivation
+from musculo.analyses.static_optimization.least_effort import Status, check_power, least_effort
+from musculo.analyses.static_optimization.reserves import (
+    Actuator,
+    Reserves,
+    actuators_of,
+    generalized_force_on_bodies,
+    reserves_of,
+)
+from musculo.analyses.static_optimization.static_optimum import StaticOptimum
+from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
+from musculo.compile.frame_arrays import FloatArray, frames_of, same_frames
+from musculo.diagnostics.finding import Finding, texts
+from musculo.dynamics.external import ExternalLoad, Loads
+from musculo.dynamics.inverse import inverse_dynamics
+from musculo.embedding.couplers.stated_rules import refuse_carried
+from musculo.embedding.embedding import embedding_of, times_of
+from musculo.errors import InvalidInput, UnknownName
+from musculo.forces.compiled_forces import left_out
+from musculo.forces.model_forces import passive_forces
+from musculo.model.model import Model
+from musculo.muscle.equilibrium import Method
+from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import spring_forces
+from musculo.results.external_loads import ExternalLoads
+from musculo.results.table import Table
+
+# Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
+_ROUNDS = 150
+_FULL_STEPS = 8
+_LEAST_SHARE = 0.02
+_SETTLED = 1e-9
+
+
+def static_optimisation(
+    model: Model,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    loads: Loads = (),
+    power: float = 2.0,
+    force_length_velocity: bool = True,
+    passive: bool = False,
+    tendon: Literal["rigid", "elastic"] = "rigid",
+    reserves: Reserves | None = None,
+    weights: Mapping[str, float] | None = None,
+    model_forces: bool = True,
+    time: ArrayLike | None = None,
+    method: Method = "exact",
+    wrapping: Wrapping = "geodesic",
+    threads: int | None = None,
+) -> StaticOptimum:
+    """The activations a (and controls of actuators) of least effort that give the generalised forces of a motion.
+
+        minimise sum_i w_i |a_i|^p   subject to   sum_i r_i (a_i F_CE,i + F_PE,i) + actuators = tau,  bounds on a_i
+
+    There is one equation for each independent speed: couplings are pulled back, and locked, prescribed and dependent
+    coordinates need no muscle. Springs and ligaments along paths act, and so do limits of coordinates, bushings and
+    contacts of the model unless `model_forces` is false: they take their share of tau, as in OpenSim. Each frame is
+    for itself; one that cannot be served says so (`status`, `messages`) and has the activations of least effort among
+    those that miss least (sum of squares over equations, N and N m alike).
+
+    Source:     [Ruggiero2020] eq. 31-33; the force of a muscle by [Ruggiero2020] eq. 20 as corrected.
+    Departs:    33 leaves the controls of residual actuators in the sum of activations; they are here too, in units of
+                their optimal force, as in OpenSim. `tendon="elastic"`: force is what fibre and tendon in equilibrium
+                carry (`muscle_equilibrium`), which is no straight line of activation; linear models of it are
+                renewed until nothing changes. Such a program need not be convex: the answer is stationary.
+                F_PE is zero unless `passive` is asked for, as in OpenSim; 31 has it. `method="opensim"` takes
+                OpenSim's capacity (`active_force_capacity`), faults included. OpenSim's targets are accelerations
+                udot: derivatives of a quintic spline through the speeds, not second derivatives of the coordinates.
+    Guarantees: where the status is SOLVED, equations hold to 1e-9 of their largest term, and with rigid tendons every
+                activation is within 1e-9 of the largest from the answer, for every power (see `least_effort`).
+
+    Args:
+        model: the model. Its actuators (at coordinates, on bodies, along paths) take part with muscles.
+        q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
+        udot: accelerations, likewise; or give
+        tau: (frames, n_u) generalised forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
+        loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
+            a file, which need times. Doubts about them are `notes` and warnings.
+        power: of the activations, 1 to 100.
+        force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
+            its maximum isometric force, and there is no passive force.
+        passive: whether fibres resist being stretched. Off by default, as in OpenSim: many models of whole legs
+            have tendons too short for it (gait2392 in walking: tensor fasciae latae at twice its optimal fibre length
+            would resist with 15 times its maximal isometric force, and 53 of 92 muscles saturate). With elastic
+            tendons, False takes away what is carried at no activation.
+        tendon: "rigid" or "elastic".
+        reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
+        weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
+        model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
+        time: (frames,) or a number, for prescribed forces and loads over time [s]; by default what a table or an xarray
+            `q` states, else 0.
+        method: "exact", or "opensim" for OpenSim's own definitions.
+        wrapping: "geodesic" or "opensim".
+        threads: at most so many; all cores by default.
+    """
+    p = check_power(power)
+    _check(tendon, method)
+    e = embedding_of(model)
+    refuse_carried(e.unsolved)
+    Q, single = coordinates_of(model, q)
+    U, _ = speeds_of(model, u)
+    same_frames(q=Q, u=U)
+    when = frame_times(time, q, len(Q))
+    at = when if when is not None else times_of(0.0 if time is None else time, len(Q))
+    T, findings = _generalized_forces(model, Q, U, udot, tau, loads, when, threads)
+    J = e.jacobian(Q)
+    motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
+    paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
+    g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping, threads)
+    if paths:
+        T = T - spring_forces(model, g, threads)
+    if model_forces:
+        T = T - passive_forces(model, Q, U, at, method, threads)[0]
+    need = np.einsum("fuz,fu->fz", J, T)
+    muscles = ForceByActivation(model, g, J, force_length_velocity, passive, tendon, method, threads)
+    columns = _columns(model, Q, J, g, motors, threads)
+    w = _weights(muscles.names, motors, weights)
+    low, top = _bounds(model, muscles.used, motors)
+
+    n, used = len(muscles.names), muscles.used
+    take = np.concatenate([np.flatnonzero(used), n + np.arange(len(motors))])
+    x, status = _solve(muscles, columns, need, low, top, w[take], p, threads)
+    activation = np.zeros((len(Q), n))
+    activation[:, used] = x[:, : used.sum()]
+    control = x[:, used.sum() :]
+    force = muscles.force(activation)
+    resting = muscles.force(np.zeros_like(activation))
+    reserve = np.einsum("fza,fa->fz", columns, control)
+    pulled = np.einsum("fmz,fm->fz", muscles.arms, force)
+    residual = need - pulled - reserve
+    objective = np.abs(x) ** p @ w[take]
+    options = {
+        "power": p,
+        "force_length_velocity": force_length_velocity,
+        "passive": muscles.passive,
+        "tendon": tendon,
+        "model_forces": model_forces,
+        "method": method,
+        "wrapping": wrapping,
+        **_told(reserves, weights, at),
+    }
+
+    def cut(part: Any) -> Any:
+        return part[0] if single else part
+
+    return StaticOptimum(
+        model=model,
+        muscles=muscles.names,
+        actuators=tuple(motor.name for motor in motors),
+        coordinates=e.speed_names,
+        activation=cut(activation),
+        force=cut(force),
+        passive_force=cut(resting),
+        control=cut(control),
+        reserve=cut(reserve),
+        muscle_moment=cut(pulled),
+        passive_moment=cut(np.einsum("fmz,fm->fz", muscles.arms, resting)),
+        balance_residual=cut(residual),
+        objective=cut(objective),
+        status=cut(status),
+        price=cut(g.price[:, [g.index(name) for name in muscles.names]]),
+        left_out=left_out(model) if model_forces else (),
+        options=options,
+        notes=texts(findings),
+    )
+
+
+def _told(reserves: Reserves | None, weights: Mapping[str, float] | None, time: FloatArray) -> dict[str, Any]:
+    """What was asked for by name, and the span of time, for the provenance of results."""
+    found: dict[str, Any] = {"start": float(time[0]), "end": float(time[-1])} if len(time) else {}
+    for name, given in (("reserves", reserves), ("weights", weights)):
+        if given is not None:
+            found[name] = dict(given) if isinstance(given, Mapping) else float(given)
+    return found
+
+
+def _check(tendon: str, method: str) -> None:
+    if tendon not in ("rigid", "elastic"):
+        raise InvalidInput(f"tendon is 'rigid' or 'elastic', not {tendon!r}")
+    if method not in ("exact", "opensim"):
+        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+
+
+def _generalized_forces(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    udot: ArrayLike | Table | None,
+    tau: ArrayLike | None,
+    loads: Loads,
+    time: FloatArray | None,
+    threads: int | None,
+) -> tuple[FloatArray, list[Finding]]:
+    if (udot is None) == (tau is None):
+        raise InvalidInput("give either udot, the accelerations, or tau, the generalised forces of the tree")
+    if tau is not None:
+        if isinstance(loads, ExternalLoad | ExternalLoads) or len(loads):
+            raise InvalidInput("loads are part of tau already; give udot and loads, or tau alone")
+        T, _ = frames_of("tau", tau, model.speed_names)
+        same_frames(q=Q, tau=T)
+        return T, []
+    D, _ = accelerations_of(model, udot)  # type: ignore[arg-type]
+    acting, findings = acting_loads(model, Q, loads, time)
+    return inverse_dynamics(model, Q, U, D, acting, threads=threads), findings
+
+
+def _columns(
+    model: Model,
+    Q: FloatArray,
+    J: FloatArray,
+    g: PathGeometry,
+    motors: Sequence[Actuator],
+    threads: int | None,
+) -> FloatArray:
+    """(frames, n_z, actuators): what full control of each does on every independent speed."""
+    columns = np.empty((len(Q), J.shape[2], len(motors)))
+    for k, motor in enumerate(motors):
+        if motor.coordinate or motor.force is None:
+            unit = J[:, model.speed_index(motor.coordinate)]
+        elif motor.force.path is not None:
+            unit = np.einsum("fuz,fu->fz", J, g.moment_arm[:, g.index(motor.name)])
+        else:
+            unit = np.einsum("fuz,fu->fz", J, generalized_force_on_bodies(model, Q, motor.force, threads))
+        columns[:, :, k] = motor.optimal_force * unit
+    return columns
+
+
+def _weights(muscles: tuple[str, ...], motors: Sequence[Actuator], weights: Mapping[str, float] | None) -> FloatArray:
+    names = [*muscles, *(m.name for m in motors)]
+    w = np.ones(len(names))
+    for name, value in (weights or {}).items():
+        if name not in names:
+            raise UnknownName("muscle or actuator", name, names, "weights")
+        if not isinstance(value, int | float) or not np.isfinite(value) or value <= 0.0:
+            raise InvalidInput(f"the weight of {name!r} is {value!r}; give a number above zero")
+        w[names.index(name)] = value
+    return w
+
+
+def _bounds(model: Model, used: NDArray[np.bool_], motors: Sequence[Actuator]) -> tuple[FloatArray, FloatArray]:
+    strong = [m for m, on in zip(model.muscles, used, strict=True) if on]
+    low = np.array([m.min_control for m in strong] + [m.min_control for m in motors], dtype=float)
+    top = np.array([m.max_control for m in strong] + [m.max_control for m in motors], dtype=float)
+    for m in strong:
+        if not 0.0 <= m.min_control <= m.max_control <= 1.0:
+            raise InvalidInput(
+                f"muscle {m.name!r} has controls from {m.min_control:g} to {m.max_control:g}; activations lie "
+                "between 0 and 1"
+            )
+    return low, top
+
+
+def _solve(
+    muscles: ForceByActivation,
+    columns: FloatArray,
+    need: FloatArray,
+    low: FloatArray,
+    top: FloatArray,
+    w: FloatArray,
+    p: float,
+    threads: int | None,
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    used = muscles.used
+
+    def linear(
+        slope: FloatArray, offset: FloatArray, frames: NDArray[np.int64] | slice
+    ) -> tuple[FloatArray, NDArray[np.int64]]:
+        arms = muscles.arms[frames]
+        rows = np.swapaxes(arms[:, used] * slope[:, used, None], 1, 2)
+        A = np.concatenate([rows, columns[frames]], axis=2)
+        b = need[frames] - np.einsum("fmz,fm->fz", arms, offset)
+        found = least_effort(A, b, low, top, w, p, threads)
+        return found.x, found.status
+
+    if not muscles.elastic:
+        return linear(muscles.capacity, muscles.resting, slice(None))
+    open_frames = np.arange(len(need))
+    rest, full = np.zeros_like(muscles.length), np.ones_like(muscles.length)
+    at_rest = muscles.force(rest)
+    x, status = linear(muscles.force(full) - at_rest, at_rest, open_frames)
+    share, last = np.ones(len(need)), np.zeros_like(x)
+    for turn in range(_ROUNDS):
+        activation = np.zeros((len(open_frames), len(used)))
+        activation[:, used] = x[open_frames, : used.sum()]
+        y, status[open_frames] = linear(*muscles.line(activation, open_frames), open_frames)
+        step = y - x[open_frames]
+        settled = np.abs(step)[:, : used.sum()].max(axis=1, initial=0.0) <= _SETTLED
+        if turn >= _FULL_STEPS:
+            # Where the slope changes much with activation a full step may swing about the answer: go part of the way,
+            # by the secant of the last two steps (Aitken's relaxation).
+            bend = step - last[open_frames]
+            secant = -np.einsum("fn,fn->f", last[open_frames], bend) / np.maximum((bend**2).sum(axis=1), 1e-300)
+            share[open_frames] = np.clip(share[open_frames] * secant, _LEAST_SHARE, 1.0)
+        last[open_frames] = step
+        part = np.where(settled, 1.0, share[open_frames])[:, None]
+        x[open_frames] += part * step
+        open_frames = open_frames[~settled]
+        if not open_frames.size:
+            return x, status
+    solved = open_frames[status[open_frames] == Status.SOLVED]
+    status[solved] = Status.NOT_CONVERGED
+    return x, status

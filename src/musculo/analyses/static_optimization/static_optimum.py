@@ -1,0 +1,158 @@
+"""What static optimisation finds: activations, forces and what the joints get from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from musculo.analyses.static_optimization.least_effort import Status
+from musculo.compile.frame_arrays import FloatArray
+from musculo.errors import InvalidInput
+from musculo.model.model import Model
+from musculo.muscle.prices import prices_in_words
+from musculo.results.angle_columns import coordinate_units
+from musculo.results.labelled import labelled
+from musculo.results.notebook_figures import series_html
+from musculo.results.provenance import Provenance
+
+if TYPE_CHECKING:
+    import xarray
+
+# Passive force over the maximal isometric force: no activation makes a muscle pull so hard.
+TOO_FAR = 1.0
+# Of the largest moment: what is smaller tells nothing.
+_SMALL = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class StaticOptimum:
+    """Activations of least effort; arrays have no frame axis where a single pose was asked for.
+
+    `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
+    SOLVED, and what cannot be served where it is INFEASIBLE.
+    """
+
+    model: Model = field(repr=False)
+    muscles: tuple[str, ...]
+    actuators: tuple[str, ...]  # the model's that are no muscles, then the reserves
+    coordinates: tuple[str, ...]  # the independent speeds: one equation each
+    activation: FloatArray = field(repr=False)  # (frames, muscles)
+    force: FloatArray = field(repr=False)  # (frames, muscles) along the tendon, passive part included [N]
+    passive_force: FloatArray = field(repr=False)  # (frames, muscles) the part of `force` at no activation [N]
+    control: FloatArray = field(repr=False)  # (frames, actuators), 1 is the optimal force
+    reserve: FloatArray = field(repr=False)  # (frames, coordinates) what all actuators give together [N m, N]
+    muscle_moment: FloatArray = field(repr=False)  # (frames, coordinates) what all muscles give together [N m, N]
+    passive_moment: FloatArray = field(repr=False)  # (frames, coordinates) the part of it at no activation [N m, N]
+    balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
+    objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
+    status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
+    price: FloatArray = field(repr=False)  # (frames, muscles) of a rule in the length; moment arms hold its slope [m]
+    left_out: tuple[str, ...]  # forces of the model that are not computed
+    options: Mapping[str, Any] = field(repr=False)  # that made it
+    notes: tuple[str, ...] = ()  # what is doubtful about the loads
+
+    @property
+    def solved(self) -> bool:
+        """Whether every frame was."""
+        return bool((self.status == Status.SOLVED).all())
+
+    @property
+    def messages(self) -> dict[int, str]:
+        """For each frame that was not solved: what went wrong, which coordinate suffers most, and by how much."""
+        status, missing = np.atleast_1d(self.status), np.atleast_2d(self.balance_residual)
+        resting, units = np.atleast_2d(self.passive_moment), coordinate_units(self.model)
+        told = {}
+        for frame in np.flatnonzero(status != Status.SOLVED):
+            row = missing[frame]
+            worst = int(np.abs(row).argmax())
+            name = self.coordinates[worst]
+            unit = "N" if units.get(name) == "m" else "N m"
+            if status[frame] == Status.INFEASIBLE:
+                told[int(frame)] = (
+                    f"frame {frame}: muscles and actuators cannot serve {name!r}, of which {row[worst]:.6g} {unit} is "
+                    "missing; give it a reserve, or look at loads, filter and strength"
+                )
+                against = resting[frame, worst]
+                if against * row[worst] < 0.0 and abs(against) > _SMALL * abs(row[worst]):
+                    told[int(frame)] += f", or at stretched fibres, which give {against:.6g} {unit} there (`advice`)"
+            else:
+                told[int(frame)] = f"frame {frame}: no end was found; {name!r} is off by {row[worst]:.6g} {unit}"
+        return told
+
+    @property
+    def overstretched(self) -> dict[str, float]:
+        """Muscles whose fibres, stretched, pull harder than by any activation, and by which factor; the worst first."""
+        strength = np.array([m.max_isometric_force for m in self.model.muscles])
+        peak = (np.atleast_2d(self.passive_force) / np.where(strength > 0.0, strength, np.inf)).max(axis=0, initial=0.0)
+        return {self.muscles[k]: float(peak[k]) for k in np.argsort(-peak, kind="stable") if peak[k] > TOO_FAR}
+
+    @property
+    def passive_excess(self) -> dict[str, tuple[float, float]]:
+        """Coordinates at which stretched fibres alone give more than the motion ever needs: both at most [N m, N]."""
+        needed = np.abs(np.atleast_2d(self.muscle_moment + self.reserve + self.balance_residual)).max(
+            axis=0, initial=0.0
+        )
+        given = np.abs(np.atleast_2d(self.passive_moment)).max(axis=0, initial=0.0)
+        odd = np.flatnonzero((given > needed) & (given > _SMALL * needed.max(initial=0.0)))
+        return {self.coordinates[k]: (float(given[k]), float(needed[k])) for k in odd[np.argsort(-given[odd])]}
+
+    @property
+    def advice(self) -> str:
+        """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a price, whose
+        moment arms may be far too large. Empty where neither does."""
+        prices = prices_in_words(self.muscles, self.price, "muscles")
+        return ". ".join(text for text in (self._passive_advice, prices) if text)
+
+    @property
+    def _passive_advice(self) -> str:
+        muscles, joints, units = self.overstretched, self.passive_excess, coordinate_units(self.model)
+        if not muscles:
+            return ""
+        worst = [f"{name} ({times:.1f} times its maximal isometric force)" for name, times in muscles.items()]
+        count = "1 muscle" if len(worst) == 1 else f"{len(worst)} muscles"
+        text = f"fibres of {count} are stretched too far, most those of {', '.join(worst[:3])}"
+        for name, (given, needed) in list(joints.items())[:1]:
+            unit = "N" if units.get(name) == "m" else "N m"
+            text += f"; alone they give up to {given:.3g} {unit} at {name!r}, which needs at most {needed:.3g} {unit}"
+        return f"{text}. Leave passive forces out (passive=False), or give these muscles longer tendon slack lengths"
+
+    def _repr_html_(self) -> str:
+        bad = list(self.messages.values())
+        facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
+        prices = prices_in_words(self.muscles, self.price, "muscles")
+        facts += [("passive forces", self._passive_advice)] if self._passive_advice else []
+        facts += [("lengths", prices)] if prices else []
+        return series_html("Activations by frame", None, self.muscles, np.atleast_2d(self.activation), facts=facts)
+
+    def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
+        """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
+        import xarray
+
+        rows: dict[str, object] = {}
+        if np.ndim(self.objective):
+            n = len(self.objective)
+            if time is not None and np.shape(time) != (n,):
+                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
+            rows = {"frame": range(n)} if time is None else {"time": time}
+        muscles, actuators = {**rows, "muscle": self.muscles}, {**rows, "actuator": self.actuators}
+        speeds = {**rows, "coordinate": self.coordinates}
+        parts = {
+            "activation": labelled("activation", self.activation, muscles, "1"),
+            "force": labelled("force", self.force, muscles, "N"),
+            "passive_force": labelled("passive_force", self.passive_force, muscles, "N"),
+            "control": labelled("control", self.control, actuators, "1"),
+            "reserve": labelled("reserve", self.reserve, speeds),
+            "muscle_moment": labelled("muscle_moment", self.muscle_moment, speeds),
+            "passive_moment": labelled("passive_moment", self.passive_moment, speeds),
+            "balance_residual": labelled("balance_residual", self.balance_residual, speeds),
+            "objective": labelled("objective", self.objective, rows, "1"),
+            "status": labelled("status", self.status, rows),
+        }
+        parts["status"].attrs["flag_values"] = [int(s) for s in Status]
+        parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
+        made = Provenance.of("static_optimisation", self.model, **self.options)
+        return xarray.Dataset(parts, attrs=made.attributes())

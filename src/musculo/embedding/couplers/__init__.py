@@ -1,0 +1,1 @@
+"""Couplers, locked and prescribed coordinates: rules by which coordinates follow others or time."""

@@ -1,0 +1,53 @@
+"""Joint variables f(x) of a closed loop with gradient and Hessian: one interface, three methods [Ehsani2023, 3-3]."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from musculo.compile.frame_arrays import FloatArray
+from musculo.embedding.loops.closed_loop import Loop, LoopSolution
+
+
+@dataclass(frozen=True, eq=False)
+class JointVariables(ABC):
+    """The dependents d = f(x) of one loop. `branch` (n,) is the pose whose branch is meant where no other is given."""
+
+    loop: Loop
+    branch: FloatArray
+
+    def value(self, X: FloatArray, guess: FloatArray | None = None) -> LoopSolution:
+        """f at X (frames, n_x), on the branch of the poses `guess` (frames, n)."""
+        start = np.tile(self.branch, (len(X), 1)) if guess is None else guess
+        return self.loop.follow(X, start)
+
+    @abstractmethod
+    def gradient(self, X: FloatArray, d: FloatArray) -> FloatArray:
+        """df/dx (frames, n_d, n_x), where d = f(x)."""
+
+    @abstractmethod
+    def hessian(self, X: FloatArray, d: FloatArray) -> FloatArray:
+        """d2f/dx2 (frames, n_d, n_x, n_x)."""
+
+    def rates(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradient and bend together."""
+        gradient = self.gradient(X, d)
+        return gradient, self.bend(X, d, xdot) if np.any(xdot) else np.zeros_like(d)
+
+    def bend(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> FloatArray:
+        """xdot^T H xdot (frames, n_d): how the dependents accelerate where the inputs do not."""
+        return np.asarray(np.einsum("fdij,fi,fj->fd", self.hessian(X, d), xdot, xdot))
+
+
+class LoopMethod(ABC):
+    """A way to differentiate joint variables, with its settings."""
+
+    def check(self, loops: Sequence[Loop], known: Sequence[str]) -> None:  # noqa: B027 (most have nothing to check)
+        """Refuse settings that fit none of a model's loops; `known` are its coordinates."""
+
+    @abstractmethod
+    def variables(self, loop: Loop, branch: FloatArray) -> JointVariables:
+        """The method, ready for one loop."""

@@ -1,0 +1,1 @@
+"""Couplers and closed loops: coordinates that follow others, equations between bodies, multipliers."""

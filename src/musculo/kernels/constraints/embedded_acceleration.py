@@ -1,0 +1,166 @@
+"""Forward dynamics under couplers: mass matrix and forces pulled back to the free speeds, and solved there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.compiler.parts import driver, kernel
+from musculo.kernels.constraints.coupler_frames import frame_of_rules, scratch_rows
+from musculo.kernels.scalar.packed import WIDTH, lanes
+from musculo.kernels.scalar.scalars import square_root
+from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
+from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.tree_frames import _give as give
+from musculo.kernels.tree.tree_frames import _take as take
+from musculo.kernels.tree.tree_frames import work_rows
+
+IntArray = NDArray[np.int64]
+
+
+class Followers(NamedTuple):
+    """Speeds that follow others, u[dependent] = sum of slope u[input], in an order in which inputs come first.
+
+    `free` are the others that are not given, base outward, as the tree numbers them; `row_index` lists for each of
+    them the free speeds before it that its row of the factor touches (fill included), as positions in `free`.
+    """
+
+    dependent: IntArray  # (rules,) row of u
+    first_input: IntArray  # (rules + 1,)
+    inputs: IntArray  # (inputs,) row of u
+    free: IntArray  # (free,) row of u
+    first_row: IntArray  # (free + 1,)
+    row_index: IntArray  # (entries,)
+
+
+@kernel
+def solve_embedded(n_u, followers, slopes, M, force, udot, bias, pivot, lane):
+    """udot of J^T M J z = J^T force, udot = J z + bias, where J is the identity but for rows that follow others.
+
+        force_a += s force_k,   M_a: += s M_k:,   M_:a += s M_:k      for every k that follows a with slope s
+
+    last rule first, so that chains pass through; then J^T M J = L^T L from the last free speed to the first, so that
+    zeros between branches of the tree stay.
+
+    Source:     Featherstone2008 section 6.5 for the factor.
+    Departs:    the pattern of L comes from `Followers`, since couplers tie branches together.
+    Guarantees: M and force are overwritten. `pivot`: each squared pivot, as a part of the diagonal element before.
+
+    Args:
+        n_u: number of speeds. slopes: (inputs, lanes). M: (n_u n_u, lanes). force, udot, bias, pivot: (n_u, lanes).
+    """
+    for r in range(followers.dependent.size - 1, -1, -1):
+        k = followers.dependent[r]
+        for i in range(followers.first_input[r], followers.first_input[r + 1]):
+            a, s = followers.inputs[i], slopes[i, lane]
+            force[a, lane] = force[a, lane] + s * force[k, lane]
+            for j in range(n_u):
+                M[a * n_u + j, lane] = M[a * n_u + j, lane] + s * M[k * n_u + j, lane]
+            for j in range(n_u):
+                M[j * n_u + a, lane] = M[j * n_u + a, lane] + s * M[j * n_u + k, lane]
+    free, first, index = followers.free, followers.first_row, followers.row_index
+    n = free.size
+    for k in range(n):
+        pivot[free[k], lane] = M[free[k] * (n_u + 1), lane]
+    for k in range(n - 1, -1, -1):
+        row = free[k] * n_u
+        square = M[row + free[k], lane]
+        pivot[free[k], lane] = square / pivot[free[k], lane]
+        inverse = 1.0 / square_root(square)
+        M[row + free[k], lane] = inverse
+        y = force[free[k], lane] * inverse
+        force[free[k], lane] = y
+        for e in range(first[k], first[k + 1]):
+            i = free[index[e]]
+            x = M[row + i, lane] * inverse
+            M[row + i, lane] = x
+            force[i, lane] = force[i, lane] - x * y
+            for d in range(first[k], e + 1):
+                j = free[index[d]]
+                M[i * n_u + j, lane] = M[i * n_u + j, lane] - x * M[row + j, lane]
+    for k in range(n):
+        row = free[k] * n_u
+        x = force[free[k], lane]
+        for e in range(first[k], first[k + 1]):
+            i = free[index[e]]
+            x = x - M[row + i, lane] * udot[i, lane]
+        udot[free[k], lane] = x * M[row + free[k], lane]
+    for r in range(followers.dependent.size):
+        k = followers.dependent[r]
+        total = bias[k, lane]
+        for i in range(followers.first_input[r], followers.first_input[r + 1]):
+            a = followers.inputs[i]
+            total = total + slopes[i, lane] * (udot[a, lane] - bias[a, lane])
+        udot[k, lane] = total
+
+
+@driver
+def embedded_frames(tree, table, followers, q, u, tau, bias, slopes, external, loaded, udot, pivot, start, stop):
+    """Accelerations of frames start .. stop - 1; `bias` (frames, n_u) are those at zero accelerations of free speeds.
+
+    slopes: (frames, inputs). pivot: (frames, n_u), see `solve_embedded`.
+    """
+    n_u = tree.u_rows.size
+    W = np.zeros((work_rows(tree), WIDTH))
+    Q, U, T = np.empty((q.shape[1], WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
+    B, D, F = np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
+    P, S = np.ones((n_u, WIDTH)), np.empty((slopes.shape[1], WIDTH))
+    E = np.empty((external.shape[1], WIDTH))
+    C, M = np.empty((COMPOSITE_ROWS * tree.parent.size, WIDTH)), np.empty((n_u * n_u, WIDTH))
+    for block in range(start, stop, WIDTH):
+        take(q, block, stop, Q)
+        take(u, block, stop, U)
+        take(tau, block, stop, T)
+        take(bias, block, stop, B)
+        take(slopes, block, stop, S)
+        if loaded:
+            take(external, block, stop, E)
+        rnea(tree, table, lanes(Q), lanes(U), lanes(B), lanes(E), loaded, lanes(W), lanes(F), 0)
+        F[:] = T - F
+        M[:] = 0.0
+        placed_mass_matrix(tree, lanes(W), lanes(C), lanes(M), 0)
+        D[:] = B
+        solve_embedded(n_u, followers, lanes(S), lanes(M), lanes(F), lanes(D), lanes(B), lanes(P), 0)
+        give(D, 0, n_u, udot, block, stop)
+        give(P, 0, n_u, pivot, block, stop)
+
+
+@driver
+def embedded_frame(tree, table, rules, functions, followers, time, given, least_pivot, udot):
+    """Accelerations of the one frame given = (q, u, tau); how far q and u are from what the rules make of them.
+
+    Departs:    one lane a register, not eight: the mass matrix stays in the nearest cache (33 speeds: 8.9 us -> 6.4
+                us), and sines are the C library's, so that the last bits differ from `embedded_frames`.
+    Guarantees: udot holds a NaN where a pivot is not above `least_pivot`.
+
+    Args: time: (1,) [s]. given: (n + 2 n_u,). udot: (n_u,), written.
+    """
+    n_u = tree.u_rows.size
+    n = given.size - 2 * n_u
+    Q, U, B = np.empty((n, 1)), np.empty((n_u, 1)), np.empty((n_u, 1))
+    S, P = np.empty((followers.inputs.size, 1)), np.ones((n_u, 1))
+    given_q, given_u = np.empty((1, n)), np.empty((1, n_u))
+    q, u, bias, slopes = np.empty((1, n)), np.empty((1, n_u)), np.empty((1, n_u)), np.empty((1, S.size))
+    for k in range(n):
+        given_q[0, k] = given[k]
+    for k in range(n_u):
+        given_u[0, k] = given[n + k]
+    d = np.zeros((scratch_rows(functions), 1))
+    error = frame_of_rules(rules, functions, time[0], given_q, given_u, q, u, bias, slopes, d, Q, 0)
+    for k in range(n_u):
+        U[k, 0], B[k, 0] = u[0, k], bias[0, k]
+    for k in range(S.size):
+        S[k, 0] = slopes[0, k]
+    W, F, D = np.zeros((work_rows(tree), 1)), np.empty((n_u, 1)), np.empty((n_u, 1))
+    C, M = np.empty((COMPOSITE_ROWS * tree.parent.size, 1)), np.zeros((n_u * n_u, 1))
+    rnea(tree, table, Q, U, B, B, n < 0, W, F, 0)
+    for k in range(n_u):
+        F[k, 0] = given[n + n_u + k] - F[k, 0]
+        D[k, 0] = B[k, 0]
+    placed_mass_matrix(tree, W, C, M, 0)
+    solve_embedded(n_u, followers, S, M, F, D, B, P, 0)
+    for k in range(n_u):
+        udot[k] = D[k, 0] if P[k, 0] > least_pivot else np.nan
+    return error

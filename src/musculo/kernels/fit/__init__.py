@@ -1,0 +1,1 @@
+"""Inverse kinematics: the pose nearest to markers and sensors."""

@@ -1,0 +1,1 @@
+"""Functions of coordinates and of time, from tables: values and derivatives."""

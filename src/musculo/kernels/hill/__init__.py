@@ -1,0 +1,1 @@
+"""Muscles: curves, activation, fibre and tendon in equilibrium, forces."""

@@ -1,0 +1,283 @@
+"""Forces of a muscle: with its fibre in equilibrium, with a given fibre length, with a tendon that does not stretch.
+
+Each kernel returns the rows of `muscle_table` from FIBER_LENGTH to STIFFNESS, and the status, a whole float64.
+"""
+
+from __future__ import annotations
+
+from musculo.kernels.compiler.parts import inline, kernel
+from musculo.kernels.hill.curve_values import (
+    active_force_length,
+    passive_force_length,
+    tendon_force_length,
+    thelen_speed,
+)
+from musculo.kernels.hill.exponentials import angle_of, magnitude, root
+from musculo.kernels.hill.fiber_equilibrium import fiber_force, solve_equilibrium
+from musculo.kernels.hill.fiber_velocity import velocity_of
+from musculo.kernels.hill.muscle_table import (
+    CONVERGED,
+    DAMPING,
+    DE_GROOTE_FREGLY_2016,
+    FIBER_AT_MINIMUM,
+    KIND,
+    LEAST_ACTIVATION,
+    LEAST_ALONG,
+    LEAST_LENGTH,
+    MAX_FORCE,
+    MAX_SPEED,
+    MILLARD_2012,
+    NOT_CONVERGED,
+    PER_MAX_SPEED,
+    PER_OPTIMAL_LENGTH,
+    PER_SLACK_LENGTH,
+    RIGID_TENDON,
+    SCHUTTE_1993,
+    SLACK_LENGTH,
+    TENDON_SLACK,
+    THELEN_2003,
+    WIDTH,
+)
+from musculo.kernels.scalar.choices import (
+    any_of,
+    at_most,
+    both,
+    either,
+    equal,
+    is_zero,
+    less,
+    opposite,
+    real_part,
+    where,
+)
+from musculo.kernels.scalar.scalars import like
+
+# OpenSim's search for the share of a Thelen fibre in the path's speed: passes until it stands still.
+_SHARE_PASSES = 60
+_SHARE_TOLERANCE = 1e-10
+# The part along the tendon of a fibre that stands across it, over the optimal length.
+_ACROSS = 1e-8
+
+
+@inline
+def activation_in_range(m, i, a):
+    """The activation, raised to the muscle's least one."""
+    least = m.number[i, LEAST_ACTIVATION]
+    return where(less(a, least), least, a)
+
+
+@inline
+def _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, stiffness):
+    """Rows of one muscle; forces come over the maximum isometric force, w over the largest speed."""
+    h, scale = m.number[i, WIDTH], m.number[i, MAX_FORCE]
+    angle = like(s, 0.0)
+    if h > 0.0:
+        angle = angle_of(like(s, h), s)
+    return (
+        fiber,
+        w * m.number[i, MAX_SPEED],
+        angle,
+        length - s,
+        scale * tendon,
+        scale * active,
+        scale * passive,
+        scale * (active + passive) * cosine,
+        scale * stiffness,
+    )
+
+
+@kernel
+def equilibrium(m, c, i, length, speed, a):
+    """Muscle i in equilibrium while its tendon keeps its length."""
+    a = activation_in_range(m, i, a)
+    s, status, of_fiber, of_tendon = solve_equilibrium(m, c, i, length, speed, a)
+    fiber, cosine, slope, active, passive = of_fiber
+    tendon, stiffness = of_tendon
+    w = speed * cosine * m.number[i, PER_MAX_SPEED]
+    # fibre and tendon in series; where neither resists, as without activation and load, there is nothing to divide by
+    resistance = stiffness + slope
+    series = stiffness * slope / where(is_zero(resistance), 1.0, resistance)
+    stopped = equal(status, float(FIBER_AT_MINIMUM))
+    if any_of(stopped):
+        _, _, _, _, active0, passive0 = fiber_force(m, c, i, a, s, 0.0 * speed)
+        active, passive = where(stopped, active0, active), where(stopped, passive0, passive)
+        w, series = where(stopped, 0.0, w), where(stopped, stiffness, series)
+    slack = equal(status, float(TENDON_SLACK))
+    if any_of(slack):
+        w0, active0, passive0 = _without_load(m, c, i, a, s, speed)
+        w, tendon, series = where(slack, w0, w), where(slack, 0.0, tendon), where(slack, 0.0, series)
+        active, passive = where(slack, active0, active), where(slack, passive0, passive)
+    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, series), status
+
+
+@kernel
+def _without_load(m, c, i, a, s, speed):
+    """(w, active, passive) of fibres on a slack tendon.
+
+    Where the path is longer than its shortest, it shortens faster than the fibres can, and they shorten at the speed
+    of zero force; else they are as short as they get and do nothing.
+    """
+    h, damping = m.number[i, WIDTH], m.number[i, DAMPING]
+    length = root(s * s + h * h)
+    x = length * m.number[i, PER_OPTIMAL_LENGTH]
+    fl, _ = active_force_length(m, c, i, x)
+    pe, _ = passive_force_length(m, c, i, x)
+    w = velocity_of(m, c, i, a, a * fl, -pe, damping)
+    if damping == 0.0:
+        given = speed * s / length * m.number[i, PER_MAX_SPEED]
+        w = where(at_most(a * fl, 0.0), given, w)
+    passive = pe + damping * w
+    outrun = less(m.number[i, LEAST_ALONG], s)
+    return where(outrun, w, 0.0), where(outrun, -passive, 0.0), where(outrun, passive, 0.0)
+
+
+@kernel
+def state_forces(m, c, i, length, a, fiber, opensim):
+    """Muscle i with its fibre at the length `fiber`: the fibre velocity that its forces ask for."""
+    a = activation_in_range(m, i, a)
+    h, per_slack = m.number[i, WIDTH], m.number[i, PER_SLACK_LENGTH]
+    longer = less(m.number[i, LEAST_LENGTH], fiber)
+    fiber = where(longer, fiber, m.number[i, LEAST_LENGTH])
+    s = where(longer, root(fiber * fiber - h * h), m.number[i, LEAST_ALONG])
+    x = fiber * m.number[i, PER_OPTIMAL_LENGTH]
+    tendon, stiffness = tendon_force_length(m, c, i, (length - s) * per_slack)
+    fl, _ = active_force_length(m, c, i, x)
+    pe, _ = passive_force_length(m, c, i, x)
+    return _at_rest_or_moving(
+        m, c, i, length, a, s, fiber, s / fiber, tendon, stiffness * per_slack, a * fl, pe, opensim
+    )
+
+
+@kernel
+def _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, opensim):
+    """Muscle i whose fibre would give `isometric` and `pe` without velocity: the velocity that balances the tendon."""
+    kind = m.integer[i, KIND]
+    if kind == DE_GROOTE_FREGLY_2016:
+        # the exponential of a slack tendon would push
+        tendon = where(less(tendon, 0.0), 0.0, tendon)
+    carried = tendon / cosine - pe
+    force = carried
+    damping = m.number[i, DAMPING]
+    if opensim and kind == DE_GROOTE_FREGLY_2016:
+        damping = 0.0
+    if opensim and kind == SCHUTTE_1993:
+        force = where(less(force, 0.0), 0.0, force)
+    w = velocity_of(m, c, i, a, isometric, force, damping)
+    active, passive = force - damping * w, pe + m.number[i, DAMPING] * w
+    if opensim and kind == SCHUTTE_1993:
+        # OpenSim counts the damping as active
+        active, passive = carried, pe
+    status = where(less(0.0, tendon), like(real_part(s), float(CONVERGED)), float(TENDON_SLACK))
+    stopped = both(at_most(fiber, m.number[i, LEAST_LENGTH]), at_most(w, 0.0))
+    if any_of(stopped):
+        status, w = where(stopped, float(FIBER_AT_MINIMUM), status), where(stopped, 0.0, w)
+        kept = 0.0 if opensim and kind in (MILLARD_2012, THELEN_2003) else 1.0
+        active, passive = where(stopped, kept * isometric, active), where(stopped, kept * pe, passive)
+    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, stiffness), status
+
+
+@kernel
+def rigid_forces(m, c, i, length, speed, a, opensim):
+    """Muscle i with a tendon of its slack length.
+
+    A path shorter than tendon and shortest fibre leaves the tendon slack: nothing pulls. In OpenSim the fibres of
+    RigidTendonMuscle keep the length of a fibre across the tendon, and pull as before; those of De Groote and Fregly
+    turn round and push, which is not followed.
+    """
+    a = activation_in_range(m, i, a)
+    kind = m.integer[i, KIND]
+    least = m.number[i, LEAST_ALONG]
+    if opensim and kind == RIGID_TENDON:
+        least = _ACROSS / m.number[i, PER_OPTIMAL_LENGTH]
+    s = length - m.number[i, SLACK_LENGTH]
+    short = less(s, least)
+    s = where(short, least, s)
+    v = 1.0 * speed
+    if opensim and kind == RIGID_TENDON:
+        # OpenSim leaves the cosine out here
+        v = v * root(s * s + m.number[i, WIDTH] * m.number[i, WIDTH]) / s
+    else:
+        v = where(short, 0.0, v)
+    force, fiber, cosine, slope, active, passive = fiber_force(m, c, i, a, s, v)
+    w = v * cosine * m.number[i, PER_MAX_SPEED]
+    tendon = force * cosine
+    # nothing pulls on the tendon; what the contractile part cannot take off the passive one, nothing takes
+    free = less(force, 0.0)
+    slack = short if opensim and kind != MILLARD_2012 else either(short, free)
+    dropped = slack
+    if opensim and kind == RIGID_TENDON:
+        dropped = less(force, force)
+    else:
+        active, passive = where(short, 0.0, active), where(short, 0.0, passive)
+    tendon, slope = where(dropped, 0.0, tendon), where(slack, 0.0, slope)
+    passive = where(dropped, -active, passive)
+    status = where(slack, float(TENDON_SLACK), float(CONVERGED))
+    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, slope), status
+
+
+@kernel
+def opensim_equilibrium(m, c, i, length, speed, a):
+    """Muscle i where OpenSim's computeEquilibrium puts it.
+
+    Millard and the deprecated muscles ignore the path's speed; De Groote and Fregly give all of it to the fibre;
+    Thelen shares it by the stiffnesses of fibre and tendon.
+    """
+    a = activation_in_range(m, i, a)
+    kind = m.integer[i, KIND]
+    v = 0.0 * speed
+    if kind in (DE_GROOTE_FREGLY_2016, THELEN_2003):
+        v = 1.0 * speed
+    s, status, of_fiber, of_tendon = solve_equilibrium(m, c, i, length, v, a)
+    fiber, cosine, _, isometric, pe = of_fiber
+    tendon, stiffness = of_tendon
+    moving = opposite(is_zero(v))
+    if any_of(moving):
+        if kind == THELEN_2003:
+            s, status = _thelen_moving(m, c, i, length, speed, a, s, status, moving)
+        # at that length, forces of the fibre without velocity
+        fiber = root(s * s + m.number[i, WIDTH] * m.number[i, WIDTH])
+        rows, found = state_forces(m, c, i, length, a, fiber, True)
+    else:
+        rows, found = _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, True)
+    return rows, where(equal(status, float(CONVERGED)), found, status)
+
+
+@kernel
+def _thelen_moving(m, c, i, length, speed, a, s, status, searching):
+    """(s, status) with the path's speed shared by the stiffnesses of fibre and tendon, pass after pass."""
+    v = 1.0 * speed
+    outrun = equal(status, float(TENDON_SLACK))
+    for _ in range(_SHARE_PASSES):
+        if not any_of(searching):
+            break
+        new = speed * _thelen_share(m, c, i, length, a, s, v)
+        # OpenSim does not let the contractile part push: f_V >= 0
+        fastest = -thelen_speed(m, i, a) * m.number[i, MAX_SPEED] * root(s * s + m.number[i, WIDTH] ** 2) / s
+        new = where(less(new, fastest), fastest, new)
+        still = at_most(magnitude(real_part(new) - real_part(v)), _SHARE_TOLERANCE * magnitude(real_part(speed)))
+        v = where(searching, new, v)
+        next_s, next_status, _, _ = solve_equilibrium(m, c, i, length, v, a)
+        s, status = where(searching, next_s, s), where(searching, next_status, status)
+        outrun = either(outrun, equal(status, float(TENDON_SLACK)))
+        searching = both(searching, opposite(still))
+    # the share jumps where the tendon falls slack, and no speed agrees with its own share
+    lost = both(searching, outrun)
+    open_end = both(both(searching, opposite(outrun)), equal(status, float(CONVERGED)))
+    s = where(lost, length - m.number[i, SLACK_LENGTH], s)
+    return s, where(lost, float(TENDON_SLACK), where(open_end, float(NOT_CONVERGED), status))
+
+
+@kernel
+def _thelen_share(m, c, i, length, a, s, v):
+    """The fibre's share of the path's speed, along the tendon: K_T / (K_T + K_M); none where the tendon is slack."""
+    h, optimal, per_slack = m.number[i, WIDTH], m.number[i, PER_OPTIMAL_LENGTH], m.number[i, PER_SLACK_LENGTH]
+    along, share = real_part(s), real_part(a)
+    _, tendon = tendon_force_length(m, c, i, (real_part(length) - along) * per_slack)
+    tendon = tendon * per_slack
+    # the stiffness of the fibre at the velocity it has, not counting how that velocity changes
+    fiber = root(along * along + h * h)
+    force, _, cosine, _, active, _ = fiber_force(m, c, i, share, along, real_part(v))
+    fl, fl1 = active_force_length(m, c, i, fiber * optimal)
+    _, pe1 = passive_force_length(m, c, i, fiber * optimal)
+    muscle = h * h / (fiber * fiber * fiber) * force + cosine * cosine * (active / fl * fl1 + pe1) * optimal
+    return where(less(0.0, tendon), tendon / (tendon + muscle), 0.0)

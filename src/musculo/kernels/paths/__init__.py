@@ -1,0 +1,1 @@
+"""Muscle paths: points, lengths, moment arms and their derivatives."""

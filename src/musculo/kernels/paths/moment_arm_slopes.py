@@ -1,0 +1,415 @@
+"""Derivatives of moment arms with respect to the coordinates, exact: no difference is taken.
+
+    dr_j/dq_k = sum over the path's nodes of  dw_j . m + dv_j . f + w_j . dm + v_j . df
+
+where (m, f) is the wrench of unit tension on a node and (w_j, v_j) the twist of speed j (`path.moment_arms`). A stretch
+from one path point to the next adds to the slopes of the wrenches by itself, so all is done as soon as it is solved.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.compiler.parts import kernel, spliced
+from musculo.kernels.functions.function_values import evaluate
+from musculo.kernels.paths.path_points import (
+    CYLINDER,
+    ENTRY_ROWS,
+    MOVING,
+    PLACE,
+    POINT,
+    SLOT,
+    TAG_ROWS,
+    TORUS,
+    first_entry,
+    fixed_rotation_of,
+)
+from musculo.kernels.scalar.vectors import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, ROTATION
+from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.wrapping.geodesic.geodesic_curve import GEODESIC_STATE
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    ACTIVE,
+    ENDS,
+    OBSTACLE_ROWS,
+    PINNED,
+    POSE,
+    SHAPE,
+    SHRINK,
+    load_shape,
+)
+from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, assemble, straighten
+from musculo.kernels.wrapping.geodesic.surface_shape import depth, depth_gradient
+from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, UNFINISHED
+from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
+    END_FORCE,
+    END_FORCE_SLOPE,
+    OWN_SLOT,
+    START_FORCE,
+    START_FORCE_SLOPE,
+    START_SLOPE,
+    carried,
+    clear_forces,
+    coordinate_row,
+    eliminate_all,
+    end_wrenches,
+    fill_column,
+    force_slopes,
+    press_slopes,
+    slot_twist,
+    store_gradient,
+    surface_row,
+)
+from musculo.kernels.wrapping.geodesic.tighten import pin_neighbours
+from musculo.kernels.wrapping.rules.cylinder_penalty import cylinder_slopes
+from musculo.kernels.wrapping.rules.obstacles import (
+    BEST,
+    POSE_ROWS,
+    PRICE,
+    PRICE_ROWS,
+    PRICES,
+    TO_P,
+    TO_Q,
+    WRAP,
+    held_turn,
+    keeps_side,
+    side_size,
+)
+from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
+from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
+
+IntArray = NDArray[np.int64]
+
+# Ends of a stretch so close to a contact (over the surface's size) are the contact.
+_MET = 1e-7
+_ITERATIONS = 4
+
+
+class PathCoordinates(NamedTuple):
+    """The coordinates that can change the moment arms of a path: slices `first[k] .. first[k + 1] - 1`.
+
+    They move some of the path's nodes but not all of them, or a point on its body.
+    """
+
+    first: IntArray  # (paths + 1,)
+    row: IntArray  # (entries,) row of q
+    first_moved: IntArray  # (paths + 1,) first entry in `moved`
+    moved: IntArray  # (entries,) 1 where a coordinate moves a slot, for each path (slots, coordinates) row by row
+
+
+@kernel
+def _moving_slopes(table, function, x, low, high):
+    """(slope, curvature) of one coordinate function of a moving point; zero outside the coordinate's range."""
+    if x < low or x > high:
+        return 0.0, 0.0
+    _, first, second, _ = evaluate(table, function, x)
+    return first, second
+
+
+@spliced
+def _own_slope(paths, table, point, row, q, motion, lane):
+    """How coordinate `row` moves a moving point on its body, in ground."""
+    along = fixed_rotation_of(paths.moving_R, point)
+    R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+    dx = (0.0, 0.0, 0.0)
+    for axis in range(3):
+        if paths.moving_row[point, axis] == row:
+            low, high = paths.moving_range[point, axis, 0], paths.moving_range[point, axis, 1]
+            slope, _ = _moving_slopes(table, paths.moving_function[point, axis], q[row, lane], low, high)
+            dx = add(dx, scale(slope, rotate(R, (along[axis], along[axis + 3], along[axis + 6]))))
+    return dx
+
+
+@spliced
+def _slide_slopes(paths, table, point, row, q, motion, w, f, df, out, first, n_q, lane):
+    """What a moving point's own motion adds, by coordinate `row`, given the force f on it and its slope.
+
+    d(f'(q) d . f) with d the axis in ground, turned by w.
+    """
+    along = fixed_rotation_of(paths.moving_R, point)
+    R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+    for axis in range(3):
+        speed, own = paths.moving_speed[point, axis], paths.moving_row[point, axis]
+        if speed >= 0 and own >= 0:
+            low, high = paths.moving_range[point, axis, 0], paths.moving_range[point, axis, 1]
+            slope, curvature = _moving_slopes(table, paths.moving_function[point, axis], q[own, lane], low, high)
+            d = rotate(R, (along[axis], along[axis + 3], along[axis + 6]))
+            value = slope * (dot(cross(w, d), f) + dot(d, df))
+            if own == row:
+                value += curvature * dot(d, f)
+            out[(first + speed) * n_q + row, lane] += value
+
+
+@kernel
+def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane):
+    """Fill V: slopes of both ends by all coordinates, and how ends inside shrink surfaces.
+
+    Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk.
+    """
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    ends = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    clear_forces(V, n, count, lane)
+    for c in range(count):
+        row = coordinates.row[first + c]
+        for end in range(2):
+            t = (e + end) * TAG_ROWS
+            flag = coordinates.first_moved[k] + I[t + SLOT, lane] * count + c
+            angular, linear = slot_twist(T, row, coordinates.moved, flag, lane)
+            dx = carried(angular, linear, ends[end])
+            point = I[t + POINT, lane]
+            if paths.point_kind[point] == MOVING:
+                dx = add(dx, _own_slope(paths, table, point, row, q, motion, lane))
+            store3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane, dx)
+    touching, exact = 0, True
+    for j in range(n):
+        s, o = surface_row(j), w + OBSTACLE_ROWS * j
+        V[s + OWN_SLOT, lane] = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
+        shrinker, g = 0.0, (0.0, 0.0, 0.0)
+        if C[o + ACTIVE, lane] != 0.0:
+            touching += 1
+            if C[o + SHRINK, lane] < 1.0:
+                shape = load_shape(C, o, lane)
+                exact = exact and shape[0] != TORUS
+                R, p = load_rotation(C, o + POSE, lane), load3(C, o + POSE + 9, lane)
+                P, Q = rotate_back(R, subtract(ends[0], p)), rotate_back(R, subtract(ends[1], p))
+                shrinker = 1.0 if depth(shape, P) <= depth(shape, Q) else 2.0
+                g = rotate(R, depth_gradient(shape, P if shrinker == 1.0 else Q))
+        store_gradient(V, s, shrinker, g, lane)
+    return touching, exact
+
+
+@kernel
+def _pin(W, w, n, P, Q, lane):
+    """Let geodesics that start (end) in the stretch's start (end) do so exactly.
+
+    Closed forms meet an end on the surface within the square root of rounding: enough for lengths and forces, which
+    depend on its square, but not for their slopes. Further away, the end has a straight piece of its own.
+    """
+    pin_neighbours(W, w, n, P, Q, lane)
+    pinned = False
+    for k in range(n):
+        o = w + OBSTACLE_ROWS * k
+        if W[o + ACTIVE, lane] == 0.0:
+            continue
+        for end in range(2):
+            d = subtract(load3(W, o + ENDS + 12 * end, lane), P if end == 0 else Q)
+            if dot(d, d) > (_MET * W[o + SHAPE + 4, lane]) ** 2:
+                W[o + PINNED + end, lane] = 0.0
+            pinned = pinned or W[o + PINNED + end, lane] != 0.0
+    if pinned:
+        straighten(W, w, n, 0, n, P, Q, _ITERATIONS, TIGHT, lane)
+
+
+@kernel
+def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
+    """The variations of all geodesics by all coordinates, into V. False where the system is singular."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    A, size = coordinate_row(n, count), 4 * touching
+    width = size + count
+    M = w + OBSTACLE_ROWS * n + GEODESIC_STATE
+    _pin(C, w, n, P, Q, lane)
+    assemble(C, w, M, 0, n, size, P, Q, lane)
+    for i in range(size):
+        for j in range(size):
+            V[A + i * width + j, lane] = C[M + i * (size + 1) + j, lane]
+    for c in range(count):
+        row, flags = coordinates.row[first + c], coordinates.first_moved[k] + c
+        fill_column(C, w, V, A, n, size, width, c, row, T, coordinates.moved, flags, count, P, Q, lane)
+    return eliminate_all(V, A, size, width, lane)
+
+
+@spliced
+def _price_change(paths, surface, option, reference, lone, P, Q, dP, dQ):
+    """d(to_P), d(to_Q) of the price that is paid for an option, all in the surface's frame."""
+    kind = paths.surface_kind[surface]
+    dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if kind == CYLINDER:
+        r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
+        held = keeps_side(paths, surface)
+        dto_P, dto_Q = cylinder_slopes(option == 2, half, r, held, reference, P, Q, lone, dP, dQ)
+    elif kind == TORUS:
+        if option == 1:
+            dto_P, dto_Q = hole_slopes(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q, dP, dQ)
+    else:
+        axis, sign = paths.surface_axis[surface], paths.surface_sign[surface]
+        dto_P, dto_Q = toll_slopes(side_size(paths, surface), axis, sign, P, Q, dP, dQ)
+    return dto_P, dto_Q
+
+
+@spliced
+def own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane):
+    """How the ends move by coordinate c of path k in the frame R of a surface, the angular velocity of that, and where
+    the slopes of its wrench stand in D."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    row, flag = coordinates.row[first + c], coordinates.first_moved[k] + slot * count + c
+    w, v = slot_twist(T, row, coordinates.moved, flag, lane)
+    r = coordinate_row(n, c) + START_SLOPE
+    dP = rotate_back(R, subtract(load3(V, r, lane), carried(w, v, P_W)))
+    dQ = rotate_back(R, subtract(load3(V, r + 3, lane), carried(w, v, Q_W)))
+    return dP, dQ, w, 6 * flag
+
+
+@kernel
+def press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane):
+    """Add the slopes by coordinate c of the forces of the price in row `price` of C."""
+    gain_P, gain_Q = load3(C, price + TO_P, lane), load3(C, price + TO_Q, lane)
+    press_slopes(V, n, c, 0, P_W, gain_P, add(cross(w, gain_P), rotate(R, dto_P)), D, to, lane)
+    press_slopes(V, n, c, 1, Q_W, gain_Q, add(cross(w, gain_Q), rotate(R, dto_Q)), D, to, lane)
+
+
+@kernel
+def _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P_W, Q_W, base, tags, most, lane):
+    """Forces of the prices that are paid, and their slopes by all coordinates."""
+    count = coordinates.first[k + 1] - coordinates.first[k]
+    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    for j in range(n):
+        wrap, option = I[tags + WRAP * most + j, lane], I[tags + BEST * most + j, lane]
+        slot, surface = paths.wrap_slot[wrap], paths.wrap_surface[wrap]
+        price = prices + PRICE_ROWS * (PRICES * j + option)
+        if option == 0 or C[price + PRICE, lane] <= 0.0:
+            continue
+        R, p = load_rotation(C, base + POSE_ROWS * j, lane), load3(C, base + POSE_ROWS * j + 9, lane)
+        P, Q = rotate_back(R, subtract(P_W, p)), rotate_back(R, subtract(Q_W, p))
+        reference = held_turn(paths, wrap, k, a, b)
+        for c in range(count):
+            dP, dQ, w, to = own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane)
+            dto_P, dto_Q = _price_change(paths, surface, option, reference, n == 1, P, Q, dP, dQ)
+            press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane)
+
+
+@kernel
+def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane):
+    """Add what the solved stretch from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
+    Returns 1 if exactly; `end_slopes` does the rest then."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    w = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
+    P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    touching, exact = _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane)
+    if touching > 0 and exact:
+        exact = _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane) and exact
+    if not exact:
+        return 0
+    A, size = coordinate_row(n, count), 4 * touching
+    moved = coordinates.moved
+    for c in range(count):
+        row, flags = coordinates.row[first + c], coordinates.first_moved[k] + c
+        width, to = size + count, 6 * flags
+        force_slopes(C, w, V, A, n, size, width, c, row, T, moved, flags, count, P, Q, D, to, 6 * count, lane)
+    if n > 0:
+        _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P, Q, base, tags, most, lane)
+    return 1
+
+
+@kernel
+def end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane):
+    """Add what the stretch does to its ends, after `begin_slopes`."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    moved = coordinates.moved
+    P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    at_P, at_Q = I[e * TAG_ROWS + SLOT, lane] * count, I[(e + 1) * TAG_ROWS + SLOT, lane] * count
+    for c in range(count):
+        flags = coordinates.first_moved[k] + c
+        end_wrenches(V, n, c, P, Q, D, 6 * (flags + at_P), 6 * (flags + at_Q), lane)
+    for end in range(2):
+        point = I[(e + end) * TAG_ROWS + POINT, lane]
+        if paths.point_kind[point] == MOVING:
+            f = load3(V, START_FORCE if end == 0 else END_FORCE, lane)
+            for c in range(count):
+                row = coordinates.row[first + c]
+                flag = coordinates.first_moved[k] + c + (at_P if end == 0 else at_Q)
+                angular, _ = slot_twist(T, row, moved, flag, lane)
+                r = coordinate_row(n, c) + (START_FORCE_SLOPE if end == 0 else END_FORCE_SLOPE)
+                df = load3(V, r, lane)
+                n_q = q.shape[0]
+                _slide_slopes(paths, table, point, row, q, motion, angular, f, df, out, k * n_u, n_q, lane)
+
+
+@spliced
+def can_change(paths, I, e, lane):
+    """Whether a straight stretch from entry e to e + 1 can change: it leaves its node, or an end moves on its body."""
+    a, b = e * TAG_ROWS, (e + 1) * TAG_ROWS
+    moving = paths.point_kind[I[a + POINT, lane]] == MOVING or paths.point_kind[I[b + POINT, lane]] == MOVING
+    return moving or I[a + SLOT, lane] != I[b + SLOT, lane]
+
+
+@kernel
+def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, lane):
+    """As the kernel `wrap_geodesic`, and the slopes of what unit tension does to the nodes of every path.
+
+    Args:
+        T: (6 n_q, lanes) from `pose_slopes`. V: workspace of `slope_rows` rows.
+        D: (6 entries of coordinates.moved, lanes) slopes of wrenches, written.
+        out: (paths n_u n_q, lanes) gets what moving points add. exact: (paths, lanes), written;
+            neither means anything where the status is UNFINISHED.
+    """
+    n_paths = paths.first_point.size - 1
+    entries = first_entry(paths, n_paths)
+    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
+    for i in range(6 * coordinates.moved.size):
+        D[i, lane] = 0.0
+    for k in range(n_paths):
+        if status[k, lane] == UNFINISHED:
+            counts[k, lane] = 0
+            continue
+        status[k, lane] = 0
+        exact[k, lane] = 1
+        wraps, count = paths.first_wrap[k + 1] - paths.first_wrap[k], coordinates.first[k + 1] - coordinates.first[k]
+        e = first_entry(paths, k)
+        end = e + counts[k, lane]
+        while e < end - 1:
+            n = 0
+            if wraps > 0:
+                n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            if n < 0:
+                end = first_entry(paths, k)
+                break
+            if count > 0 and (n > 0 or can_change(paths, I, e, lane)):
+                good = begin_slopes(
+                    paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane
+                )
+                if good == 1:
+                    end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane)
+                exact[k, lane] &= good
+            came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
+            end += came
+            e += came + 1
+        counts[k, lane] = end - first_entry(paths, k)
+
+
+@kernel
+def arm_slopes(paths, coordinates, columns, column_slopes, S, D, out, n_q, lane):
+    """Slopes of all moment arms: out (paths n_u n_q, lanes) is added to.
+
+    Args:
+        columns, column_slopes: from `twists` and `pose_slopes`. S: (6 slots, lanes) wrenches on the nodes, as
+            `moment_arms` leaves them. D: their slopes, from `wrap_slopes`.
+    """
+    for k in range(paths.first_point.size - 1):
+        arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane)
+
+
+@spliced
+def arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane):
+    """Slopes of the moment arms of path k, as `arm_slopes`."""
+    n_u = columns.shape[0] // 6
+    count = coordinates.first[k + 1] - coordinates.first[k]
+    speeds = paths.first_speed[k + 1] - paths.first_speed[k]
+    for j in range(paths.n_inner[k]):
+        speed = paths.speed_row[paths.first_speed[k] + j]
+        w, v = load3(columns, 6 * speed, lane), load3(columns, 6 * speed + 3, lane)
+        for c in range(count):
+            row = coordinates.row[coordinates.first[k] + c]
+            slope = 6 * (n_u * row + speed)
+            dw, dv = load3(column_slopes, slope, lane), load3(column_slopes, slope + 3, lane)
+            total = 0.0
+            for s in range(paths.first_slot[k + 1] - paths.first_slot[k]):
+                if paths.moved[paths.first_moved[k] + s * speeds + j] != 0:
+                    m = 6 * (paths.first_slot[k] + s)
+                    d = 6 * (coordinates.first_moved[k] + s * count + c)
+                    total += dot(dw, load3(S, m, lane)) + dot(dv, load3(S, m + 3, lane))
+                    total += dot(w, load3(D, d, lane)) + dot(v, load3(D, d + 3, lane))
+            out[(k * n_u + speed) * n_q + row, lane] += total

@@ -1,0 +1,1 @@
+"""Numbers of one lane: packs of eight, choices, small vectors and rotations, jets, banded equations."""

@@ -1,0 +1,92 @@
+"""How poses and twist columns of all nodes change with every coordinate, exactly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.compiler.parts import inline, kernel
+from musculo.kernels.scalar.vectors import add, cross, load3, matmul, rotate, store3, subtract, transpose
+from musculo.kernels.tree.mobilizer import place
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
+from musculo.kernels.tree.nodes import hinge_column, load_rotation, pose
+
+IntArray = NDArray[np.int64]
+
+# f(q + i h) = f(q) + i h f'(q) + O(h^2): with h so small nothing but rounding is left.
+_STEP = 1e-30
+
+
+class Carriers(NamedTuple):
+    """What each coordinate (n_q) carries: lists are slices `first[k] .. first[k + 1] - 1`."""
+
+    node: IntArray  # (n_q,) the node whose joint it belongs to
+    first: IntArray  # (n_q + 1,)
+    speed: IntArray  # (entries,) rows of u of the joints it moves or belongs to
+
+
+@inline
+def _slope3(v):
+    """The derivative that an imaginary step left in a vector."""
+    return v[0].imag / _STEP, v[1].imag / _STEP, v[2].imag / _STEP
+
+
+@inline
+def _slope9(R):
+    return _slope3((R[0], R[1], R[2])) + _slope3((R[3], R[4], R[5])) + _slope3((R[6], R[7], R[8]))
+
+
+@inline
+def _real9(R):
+    return R[0].real, R[1].real, R[2].real, R[3].real, R[4].real, R[5].real, R[6].real, R[7].real, R[8].real
+
+
+@kernel
+def pose_slopes(tree, table, carriers, q, motion, columns, Q, U, W, T, D, lane):
+    """The twist that each coordinate's unit rate gives to what it moves, and the slopes of all twist columns.
+
+        d(R_WB)/dq_k = w_k~ R_WB,   dx/dq_k = v_k + w_k x x   for every node and point that coordinate k moves
+        dS_j/dq_k = (w_k x w_j, w_k x v_j + v_k x w_j) + Ad(X_WM) dH_j/dq_k   for every speed j that it carries
+
+    with S_j = (w_j, v_j) from the kernel `twists`, and H_j the joint's own column, which k changes in its own joint
+    alone. What a joint does with its own coordinates comes from the complex step through the kernel `place`.
+
+    Args:
+        carriers: `Carriers`. q: (n_q, lanes). motion, columns: from the kernels `kinematics` and `twists`.
+        Q, U, W: (n_q | n_u | work rows, lanes) complex128 workspace; U zero.
+        T: (6 n_q, lanes) twists, written. D: (6 n_u n_q, lanes) slopes of columns, for each coordinate those of all
+            speeds; zero at first, of what a coordinate does not carry nothing is written.
+    """
+    n_q, n_u = q.shape[0], columns.shape[0] // 6
+    for k in range(n_q):
+        Q[k, lane] = complex(q[k, lane], 0.0)
+    for k in range(n_q):
+        i = carriers.node[k]
+        Q[k, lane] = complex(q[k, lane], _STEP)
+        place(tree, table, i, Q, U, False, W, lane)
+        Q[k, lane] = complex(q[k, lane], 0.0)
+        R, p = pose(tree, i, W, lane)
+        parent = tree.parent[i] * MOTION_ROWS
+        R_P = load_rotation(motion, parent + ROTATION, lane)
+        turn = matmul(_slope9(R), transpose(_real9(R)))
+        omega = rotate(R_P, (0.5 * (turn[7] - turn[5]), 0.5 * (turn[2] - turn[6]), 0.5 * (turn[3] - turn[1])))
+        p_W = load3(motion, i * MOTION_ROWS + POSITION, lane)
+        velocity = subtract(rotate(R_P, _slope3(p)), cross(omega, p_W))
+        store3(T, 6 * k, lane, omega)
+        store3(T, 6 * k + 3, lane, velocity)
+        for j in range(carriers.first[k], carriers.first[k + 1]):
+            row = 6 * carriers.speed[j]
+            w, v = load3(columns, row, lane), load3(columns, row + 3, lane)
+            to = 6 * n_u * k + row
+            store3(D, to, lane, cross(omega, w))
+            store3(D, to + 3, lane, add(cross(omega, v), cross(velocity, w)))
+        R_W = load_rotation(motion, i * MOTION_ROWS + ROTATION, lane)
+        for j in range(tree.n_u[i]):
+            angular, linear = hinge_column(tree, i, j, W, lane)
+            w = rotate(R_W, _slope3(angular))
+            v = subtract(rotate(R_W, _slope3(linear)), cross(w, p_W))
+            to = 6 * (n_u * k + tree.u_rows[tree.u_first[i] + j])
+            store3(D, to, lane, add(load3(D, to, lane), w))
+            store3(D, to + 3, lane, add(load3(D, to + 3, lane), v))

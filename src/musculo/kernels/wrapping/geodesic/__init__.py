@@ -1,0 +1,1 @@
+"""Exact paths over obstacles: geodesics, Newton's method on the path error, slopes."""

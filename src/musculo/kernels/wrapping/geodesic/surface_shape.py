@@ -1,0 +1,137 @@
+"""Surfaces that a path slides over: their normals, their curvatures and their geodesics.
+
+Cylinder, sphere and ellipsoid are one quadric k . x^2 = 1 with k = 1/a^2 (k_z = 0 for the cylinder); the torus has the
+tube r and the ring R about z. A surface is a tuple `shape` = (kind, k_x, k_y, k_z, r, R).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.scalar.vectors import add_scaled, cross, dot, scale
+
+# Kinds of surfaces.
+CYLINDER, SPHERE, ELLIPSOID, TORUS = range(4)
+
+
+class Surfaces(NamedTuple):
+    """Wrap surfaces as data, (m, ...): each in its own frame, centred, axis of cylinder and torus along z [m].
+
+    `size`: cylinder (radius, unused, unused), sphere (radius, unused, unused), ellipsoid (semi-axes x, y, z),
+    torus (tube radius, ring radius, unused). `quadrant_axis`: 0, 1, 2 for x, y, z, or -1 where the model leaves the
+    side open; `quadrant_sign`: +1 or -1. Sizes are positive; a torus has its tube thinner than its ring.
+    """
+
+    kind: NDArray[np.int64]  # (m,)
+    size: NDArray[np.float64]  # (m, 3)
+    quadrant_axis: NDArray[np.int64]  # (m,)
+    quadrant_sign: NDArray[np.float64]  # (m,)
+
+
+@kernel
+def shape_of(surfaces, i, shrink):
+    """The shape of surface i with its sizes (a torus: its tube) multiplied by `shrink`."""
+    kind = surfaces.kind[i]
+    a = surfaces.size[i, 0] * shrink
+    if kind == TORUS:
+        return kind, 0.0, 0.0, 0.0, a, surfaces.size[i, 1]
+    if kind == ELLIPSOID:
+        b, c = surfaces.size[i, 1] * shrink, surfaces.size[i, 2] * shrink
+        return kind, 1.0 / (a * a), 1.0 / (b * b), 1.0 / (c * c), min(a, min(b, c)), 0.0
+    k = 1.0 / (a * a)
+    return kind, k, k, k if kind == SPHERE else 0.0, a, 0.0
+
+
+@kernel
+def depth(shape, x):
+    """How far out a point lies, 1 on the surface: sqrt(k . x^2); for a torus its distance from the ring over r."""
+    if shape[0] == TORUS:
+        away = math.sqrt(x[0] * x[0] + x[1] * x[1]) - shape[5]
+        return math.sqrt(away * away + x[2] * x[2]) / shape[4]
+    return math.sqrt(shape[1] * x[0] * x[0] + shape[2] * x[1] * x[1] + shape[3] * x[2] * x[2])
+
+
+@kernel
+def depth_gradient(shape, x):
+    """Gradient of `depth`; zero at the centre (of the ring), where there is none."""
+    d = depth(shape, x)
+    if d == 0.0:
+        return 0.0, 0.0, 0.0
+    if shape[0] == TORUS:
+        rho = math.sqrt(x[0] * x[0] + x[1] * x[1])
+        if rho == 0.0:
+            return 0.0, 0.0, x[2] / (d * shape[4] * shape[4])
+        f = 1.0 / (d * shape[4] * shape[4])
+        g = f * (1.0 - shape[5] / rho)
+        return g * x[0], g * x[1], f * x[2]
+    return shape[1] * x[0] / d, shape[2] * x[1] / d, shape[3] * x[2] / d
+
+
+@kernel
+def onto(shape, x):
+    """A point of the surface near x: radially for quadrics, the nearest for the torus."""
+    d = depth(shape, x)
+    if d == 0.0:
+        return x
+    if shape[0] == TORUS:
+        rho = math.sqrt(x[0] * x[0] + x[1] * x[1])
+        if rho == 0.0:
+            return x
+        f = (shape[5] + (rho - shape[5]) / d) / rho
+        return f * x[0], f * x[1], x[2] / d
+    return x[0] / d, x[1] / d, x[2] if shape[0] == CYLINDER else x[2] / d
+
+
+@kernel
+def slope(shape, x):
+    """Gradient of the implicit function whose Hessian `hessian_times` applies; it points outwards."""
+    if shape[0] == TORUS:
+        g = 1.0 - shape[5] / math.sqrt(x[0] * x[0] + x[1] * x[1])
+        return g * x[0], g * x[1], x[2]
+    return shape[1] * x[0], shape[2] * x[1], shape[3] * x[2]
+
+
+@kernel
+def hessian_times(shape, x, v):
+    """The Hessian of the implicit function times v."""
+    if shape[0] == TORUS:
+        rho2 = x[0] * x[0] + x[1] * x[1]
+        q = shape[5] / math.sqrt(rho2)
+        g = 1.0 - q
+        h = q * (x[0] * v[0] + x[1] * v[1]) / rho2
+        return g * v[0] + h * x[0], g * v[1] + h * x[1], v[2]
+    return shape[1] * v[0], shape[2] * v[1], shape[3] * v[2]
+
+
+@kernel
+def unit(v):
+    """v / |v|; zero for zero."""
+    d = math.sqrt(dot(v, v))
+    return scale(1.0 / d if d > 0.0 else 0.0, v)
+
+
+@kernel
+def along_surface(n, v):
+    """The unit vector of v less its part along the unit normal n."""
+    return unit(add_scaled(v, -dot(n, v), n))
+
+
+@kernel
+def bending(shape, x, t, b):
+    """Second fundamental form II(u, v) = -u . H v / |slope| at x: (II(t, t), II(t, b), II(b, b)) [1/m]."""
+    g = slope(shape, x)
+    f = -1.0 / math.sqrt(dot(g, g))
+    ht = hessian_times(shape, x, t)
+    return f * dot(t, ht), f * dot(b, ht), f * dot(b, hessian_times(shape, x, b))
+
+
+@kernel
+def frame_at(shape, x, t):
+    """(n, b): outward unit normal, and n x t."""
+    n = unit(slope(shape, x))
+    return n, cross(n, t)

@@ -1,0 +1,353 @@
+"""How a taut stretch changes as its ends and surfaces move: by the natural variations of its geodesics.
+
+A coordinate carries ends and surfaces along as rigid bodies. With the contacts fixed to their surfaces that opens
+kinks; the variations of the geodesics that close them again are one linear system with a right-hand side for each
+coordinate. Forces of unit tension then change with the directions of the straight pieces.
+
+Notation: a twist (w, v) of ground's origin carries a point x by v + w x x. A surface that an end inside shrinks grows
+by the rate `growth` of the logarithm of its size.
+"""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.compiler.parts import inline, kernel
+from musculo.kernels.paths.path_points import COINCIDENT, SHORT
+from musculo.kernels.scalar.vectors import (
+    accumulate3,
+    add,
+    add_scaled,
+    cross,
+    dot,
+    load3,
+    rotate,
+    rotate_back,
+    scale,
+    store3,
+    subtract,
+)
+from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    BENDING,
+    ENDS,
+    JACOBI,
+    LENGTH,
+    OBSTACLE_ROWS,
+    PINNED,
+    POSE,
+    PRESS,
+    SHAPE,
+    load_shape,
+    next_active,
+)
+
+# Rows of the stretch's workspace V. Of an obstacle: the path's slot of its node; 1 (2) where the start (end) of the
+# stretch shrinks it, else 0; d(ln size)/d(that end) in ground.
+OWN_SLOT, SHRINKER, GRADIENT = 0, 1, 2
+SURFACE_ROWS = 5
+# Of a coordinate: slopes of start and end, slopes of the forces on them. Forces themselves come before all else.
+START_SLOPE, END_SLOPE, START_FORCE_SLOPE, END_FORCE_SLOPE = 0, 3, 6, 9
+COORDINATE_ROWS = 12
+START_FORCE, END_FORCE = 0, 3
+HEAD_ROWS = 6
+
+_TINY = 1e-300
+
+
+@inline
+def surface_row(j):
+    """First row of obstacle j in V."""
+    return HEAD_ROWS + SURFACE_ROWS * j
+
+
+@inline
+def coordinate_row(n, c):
+    """First row of coordinate c in V, with n obstacles."""
+    return HEAD_ROWS + SURFACE_ROWS * n + COORDINATE_ROWS * c
+
+
+@inline
+def slope_rows(most, coordinates):
+    """Rows of V for stretches of at most so many obstacles in paths of at most so many coordinates."""
+    return coordinate_row(most, coordinates) + 4 * most * (4 * most + coordinates)
+
+
+@inline
+def slot_twist(T, row, moved, flag, lane):
+    """(w, v) that coordinate `row` gives to a slot: its twist, or zero where the flag says that it does not move."""
+    f = 1.0 * moved[flag]
+    return scale(f, load3(T, 6 * row, lane)), scale(f, load3(T, 6 * row + 3, lane))
+
+
+@inline
+def carried(w, v, x):
+    """v + w x x."""
+    return add(v, cross(w, x))
+
+
+@kernel
+def growth(W, o, V, s, n, c, w, v, P, Q, lane):
+    """How fast the logarithm of an obstacle's size grows with coordinate c."""
+    shrinker = V[s + SHRINKER, lane]
+    if shrinker == 0.0:
+        return 0.0
+    x, row = (P, START_SLOPE) if shrinker == 1.0 else (Q, END_SLOPE)
+    dx = load3(V, coordinate_row(n, c) + row, lane)
+    return dot(load3(V, s + GRADIENT, lane), subtract(dx, carried(w, v, x)))
+
+
+@inline
+def _direction_slope(e, l, dx):
+    """How a unit vector e turns as the end of its piece, of length l, moves by dx against its start."""
+    return scale(1.0 / l, add_scaled(dx, -dot(e, dx), e))
+
+
+@kernel
+def _kink_slopes(W, o, end, e, de, w, offset, lane):
+    """Minus the slopes of the two kinks at an end: e . n, e . b; of a pinned end its offset's."""
+    r = o + ENDS + 12 * end
+    t, n, b = load3(W, r + 3, lane), load3(W, r + 6, lane), load3(W, r + 9, lane)
+    if W[o + PINNED + end, lane] != 0.0:
+        f = -1.0 / W[o + SHAPE + 4, lane]
+        return f * dot(offset, t), f * dot(offset, b)
+    return -dot(de, n) - dot(e, cross(w, n)), -dot(de, b) - dot(e, cross(w, b))
+
+
+@kernel
+def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, lane):
+    """The right-hand side for coordinate c (row `row` of q): its kinks, contacts fixed to their surfaces.
+
+    `flags`, `stride`: slot s is moved where moved[flags + s stride] says so. A: first row of the system in V.
+    """
+    u, du = P, load3(V, coordinate_row(n, c) + START_SLOPE, lane)
+    before, w_before, a = -1, (0.0, 0.0, 0.0), 0
+    at = A + size + c
+    k = next_active(W, w_row, 0, n, lane)
+    while True:
+        y, dy, o, w, v, size_rate = Q, load3(V, coordinate_row(n, c) + END_SLOPE, lane), -1, w_before, w_before, 0.0
+        if k < n:
+            o = w_row + OBSTACLE_ROWS * k
+            s = surface_row(k)
+            w, v = slot_twist(T, row, moved, flags + int(V[s + OWN_SLOT, lane]) * stride, lane)
+            size_rate = growth(W, o, V, s, n, c, w, v, P, Q, lane)
+            y = load3(W, o + ENDS, lane)
+            dy = add_scaled(carried(w, v, y), size_rate, subtract(y, load3(W, o + POSE + 9, lane)))
+        e = subtract(y, u)
+        l = max(math.sqrt(dot(e, e)), _TINY)
+        e = scale(1.0 / l, e)
+        de = _direction_slope(e, l, subtract(dy, du))
+        if before >= 0:
+            # against what is pinned there: the end of the stretch
+            first, second = _kink_slopes(W, before, 1, e, de, w_before, subtract(du, dy), lane)
+            V[at + (4 * a - 2) * width, lane] = first
+            V[at + (4 * a - 1) * width, lane] = second
+        if o < 0:
+            return
+        first, second = _kink_slopes(W, o, 0, e, de, w, subtract(dy, du), lane)
+        V[at + 4 * a * width, lane] = first
+        V[at + (4 * a + 1) * width, lane] = second
+        u = load3(W, o + ENDS + 12, lane)
+        du = add_scaled(carried(w, v, u), size_rate, subtract(u, load3(W, o + POSE + 9, lane)))
+        before, w_before, a = o, w, a + 1
+        k = next_active(W, w_row, k + 1, n, lane)
+
+
+@kernel
+def eliminate_all(V, A, size, width, lane):
+    """Solve for all right-hand sides in place, by Gauss with row pivots; they are the columns from `size` on.
+
+    Returns False where the matrix is singular.
+    """
+    for c in range(size):
+        pivot, best = c, -1.0
+        for r in range(c, size):
+            value = math.fabs(V[A + r * width + c, lane])
+            if value > best:
+                pivot, best = r, value
+        if not best > _TINY:
+            return False
+        if pivot != c:
+            for j in range(c, width):
+                swap = V[A + c * width + j, lane]
+                V[A + c * width + j, lane] = V[A + pivot * width + j, lane]
+                V[A + pivot * width + j, lane] = swap
+        inverse = 1.0 / V[A + c * width + c, lane]
+        for j in range(c + 1, width):
+            V[A + c * width + j, lane] *= inverse
+        for r in range(c + 1, size):
+            f = V[A + r * width + c, lane]
+            if f != 0.0:
+                for j in range(c + 1, width):
+                    V[A + r * width + j, lane] -= f * V[A + c * width + j, lane]
+    for c in range(size - 1, 0, -1):
+        for r in range(c):
+            f = V[A + r * width + c, lane]
+            if f != 0.0:
+                for j in range(size, width):
+                    V[A + r * width + j, lane] -= f * V[A + c * width + j, lane]
+    return True
+
+
+@kernel
+def _end_variation(W, o, end, V, at, width, lane):
+    """What the four variations from row `at` on do at an end: (along t, along b, turn of t towards b)."""
+    alpha, beta, phi = V[at, lane], V[at + width, lane], V[at + 2 * width, lane]
+    if end == 0:
+        return alpha, beta, phi
+    y = o + JACOBI
+    return (
+        alpha + V[at + 3 * width, lane],
+        W[y, lane] * beta + W[y + 2, lane] * phi,
+        W[y + 1, lane] * beta + W[y + 3, lane] * phi,
+    )
+
+
+@kernel
+def _contact_slope(W, o, end, V, at, width, size_rate, lane):
+    """Slopes of a contact point and of the tangent there, relative to the surface's own motion."""
+    r, g = o + ENDS + 12 * end, o + BENDING + 3 * end
+    along, across, turn = _end_variation(W, o, end, V, at, width, lane)
+    x, t, n, b = load3(W, r, lane), load3(W, r + 3, lane), load3(W, r + 6, lane), load3(W, r + 9, lane)
+    dx = add_scaled(add_scaled(scale(along, t), across, b), size_rate, subtract(x, load3(W, o + POSE + 9, lane)))
+    return dx, add_scaled(scale(turn, b), W[g, lane] * along + W[g + 1, lane] * across, n)
+
+
+@kernel
+def _add_wrench(D, row, sign, x, dx, f, df, lane):
+    """Add the slope of a force's wrench about ground's origin, (x x f, f)."""
+    accumulate3(D, row, lane, scale(sign, add(cross(dx, f), cross(x, df))))
+    accumulate3(D, row + 3, lane, scale(sign, df))
+
+
+@kernel
+def add_end_force(V, n, c, end, f, df, lane):
+    """Add to the force on the start (0) or the end (1) of the stretch and to its slope; the force once, for c = 0."""
+    if c == 0:
+        accumulate3(V, START_FORCE + 3 * end, lane, f)
+    accumulate3(V, coordinate_row(n, c) + START_FORCE_SLOPE + 3 * end, lane, df)
+
+
+@kernel
+def _press_slope(W, o, V, at, width, size_rate, lane):
+    """Slope of d(length)/d(ln size) = arc + t_1 . (x_1 - p) - t_2 . (x_2 - p), a quadric's with centre p.
+
+    A quadric grows as everything about its centre does: the geodesic with it, and the pieces that end on it.
+    """
+    slope = V[at + 3 * width, lane] + size_rate * W[o + LENGTH, lane]
+    center = load3(W, o + POSE + 9, lane)
+    for end in range(2):
+        r = o + ENDS + 12 * end
+        dx, dt = _contact_slope(W, o, end, V, at, width, size_rate, lane)
+        part = dot(dt, subtract(load3(W, r, lane), center)) + dot(load3(W, r + 3, lane), dx)
+        slope = slope + part if end == 0 else slope - part
+    return slope
+
+
+@kernel
+def _shrunk_force_slope(W, o, V, s, n, c, at, width, size_rate, w, v, P, Q, D, row, lane):
+    """The force of a surface on the end inside that shrinks it, and its slope."""
+    end = 0 if V[s + SHRINKER, lane] == 1.0 else 1
+    x = P if end == 0 else Q
+    dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
+    shape = load_shape(W, o, lane)
+    R = load_rotation(W, o + POSE, lane)
+    own = rotate_back(R, subtract(dx, carried(w, v, x)))
+    g = load3(V, s + GRADIENT, lane)
+    # the Hessian of ln sqrt(x . k x) where that is 0: k - 2 (k x) (k x)^T
+    bend = rotate(R, (shape[1] * own[0], shape[2] * own[1], shape[3] * own[2]))
+    dg = add(cross(w, g), add_scaled(bend, -2.0 * size_rate, g))
+    press = W[o + PRESS, lane]
+    f = scale(-press, g)
+    df = scale(-1.0, add_scaled(scale(press, dg), _press_slope(W, o, V, at, width, size_rate, lane), g))
+    add_end_force(V, n, c, end, f, df, lane)
+    _add_wrench(D, row, -1.0, x, dx, f, df, lane)
+
+
+@kernel
+def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, D, d_row, d_stride, lane):
+    """Slopes of the forces of unit tension by coordinate c: on surfaces into D, on the stretch's ends into V.
+
+    D: slopes of the wrenches on slot s from row d_row + s d_stride on.
+    """
+    u, du = P, load3(V, coordinate_row(n, c) + START_SLOPE, lane)
+    before, t, dt, to_u = -1, P, P, 0
+    at = A + size + c
+    k = next_active(W, w_row, 0, n, lane)
+    while True:
+        y, dy, o, to = Q, load3(V, coordinate_row(n, c) + END_SLOPE, lane), -1, 0
+        w, v, size_rate, s = P, P, 0.0, 0
+        if k < n:
+            o = w_row + OBSTACLE_ROWS * k
+            s = surface_row(k)
+            slot = int(V[s + OWN_SLOT, lane])
+            to = d_row + slot * d_stride
+            w, v = slot_twist(T, row, moved, flags + slot * stride, lane)
+            size_rate = growth(W, o, V, s, n, c, w, v, P, Q, lane)
+            y = load3(W, o + ENDS, lane)
+            dy, dt_y = _contact_slope(W, o, 0, V, at, width, size_rate, lane)
+            dy = add(dy, carried(w, v, y))
+            if before < 0:
+                t = load3(W, o + ENDS + 3, lane)
+                dt = add(dt_y, cross(w, t))
+        e = subtract(y, u)
+        l = math.sqrt(dot(e, e))
+        if l < SHORT and (before >= 0 or o >= 0):
+            e, de = t, dt
+        elif l < COINCIDENT:
+            e, de = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        else:
+            e = scale(1.0 / l, e)
+            de = _direction_slope(e, l, subtract(dy, du))
+        if before < 0:
+            add_end_force(V, n, c, 0, e, de, lane)
+        else:
+            _add_wrench(D, to_u, 1.0, u, du, e, de, lane)
+        if o < 0:
+            add_end_force(V, n, c, 1, scale(-1.0, e), scale(-1.0, de), lane)
+            return
+        _add_wrench(D, to, -1.0, y, dy, e, de, lane)
+        if V[s + SHRINKER, lane] != 0.0:
+            _shrunk_force_slope(W, o, V, s, n, c, at, width, size_rate, w, v, P, Q, D, to, lane)
+        u, t = load3(W, o + ENDS + 12, lane), load3(W, o + ENDS + 15, lane)
+        du, dt = _contact_slope(W, o, 1, V, at, width, size_rate, lane)
+        du, dt = add(du, carried(w, v, u)), add(dt, cross(w, t))
+        before, to_u, at = o, to, at + 4 * width
+        k = next_active(W, w_row, k + 1, n, lane)
+
+
+@kernel
+def end_wrenches(V, n, c, P, Q, D, to_P, to_Q, lane):
+    """Slopes of the wrenches of the forces on both ends, once these are complete, into rows to_P and to_Q of D."""
+    r = coordinate_row(n, c)
+    dP, dQ = load3(V, r + START_SLOPE, lane), load3(V, r + END_SLOPE, lane)
+    f, df = load3(V, START_FORCE, lane), load3(V, r + START_FORCE_SLOPE, lane)
+    _add_wrench(D, to_P, 1.0, P, dP, f, df, lane)
+    f, df = load3(V, END_FORCE, lane), load3(V, r + END_FORCE_SLOPE, lane)
+    _add_wrench(D, to_Q, 1.0, Q, dQ, f, df, lane)
+
+
+@kernel
+def clear_forces(V, n, coordinates, lane):
+    """Forces on the ends, and their slopes, zero."""
+    for i in range(HEAD_ROWS):
+        V[i, lane] = 0.0
+    for c in range(coordinates):
+        for i in range(6):
+            V[coordinate_row(n, c) + START_FORCE_SLOPE + i, lane] = 0.0
+
+
+@kernel
+def press_slopes(V, n, c, end, x, gain, dgain, D, row, lane):
+    """A price's force on an end of the stretch and on its surface: d(length) = gain . (dp_end - dp_surface)."""
+    f, df = scale(-1.0, gain), scale(-1.0, dgain)
+    add_end_force(V, n, c, end, f, df, lane)
+    dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
+    _add_wrench(D, row, -1.0, x, dx, f, df, lane)
+
+
+@kernel
+def store_gradient(V, s, shrinker, g, lane):
+    """Keep which end shrinks an obstacle (0: none) and how."""
+    V[s + SHRINKER, lane] = shrinker
+    store3(V, s + GRADIENT, lane, g)

@@ -1,0 +1,1 @@
+"""OpenSim's own wrapping recipes, as they are."""

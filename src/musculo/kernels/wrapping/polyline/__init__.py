@@ -1,0 +1,1 @@
+"""The fallback where surfaces overlap: a discretised cable pulled taut over them."""

@@ -1,0 +1,210 @@
+"""What it costs to pass a cylinder the other way round than its quadrant says, or to leave it out near its end.
+
+A rule that is broken saves a length. A price that falls from that to nothing, as evenly as can be, on the way from
+where the rule cannot be broken (the reach) to its edge, gives the shortest moment arms there:
+
+    price = max(rate x, saved x / reach)   [m],   0 < x < reach: how far it is to the rule's edge
+
+Where the rule saves less than rate x it is kept. What is saved is the length over this cylinder alone by the rule, less
+that without it, both in closed form (`geodesic_round.taut_cylinder`). Among other surfaces a path may save more, and
+
+    rate x^2 / (reach - x)
+
+is added, so that no rule is broken at its reach at any price.
+
+Source: none; the rule is ours. Departs from OpenSim, whose path jumps where it changes its way round or meets an end.
+Guarantees: prices are continuous functions of P and Q, by which they are differentiated exactly, once and twice.
+"""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.compiler.parts import apart, kernel
+from musculo.kernels.scalar.scalar_jets import (
+    angle,
+    inner,
+    minus,
+    over,
+    plus,
+    root,
+    times,
+    unit_times,
+    weigh,
+    with_slopes,
+)
+from musculo.kernels.wrapping.geodesic.round_obstacle import principal
+from musculo.kernels.wrapping.rules.side_penalty import NEVER, PRICE
+
+# Metres of length for every metre along the girth from the edge of the way that is held, and how far from there another
+# may be taken [rad]. At half that price a thin cylinder was left at a right angle already.
+TURN_PRICE, TURN_REACH = 4.0, 1.0
+# Over half a cylinder's length: within so much of where it ceases to count it may be left out. A lone one counts half
+# as far beyond its end: muscles that OpenSim keeps on a tilted cylinder were lost 30 degrees earlier else. Beside other
+# surfaces it counts up to its end, as paths that pass there are dear to search (arm26: twice the time for TRIlong).
+_REACH = 0.25
+_NONE = (0.0, 0.0, 0.0)
+
+
+@kernel
+def turn_near(reference, P, Q):
+    """The turn about z from P to Q that is within half a turn of the reference [rad]."""
+    return reference + principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]) - reference)
+
+
+@kernel
+def _far_end(half, lone):
+    """Where a cylinder ceases to count, from its middle [m]."""
+    return (1.0 + 0.5 * _REACH) * half if lone else half
+
+
+@kernel
+def _plain(x):
+    """A number without slopes."""
+    return x, 0.0, 0.0, 0.0
+
+
+@kernel
+def _magnitude(x):
+    """|x|."""
+    return weigh(-1.0, x) if x[0] < 0.0 else x
+
+
+@kernel
+def _tangent(d, r):
+    """Length of the tangent from a point, and the angle it is seen under from the axis; none from the surface."""
+    if d[0] <= r[0]:
+        return _plain(0.0), _plain(0.0)
+    h = root(times(minus(d, r), plus(d, r)))
+    return h, angle(h, r)
+
+
+@kernel
+def _taut(r, d_P, d_Q, rise, turn, chord):
+    """Length of the taut path that turns by `turn` >= 0 about a cylinder, shrunk to the nearer end where that is
+    inside; the chord where it is not touched."""
+    nearer = d_P if d_P[0] < d_Q[0] else d_Q
+    radius = nearer if nearer[0] < r else _plain(r)
+    h_P, lean_P = _tangent(d_P, radius)
+    h_Q, lean_Q = _tangent(d_Q, radius)
+    wrap = minus(turn, plus(lean_P, lean_Q))
+    if not wrap[0] > 0.0:
+        return chord
+    flat = plus(plus(h_P, h_Q), times(radius, wrap))
+    return root(plus(times(flat, flat), times(rise, rise)))
+
+
+@kernel
+def _due(rate, x, saved, reach, lone):
+    """The price at x from the edge of a rule that saves so much; NEVER beyond the reach, and where a lone cylinder's
+    rule costs more to break than that saves."""
+    if x[0] >= reach or (lone and rate * x[0] >= saved[0]):
+        return _plain(NEVER)
+    due = weigh(rate, x)
+    if saved[0] > rate * reach:
+        due = weigh(1.0 / reach, times(x, saved))
+    if lone:
+        return due
+    return plus(due, over(weigh(rate, times(x, x)), minus(_plain(reach), x)))
+
+
+@kernel
+def _ways(r, reference, P, Q, d_P, d_Q, lone):
+    """Taut lengths by the turn near the reference and by the other way round, what that costs, and the chord."""
+    d = (minus(Q[0], P[0]), minus(Q[1], P[1]), minus(Q[2], P[2]))
+    chord = root(inner(d, d))
+    if d_P[0] == 0.0 or d_Q[0] == 0.0:
+        # from the axis there is no way round
+        return chord, chord, _plain(NEVER), chord
+    between = minus(angle(Q[1], Q[0]), angle(P[1], P[0]))
+    off = plus(between, _plain(principal(between[0] - reference) - between[0]))
+    turn = _magnitude(plus(off, _plain(reference)))
+    held = _taut(r, d_P, d_Q, d[2], turn, chord)
+    other = _taut(r, d_P, d_Q, d[2], _magnitude(minus(_plain(2.0 * math.pi), turn)), chord)
+    left = minus(_plain(math.pi), _magnitude(off))
+    return held, other, _due(TURN_PRICE * r, left, minus(held, other), TURN_REACH, lone), chord
+
+
+@kernel
+def _price(end, half, r, held, reference, P, Q, lone):
+    """The price of `price_of_end`, or of `price_of_turn`; all numbers have slopes."""
+    apart()
+    d_P = root(plus(times(P[0], P[0]), times(P[1], P[1])))
+    d_Q = root(plus(times(Q[0], Q[0]), times(Q[1], Q[1])))
+    kept, other, price, chord = _ways(r, reference if held else 0.0, P, Q, d_P, d_Q, lone)
+    if not end:
+        return price
+    if held and other[0] + price[0] < kept[0]:
+        kept = plus(other, price)
+    z = over(plus(times(P[2], d_Q), times(Q[2], d_P)), plus(d_P, d_Q))
+    x = minus(_plain(_far_end(half, lone)), _magnitude(z))
+    return _due(PRICE, x, minus(kept, chord), _REACH * half, lone)
+
+
+@kernel
+def _price_and_slopes(end, half, r, held, reference, P, Q, lone):
+    """A price, d(price)/dP and d(price)/dQ; they are worked out only where it can be paid."""
+    price = _price(end, half, r, held, reference, with_slopes(P, _NONE, _NONE), with_slopes(Q, _NONE, _NONE), lone)[0]
+    if price >= NEVER:
+        return NEVER, _NONE, _NONE
+    x, y, z = _NONE, _NONE, _NONE
+    for i in range(3):
+        at_P, at_Q = with_slopes(P, unit_times(i, 1.0), _NONE), with_slopes(Q, _NONE, unit_times(i, 1.0))
+        _, by_P, by_Q, _ = _price(end, half, r, held, reference, at_P, at_Q, lone)
+        x, y, z = y, z, (by_P, by_Q, 0.0)
+    return price, (x[0], y[0], z[0]), (x[1], y[1], z[1])
+
+
+@kernel
+def price_of_turn(r, reference, P, Q, lone):
+    """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
+
+        x = r (pi - |turn - reference|),   turn - reference within (-pi, pi],   saved = held way - other way
+
+    Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
+    edge of the rule is crossed from either side at a price.
+
+    Returns turn [rad], price (NEVER from TURN_REACH off the edge on, and where keeping to the rule is cheaper),
+    d(price)/dP, d(price)/dQ.
+    """
+    turn = turn_near(reference, P, Q)
+    if math.pi - math.fabs(turn - reference) >= TURN_REACH or (lone and math.fabs(turn) <= math.pi):
+        return turn, NEVER, _NONE, _NONE
+    price, to_P, to_Q = _price_and_slopes(False, 0.0, r, True, reference, P, Q, lone)
+    return turn, price, to_P, to_Q
+
+
+@kernel
+def price_of_end(half, r, held, reference, P, Q, lone):
+    """A cylinder of length 2 half left out: the contact's middle is taken where distances to the axis divide the chord.
+
+        x = far end - |z|,   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q),   saved = length over the cylinder - chord
+
+    The way over the cylinder is the one that is held, or the other one and its price; the shorter one if none is held.
+
+    Returns price (zero beyond the far end, NEVER further from it than the reach, and where keeping to the rule is
+    cheaper), d(price)/dP, d(price)/dQ.
+    """
+    d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
+    whole = d_P + d_Q
+    if whole == 0.0:
+        return NEVER, _NONE, _NONE
+    x = _far_end(half, lone) - math.fabs((P[2] * d_Q + Q[2] * d_P) / whole)
+    if x <= 0.0:
+        return 0.0, _NONE, _NONE
+    if x >= _REACH * half:
+        return NEVER, _NONE, _NONE
+    return _price_and_slopes(True, half, r, held, reference, P, Q, lone)
+
+
+@kernel
+def cylinder_slopes(end, half, r, held, reference, P, Q, lone, dP, dQ):
+    """d(to_P), d(to_Q) of `price_of_end`, or of `price_of_turn`, along (dP, dQ); where the price is paid."""
+    x, y, z = _NONE, _NONE, _NONE
+    for i in range(3):
+        on_P, on_Q = with_slopes(P, unit_times(i, 1.0), dP), with_slopes(Q, unit_times(i, 1.0), dQ)
+        fixed_P, fixed_Q = with_slopes(P, _NONE, dP), with_slopes(Q, _NONE, dQ)
+        by_P = _price(end, half, r, held, reference, on_P, fixed_Q, lone)[3]
+        by_Q = _price(end, half, r, held, reference, fixed_P, on_Q, lone)[3]
+        x, y, z = y, z, (by_P, by_Q, 0.0)
+    return (x[0], y[0], z[0]), (x[1], y[1], z[1])

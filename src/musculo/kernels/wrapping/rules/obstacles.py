@@ -1,0 +1,211 @@
+"""Which surfaces stand in the way of a stretch of a path, where they are, and what their rules cost to break."""
+
+from __future__ import annotations
+
+import math
+
+from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.paths.path_points import (
+    CYLINDER,
+    ELLIPSOID,
+    ENTRY_ROWS,
+    PLACE,
+    POINT,
+    SPHERE,
+    TAG_ROWS,
+    TORUS,
+    fixed_rotation_of,
+)
+from musculo.kernels.scalar.vectors import (
+    add,
+    dot,
+    load3,
+    matmul,
+    rotate,
+    rotate_back,
+    store3,
+    subtract,
+)
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
+from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.wrapping.geodesic.round_obstacle import principal
+from musculo.kernels.wrapping.geodesic.taut_path import (
+    ABSENT,
+    AS_QUADRANT,
+    FREE,
+    HELD,
+    RESULT_ROWS,
+    SIDE,
+    SIDE_TURN,
+)
+from musculo.kernels.wrapping.rules.cylinder_penalty import price_of_end, price_of_turn, turn_near
+from musculo.kernels.wrapping.rules.side_penalty import (
+    NEVER,
+    price_of_hole,
+    toll_of_side,
+)
+
+POSE_ROWS = 12
+# What it costs, d/dP and d/dQ in ground: to pass at all, to break the rule about the side, to leave a cylinder out.
+PRICE, TO_P, TO_Q = 0, 1, 4
+PRICE_ROWS = 7
+PRICES = 3
+# Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
+SURFACE, WRAP, OPTION, BEST = range(4)
+OBSTACLE_TAGS = 4
+
+
+@kernel
+def _surface_pose(paths, surface, motion, lane):
+    """(R, p) of a surface in ground."""
+    node = paths.surface_node[surface] * MOTION_ROWS
+    R_N = load_rotation(motion, node + ROTATION, lane)
+    R = matmul(R_N, fixed_rotation_of(paths.surface_R, surface))
+    p = (paths.surface_p[surface, 0], paths.surface_p[surface, 1], paths.surface_p[surface, 2])
+    return R, add(load3(motion, node + POSITION, lane), rotate(R_N, p))
+
+
+@kernel
+def _acts(paths, wrap, k, a, b):
+    """Whether a wrap of path k acts between its points a and b: both in range, neither fixed inside the surface."""
+    if paths.surface_active[paths.wrap_surface[wrap]] == 0:
+        return False
+    if a < paths.wrap_range[wrap, 0] or b > paths.wrap_range[wrap, 1]:
+        return False
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    return paths.seen_inside[row + a] == 0 and paths.seen_inside[row + b] == 0
+
+
+@kernel
+def held_turn(paths, wrap, k, a, b):
+    """The turn about a cylinder's axis from point a to point b in the middle of those that are held."""
+    row = paths.first_seen[wrap] - paths.first_point[k]
+    turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
+    return turn + paths.seen_shift[row + a] if paths.seen_next[row + a] == b else turn
+
+
+@kernel
+def keeps_side(paths, surface):
+    """Whether a cylinder has a quadrant that names a side."""
+    return paths.surface_sign[surface] != 0.0 and paths.surface_axis[surface] < 2
+
+
+@kernel
+def store_price(C, row, R, price, to_P, to_Q, lane):
+    """Keep a price and its slopes, turned from the surface's frame into ground."""
+    C[row + PRICE, lane] = price
+    store3(C, row + TO_P, lane, rotate(R, to_P))
+    store3(C, row + TO_Q, lane, rotate(R, to_Q))
+
+
+@kernel
+def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
+    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs.
+
+    A sphere with a quadrant has a way round on the right side, if no other surface is about (`lone`): that side is
+    held, and the toll is a price. Of ellipsoids, and among others, it may come and go; there is only the toll, or the
+    detour where that is shorter (`least_penalty`).
+    """
+    kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
+    none = (0.0, 0.0, 0.0)
+    store_price(C, prices, R, 0.0, none, none, lane)
+    store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
+    store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
+    side, turn = FREE, 0.0
+    if kind == CYLINDER:
+        r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
+        reference = held_turn(paths, wrap, k, a, b)
+        if keeps_side(paths, surface):
+            side = HELD
+            turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
+            store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
+        store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
+        if price <= 0.0:
+            side = ABSENT
+    elif kind == TORUS:
+        side = AS_QUADRANT
+        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
+        store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+    elif sign != 0.0:
+        size = side_size(paths, surface)
+        if kind == SPHERE and lone:
+            side = AS_QUADRANT
+            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+            if price > 0.0:
+                store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        else:
+            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
+            store_price(C, prices, R, price, to_P, to_Q, lane)
+    C[g + SIDE, lane] = side
+    C[g + SIDE_TURN, lane] = turn
+
+
+@kernel
+def side_size(paths, surface):
+    """Semi-axes of a sphere or an ellipsoid."""
+    x = paths.surface_size[surface, 0]
+    if paths.surface_kind[surface] == ELLIPSOID:
+        return x, paths.surface_size[surface, 1], paths.surface_size[surface, 2]
+    return x, x, x
+
+
+@kernel
+def has_toll(n, C, base, most, lane):
+    """Whether one of the obstacles asks for a toll, which a detour may make less."""
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    most_asked = 0.0
+    for j in range(n):
+        most_asked = max(most_asked, C[prices + PRICE_ROWS * PRICES * j + PRICE, lane])
+    return most_asked > 0.0
+
+
+@kernel
+def _misses(kind, size, P, Q):
+    """Whether the chord P Q (the surface's frame) passes a cylinder, sphere or ellipsoid by without touching it."""
+    if kind == TORUS:
+        return False
+    a = size[0]
+    b, c = (size[1], size[2]) if kind == ELLIPSOID else (a, a)
+    p = (P[0] / a, P[1] / b, 0.0 if kind == CYLINDER else P[2] / c)
+    d = (Q[0] / a - p[0], Q[1] / b - p[1], 0.0 if kind == CYLINDER else Q[2] / c - p[2])
+    along = dot(d, d)
+    t = -dot(p, d) / along if along > 0.0 else 0.0
+    t = min(1.0, max(0.0, t))
+    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
+    return dot(m, m) > 1.0
+
+
+@kernel
+def gather(paths, k, e, motion, C, I, base, tags, most, lane):
+    """List the obstacles between entries e and e + 1 with their poses and rules; returns how many."""
+    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
+    P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    n = 0
+    acting = 0
+    for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
+        acting += 1 if _acts(paths, paths.wrap_order[i], k, a, b) else 0
+    for i in range(paths.first_wrap[k], paths.first_wrap[k + 1]):
+        wrap = paths.wrap_order[i]
+        if _acts(paths, wrap, k, a, b):
+            surface = paths.wrap_surface[wrap]
+            R, p = _surface_pose(paths, surface, motion, lane)
+            x = base + POSE_ROWS * n
+            for j in range(9):
+                C[x + j, lane] = R[j]
+            store3(C, x + 9, lane, p)
+            g = base + POSE_ROWS * most + RESULT_ROWS * n
+            prices = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * n
+            P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
+            if acting == 1 and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
+                # the straight line is the path, unless the side is held against it
+                if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
+                    continue
+                if math.fabs(turn_near(held_turn(paths, wrap, k, a, b), P, Q)) <= math.pi:
+                    continue
+            _rules(paths, surface, wrap, k, a, b, P, Q, R, acting == 1, C, g, prices, lane)
+            t = tags + n
+            I[t + SURFACE * most, lane] = surface
+            I[t + WRAP * most, lane] = wrap
+            n += 1
+    return n

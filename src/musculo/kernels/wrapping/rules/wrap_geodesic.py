@@ -1,0 +1,228 @@
+"""Exact wrapping: which surfaces stand in the way of which stretch of a path, and the taut path over them.
+
+A stretch lies between two path points that follow each other in this pose. A surface acts on every stretch in its
+range, in the order in which paths meet the surfaces in most poses of the model; it is in contact where its geodesic
+has a length. No surface is given to one stretch at the cost of another, so nothing jumps where OpenSim
+changes its choice.
+"""
+
+from __future__ import annotations
+
+from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.paths.path_points import (
+    ARC,
+    BODY,
+    ENTRY_ROWS,
+    EXTRA,
+    GAIN,
+    OWNER,
+    PAID,
+    PLACE,
+    POINT,
+    SEEN,
+    SLOT,
+    TAG_ROWS,
+    TANGENT,
+    first_entry,
+    move_entry,
+)
+from musculo.kernels.scalar.vectors import (
+    accumulate3,
+    cross,
+    load3,
+    scale,
+    store3,
+)
+from musculo.kernels.wrapping.geodesic.taut_path import (
+    ARC as GEODESIC_ARC,
+)
+from musculo.kernels.wrapping.geodesic.taut_path import (
+    CONTACT,
+    END_GAIN,
+    FIRST,
+    FIRST_TANGENT,
+    LAST,
+    LAST_TANGENT,
+    RESULT_ROWS,
+    START_GAIN,
+    UNFINISHED,
+    work_rows,
+)
+from musculo.kernels.wrapping.rules.obstacles import (
+    BEST,
+    POSE_ROWS,
+    PRICE_ROWS,
+    PRICES,
+    TO_P,
+    TO_Q,
+    WRAP,
+    gather,
+    has_toll,
+)
+from musculo.kernels.wrapping.rules.path_choice import shortest_path
+
+
+@kernel
+def geodesic_rows(most):
+    """Rows of scratch for stretches of at most so many obstacles."""
+    return (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most + work_rows(most)
+
+
+@kernel
+def most_wraps(paths):
+    """Wraps of the path that has the most."""
+    most = 0
+    for k in range(paths.first_wrap.size - 1):
+        most = max(most, paths.first_wrap[k + 1] - paths.first_wrap[k])
+    return most
+
+
+@kernel
+def _press(e, slot, gain, C, I, S, first, lane):
+    """Unit tension's force on the point of entry e and on the surface, where the length depends on the place of the
+    one relative to the other beyond what straight pieces say: d(length) = gain . (dp_point - dp_surface)."""
+    P = load3(C, e * ENTRY_ROWS + PLACE, lane)
+    accumulate3(C, e * ENTRY_ROWS + GAIN, lane, gain)
+    own = first + 6 * I[e * TAG_ROWS + SLOT, lane]
+    accumulate3(S, own, lane, scale(-1.0, cross(P, gain)))
+    accumulate3(S, own + 3, lane, scale(-1.0, gain))
+    other = first + 6 * slot
+    accumulate3(S, other, lane, cross(P, gain))
+    accumulate3(S, other + 3, lane, gain)
+
+
+@kernel
+def _gains(paths, k, e, n, C, I, S, base, tags, most, lane):
+    """Forces of ends inside surfaces, and of prices paid, between entries e and e + 1."""
+    first = 6 * paths.first_slot[k]
+    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    for j in range(n):
+        g = base + POSE_ROWS * most + RESULT_ROWS * j
+        slot = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
+        _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
+        _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
+        option = I[tags + BEST * most + j, lane]
+        for paid in range(2):
+            row = prices + PRICE_ROWS * (PRICES * j + paid * option)
+            if paid == 0 or option > 0:
+                _press(e, slot, load3(C, row + TO_P, lane), C, I, S, first, lane)
+                _press(e + 1, slot, load3(C, row + TO_Q, lane), C, I, S, first, lane)
+
+
+@kernel
+def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
+    """Fill entry `at` with a contact."""
+    c, t = at * ENTRY_ROWS, at * TAG_ROWS
+    for j in range(ENTRY_ROWS):
+        C[c + j, lane] = 0.0
+    store3(C, c + PLACE, lane, x)
+    store3(C, c + SEEN, lane, x)
+    store3(C, c + TANGENT, lane, tangent)
+    C[c + ARC, lane] = arc
+    I[t + SLOT, lane] = paths.wrap_slot[wrap]
+    I[t + BODY, lane] = paths.surface_body[paths.wrap_surface[wrap]]
+    I[t + OWNER, lane] = wrap
+    I[t + POINT, lane] = 0
+
+
+@kernel
+def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
+    """Put the contacts of a stretch behind entry e of a path that ends before `end`; returns how many entries came."""
+    touching = 0
+    for j in range(n):
+        if C[base + POSE_ROWS * most + RESULT_ROWS * j + CONTACT, lane] > 0.0:
+            touching += 1
+    if touching > 0:
+        for j in range(end - 1, e, -1):
+            move_entry(C, I, j, j + 2 * touching, lane)
+    at = e + 1
+    for j in range(n):
+        g = base + POSE_ROWS * most + RESULT_ROWS * j
+        if C[g + CONTACT, lane] > 0.0:
+            wrap = I[tags + WRAP * most + j, lane]
+            x, t = load3(C, g + FIRST, lane), load3(C, g + FIRST_TANGENT, lane)
+            _put_contact(paths, wrap, at, x, t, 0.0, C, I, lane)
+            x, t = load3(C, g + LAST, lane), load3(C, g + LAST_TANGENT, lane)
+            _put_contact(paths, wrap, at + 1, x, t, C[g + GEODESIC_ARC, lane], C, I, lane)
+            at += 2
+    return 2 * touching
+
+
+@kernel
+def put_price(paths, k, e, n, price, more, outcome, C, I, S, status, base, tags, most, lane):
+    """Add to path k what its stretch between entries e and e + 1 costs, and how its search ended.
+
+    Args:
+        price: what of the length is a price. more: what it has beyond that, pieces and arcs.
+    """
+    status[k, lane] = max(status[k, lane], outcome)
+    C[e * ENTRY_ROWS + PAID, lane] = price
+    C[e * ENTRY_ROWS + EXTRA, lane] = price + more
+    _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
+
+
+@kernel
+def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+    """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
+
+    Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
+    """
+    n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    if n > 0:
+        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+        price, outcome = 0.0, UNFINISHED
+        if not has_toll(n, C, base, most, lane):
+            price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
+        if outcome == UNFINISHED:
+            status[k, lane] = UNFINISHED
+            return -1
+        put_price(paths, k, e, n, price, 0.0, outcome, C, I, S, status, base, tags, most, lane)
+    return n
+
+
+@kernel
+def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
+    """Put contacts into all current paths: taut over every surface in the way.
+
+    Rules (the kernels `geodesic_stretch` and `side_penalty` say more):
+        Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
+                 one of the two is fixed inside it, as OpenSim leaves such segments alone.
+        Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
+        Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose and most
+                 others (`muscle.cylinder_sides`), for half a turn of its ends; without one, the shorter way.
+                 Ellipsoid and sphere: the shortest path; where the chord passes the centre on the wrong side of a
+                 quadrant, with a price. It is at most what the long way round on the right side is longer. A sphere
+                 with no other surface about: that way itself, if it is shorter than the path with its toll by the
+                 chord.
+        End      a cylinder ends where its length does.
+        Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
+                 This, and the price of an ellipsoid's wrong side, is for a second pass (`polyline_second_pass`).
+        Edges    of these rules are crossed at a price, so that the length is continuous.
+
+    Args:
+        motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
+            than its entries need, I has OBSTACLE_TAGS most rows more. S: (6 slots, lanes), forces on nodes are added.
+        status: (paths, lanes), written: the highest status of the path's stretches, see `shortest_path`;
+            UNFINISHED where it is left to the second pass, with no entries, or was so before: it is not tried then.
+    """
+    n_paths = paths.first_point.size - 1
+    entries = first_entry(paths, n_paths)
+    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
+    for k in range(n_paths):
+        if status[k, lane] == UNFINISHED:
+            counts[k, lane] = 0
+            continue
+        status[k, lane] = 0
+        if paths.first_wrap[k + 1] == paths.first_wrap[k]:
+            continue
+        e = first_entry(paths, k)
+        end = e + counts[k, lane]
+        while e < end - 1:
+            n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            if n < 0:
+                end = first_entry(paths, k)
+                break
+            came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
+            end += came
+            e += came + 1
+        counts[k, lane] = end - first_entry(paths, k)

@@ -1,0 +1,106 @@
+"""`run_setup`: an OpenSim tool from its set-up file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from musculo.errors import unwarned
+from musculo.io.setup import (
+    AnalyzeSetup,
+    IMUInverseKinematicsSetup,
+    IMUPlacerSetup,
+    InverseDynamicsSetup,
+    InverseKinematicsSetup,
+    ScaleSetup,
+    Setup,
+    read_setup,
+)
+from musculo.io.text import PathLike, hashes_of_reads
+from musculo.opensim_tools.analyze import run_analyze
+from musculo.opensim_tools.imu import run_imu_inverse_kinematics, run_imu_placer
+from musculo.opensim_tools.inverse_dynamics_tool import run_inverse_dynamics
+from musculo.opensim_tools.inverse_kinematics_tool import run_inverse_kinematics
+from musculo.opensim_tools.named_files import (
+    UNNAMED,
+    own_forces_file,
+    record_of,
+    refuse_one_name,
+    refuse_overwriting_of,
+    results_folder,
+    with_own_forces,
+)
+from musculo.opensim_tools.record import refuse_replacing_of_others, unchanged, write_record
+from musculo.opensim_tools.result import Status, ToolResult
+from musculo.opensim_tools.scale_tool import run_scale
+from musculo.opensim_tools.work import Progress, Work, check_folder
+
+_TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
+    ScaleSetup: ("ScaleTool", run_scale),
+    InverseKinematicsSetup: ("InverseKinematicsTool", run_inverse_kinematics),
+    InverseDynamicsSetup: ("InverseDynamicsTool", run_inverse_dynamics),
+    AnalyzeSetup: ("AnalyzeTool", run_analyze),
+    IMUPlacerSetup: ("IMUPlacer", run_imu_placer),
+    IMUInverseKinematicsSetup: ("IMUInverseKinematicsTool", run_imu_inverse_kinematics),
+}
+
+
+def run_setup(
+    setup: Setup | PathLike,
+    *,
+    exact: bool = False,
+    output: PathLike | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    compare: bool = True,
+    force: bool = True,
+    overwrite: bool = False,
+) -> ToolResult:
+    """Do what a set-up file of an OpenSim tool asks for, and write the files that OpenSim would.
+
+    Names, folders, columns, rows and numbers are OpenSim's, and so are the methods, known faults included: `notes` say
+    what the exact methods give instead and by how much that differs. The page that commands make at the end is made by
+    `musculo.report`: `write_report("report.html", report_of_folder(result.folder))`.
+
+    Args:
+        setup: the path of a set-up file, or what `read_setup` made of it.
+        exact: use the exact methods: those of the functions of this package by default.
+        output: a folder for all results, whatever the set-up says.
+        progress: is called with what is being done and which part of the work is behind, 0 to 1.
+        threads: at most so many; all cores by default.
+        compare: compute the exact method beside OpenSim's, to say by how much they differ.
+        force: run even if an earlier run left a record of the same inputs, options and results.
+        overwrite: let results take the place of files that the set-up reads, and the record that of any file.
+
+    Raises:
+        MusculoError: files that are missing or cannot be read, names that do not fit the model.
+    """
+    known = with_own_forces(setup if isinstance(setup, Setup) else read_setup(setup), output, exact)
+    tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
+    source = known.source or UNNAMED
+    refuse_one_name(known, output)
+    work = Work(source, results_folder(known, output), exact, output is not None, compare, threads)
+    if progress is not None:
+        work.report = progress
+    if not force:
+        earlier = unchanged(work.folder, known, work, tool)
+        if earlier is not None:
+            return earlier
+    if not overwrite:
+        refuse_overwriting_of(known, output)
+        refuse_replacing_of_others(record_of(known, output))
+    work.overwrite = overwrite
+    work.results += own_forces_file(known, output)
+    work.notes += known.notes
+    check_folder(work.folder)
+    began = time.perf_counter()
+    with unwarned(), hashes_of_reads() as work.hashes:  # what warnings say in Python stands in notes here
+        run(known, work)
+    work.report("done", 1.0)
+    status = Status.INCOMPLETE if work.troubles else Status.DONE
+    seconds = time.perf_counter() - began
+    files, notes = tuple(work.files), tuple(dict.fromkeys(n for n in work.notes if n not in work.troubles))
+    result = ToolResult(source, tool, known.name, status, work.folder, files, notes, tuple(work.troubles), seconds)
+    write_record(work.folder, known, work, result)
+    return result
