@@ -17,6 +17,7 @@ from pathlib import Path
 
 # Kernels come right after spatial: they know only arrays, and functions evaluate through a kernel.
 LAYERS = (
+    "arrays",
     "errors",
     "spatial",
     "kernels",

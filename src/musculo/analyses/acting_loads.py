@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import times_in
-from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import Finding, warn_of
 from musculo.diagnostics.loads import foot_findings, plate_findings, span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad, Loads, listed

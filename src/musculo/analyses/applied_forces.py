@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.analyses.static_optimization.reserves import AT_COORDINATE, actuators_of, unit_loads
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray, frames_of
+from musculo.compile.frame_arrays import frames_of
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, MusculoError, UnknownName

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import speeds_of
-from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.frame_arrays import same_frames
 from musculo.dynamics.body_derivatives import (
     DerivativeMethod,
     FrameDerivatives,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import motion_in
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics import inverse
 from musculo.dynamics.external import Loads
 from musculo.dynamics.inverse import Device

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, motion_in, speeds_of
-from musculo.compile.frame_arrays import FloatArray, finite, same_frames
+from musculo.compile.frame_arrays import finite, same_frames
 from musculo.compile.joint_nodes import placed
 from musculo.diagnostics.finding import texts
 from musculo.dynamics.constrained_dynamics import ConstraintReaction

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics.opensim_assembly import assembled
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
-from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import texts, warn_of
 from musculo.diagnostics.recordings import motion_findings
 from musculo.embedding.embedding import embedding_of, times_of

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 
 import musculo.compile.waiting  # noqa: F401 (functions say that they wait)
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.joint_nodes import Node, NodeChain, placed, unit
 from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
-from musculo.kernels.tree.nodes import WELD, FloatArray, IntArray, Tree
+from musculo.kernels.tree.nodes import WELD, Tree
 from musculo.model.body import GROUND
 from musculo.model.joint_tree import tree_order
 from musculo.model.model import Model

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
-from musculo.compile.frame_arrays import FloatArray, frames_of, labels_of, same_frames
+from musculo.compile.frame_arrays import frames_of, labels_of, same_frames
 from musculo.errors import InvalidInput, UnknownName, warn
 from musculo.model.coordinate import coordinate_path
 from musculo.results.angle_columns import (

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
-
-FloatArray = NDArray[np.float64]
 
 
 def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
 from musculo.functions.elementary_functions import Constant, Linear
 from musculo.functions.function import Function
@@ -24,7 +25,7 @@ from musculo.model.joints.joint import (
     Motion,
 )
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import FloatArray, axis_rotation
+from musculo.spatial.rotation import axis_rotation
 
 
 @dataclass

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, inverse_kinematics
 from musculo.analyses.joint_loads import JointLoads, joint_loads
@@ -15,6 +14,7 @@ from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
 from musculo.analyses.recorded_motion import Motion, motion_of
 from musculo.analyses.static_optimization.share_load import static_optimisation
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
+from musculo.arrays import FloatArray
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
@@ -25,8 +25,6 @@ from musculo.model.model import Model
 from musculo.results.markers import Markers
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
-
-FloatArray = NDArray[np.float64]
 
 # Standard deviation of each coordinate of each marker [m]: what a good optical system has left in the volume of a lab.
 NOISE = 0.5e-3

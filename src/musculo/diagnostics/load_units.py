@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.recordings import FAR
 from musculo.dynamics.external import ExternalLoad

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.dynamics.poses import kinematics
 from musculo.io.file_axes import TAKEN_UP, to_ground

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.model import Model
 from musculo.results.angle_columns import coordinate_units, rotational_coordinates, small_for_degrees

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.loads import other_side, unknown_loads
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.errors import InvalidInput

@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.elementary_joints import (
     ElementaryPoses,
     ElementaryTree,

@@ -15,11 +15,12 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, finite, frames_of, same_frames
+from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.constraint_rank import (
     CONSISTENT,
     SINGULAR_MASS,
@@ -45,8 +46,6 @@ from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.body import GROUND
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
-
-IntArray = NDArray[np.int64]
 
 _NO_WRENCH = np.zeros((0, 6))
 # Poses that are further off their constraints are in no position of the mechanism, singular or not [rad, or of size].

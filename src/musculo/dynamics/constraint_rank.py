@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.inverse import mass_matrix
 from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.embedding.loops.body_equations import BodyEquation
@@ -23,8 +22,6 @@ from musculo.embedding.speed_rates import coordinate_rates, turning_joints
 from musculo.errors import MusculoError
 from musculo.kernels.constraints.multipliers import Tolerances
 from musculo.kernels.constraints.repeated_equations import CLOSE, DISAGREE, HALF_GONE, LOOSE
-
-IntArray = NDArray[np.int64]
 
 # Singular values of G below this part of the largest are rounding: their equations repeat others.
 RANK = 1e-9

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Prescribed
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.loops.looped import Looped

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
 from musculo.embedding.couplers.rule_table import rule_rows
 from musculo.embedding.embedding import embedding_of
@@ -22,7 +22,7 @@ from musculo.functions.function_table import FunctionTable
 from musculo.kernels.constraints.closed_acceleration import closed_frames
 from musculo.kernels.constraints.coupler_frames import rule_frames
 from musculo.kernels.constraints.coupler_rows import RuleRows
-from musculo.kernels.constraints.embedded_acceleration import Followers, IntArray, embedded_frames
+from musculo.kernels.constraints.embedded_acceleration import Followers, embedded_frames
 from musculo.kernels.constraints.loop_space import LoopTable
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import GROUND
 from musculo.results.external_loads import ExternalLoads, LoadSeries
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

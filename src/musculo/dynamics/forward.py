@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, finite, frames_of, same_frames
+from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.embedded_dynamics import EmbeddedDynamics, embedded_dynamics
 from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches, part
 from musculo.dynamics.inverse import (

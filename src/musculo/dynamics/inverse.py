@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, motion_in, speeds_of
-from musculo.compile.frame_arrays import FloatArray, finite, frames_of, same_frames
+from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import motion_in
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.external import Loads, listed, node_wrenches
 from musculo.dynamics.inverse import transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads

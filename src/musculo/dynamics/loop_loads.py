@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import ConstraintReaction, constraint_equations, reactions_of
 from musculo.dynamics.constraint_rank import ranks_of, scales_of
 from musculo.dynamics.external import ExternalLoad

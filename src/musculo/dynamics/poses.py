@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.frame_arrays import same_frames
 from musculo.compile.joint_nodes import placed
 from musculo.errors import InvalidInput
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, frames_of
+from musculo.compile.frame_arrays import frames_of
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE, forward_dynamics, impossible_inertias
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix

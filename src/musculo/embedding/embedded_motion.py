@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput
-
-IntArray = NDArray[np.int64]
 
 # A frame whose dependent coordinates are further than this from what they depend on is refused [rad, m].
 CONSISTENT = 1e-6

@@ -16,13 +16,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import check_model
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, frames_of, same_frames
+from musculo.compile.frame_arrays import frames_of, same_frames
 from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.couplers.stated_rules import collect_rules, sort_rules
 from musculo.embedding.embedded_motion import CONSISTENT as CONSISTENT
-from musculo.embedding.embedded_motion import Closure, EmbeddedMotion, IntArray
+from musculo.embedding.embedded_motion import Closure, EmbeddedMotion
 from musculo.embedding.embedded_motion import times_of as times_of
 from musculo.embedding.loops.closed_loop import Loop
 from musculo.embedding.loops.fitted_loop import FittedVariables

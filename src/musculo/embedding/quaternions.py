@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import coordinates_of
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.speed_rates import TurningJoint, turning_joints
 from musculo.errors import InvalidInput
 from musculo.model.joints.ball import BallJoint

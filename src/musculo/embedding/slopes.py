@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import coordinates_of
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.embedding import Embedding, times_of
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.speed_rates import (

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.frame_arrays import same_frames
 from musculo.errors import SingularSystem
 from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion
 from musculo.model.model import Model

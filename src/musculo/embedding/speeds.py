@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.speed_rates import angle_rates_inverse, angle_rates_inverse_dot, joint_rates, quaternion_rates
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.forces.placed import Columns
 from musculo.model.model import Model
 from musculo.model.path_force import Blankevoort1991Ligament, PathSpring

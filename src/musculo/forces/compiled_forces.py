@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.errors import InvalidFile, InvalidInput, Unsupported
 from musculo.forces.bushings import ExpressionBushings, FunctionBushings, LinearBushings
@@ -17,7 +17,7 @@ from musculo.forces.contact_foundation import Foundations
 from musculo.forces.contact_hertz import HertzContacts
 from musculo.forces.contact_smooth import SmoothContacts
 from musculo.forces.coordinate_forces import CoordinateExpressions, CoordinateLimits, CoordinateSprings
-from musculo.forces.placed import Acting, Columns, IntArray, Moving
+from musculo.forces.placed import Acting, Columns, Moving
 from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel, Unsupported
 from musculo.forces import stated_forces as stated
 from musculo.forces.contact_shapes import Material, materials, radius_of, shape_place

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
 from musculo.forces import stated_forces as stated
 from musculo.forces.expressions import Expressions

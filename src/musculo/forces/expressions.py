@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel, MusculoError
 from musculo.forces.stated_forces import described
 from musculo.functions.formula import compile_expressions

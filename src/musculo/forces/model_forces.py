@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, finite, same_frames
+from musculo.compile.frame_arrays import finite, same_frames
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.along_paths import path_columns, stored_energy
 from musculo.forces.compiled_forces import Group, Method, acting_on, add, compiled_forces, moving, passive_paths
-from musculo.forces.placed import Acting, Columns, IntArray, Moving
+from musculo.forces.placed import Acting, Columns, Moving
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.muscle.geometry import WRAPPINGS, Wrapping, path_geometry

@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.compile.joint_nodes import placed as in_body
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.spatial.pose import Pose
-
-IntArray = NDArray[np.int64]
 
 
 class Moving(NamedTuple):

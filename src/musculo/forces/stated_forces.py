@@ -7,7 +7,7 @@ import posixpath
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel, UnknownName
 from musculo.model.body import GROUND
 from musculo.model.force import Force

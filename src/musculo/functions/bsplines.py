@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.functions.function_table import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.functions.spline_frames import spline_frames, spline_rows
 from musculo.kernels.scalar.banded_equations import solve_banded
 

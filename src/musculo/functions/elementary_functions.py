@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.functions.checks import set_knots, set_number, set_numbers
 from musculo.functions.function import Function
-from musculo.functions.function_table import FloatArray, PackedFunction
+from musculo.functions.function_table import PackedFunction
 from musculo.kernels.functions.function_values import FOURIER, PIECEWISE_POLYNOMIAL
 
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from musculo.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from musculo.functions.function import Function
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class FunctionTable(NamedTuple):

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.functions.bsplines import BSpline, natural_spline
 from musculo.functions.elementary_functions import taylor_shift
-from musculo.functions.function_table import FloatArray
 
 # Woltring's limits of the smoothing parameter relative to its natural size, and the precision of its search.
 SMALLEST_RELATIVE_WEIGHT = 1e-15

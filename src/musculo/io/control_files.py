@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
 from musculo.io.storage import read_storage
@@ -17,7 +17,6 @@ from musculo.io.text import PathLike, checked_path, read_bytes
 from musculo.model.model import Model
 from musculo.results.table import Table
 
-FloatArray = NDArray[np.float64]
 _KIND = "a file of controls (.sto, .mot, or .xml with <ControlSet>)"
 _CONSTANT = "ControlConstant"
 CONTROL_SET_CONTROLLER = "ControlSetController"

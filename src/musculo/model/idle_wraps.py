@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import UnknownName
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import FloatArray
 
 
 class IdleWrap(NamedTuple):

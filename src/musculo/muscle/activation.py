@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.kernels.hill.hill_frames import activation_frames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+from musculo.muscle.muscle_arrays import muscle_columns
 
 # OpenSim 4.6; kinds that have no such property (the deprecated ones, RigidTendonMuscle) start at rest.
 _AT_START = {"Thelen2003Muscle": 0.05, "Millard2012EquilibriumMuscle": 0.05, "DeGrooteFregly2016Muscle": 0.5}

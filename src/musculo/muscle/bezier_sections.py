@@ -8,12 +8,10 @@ from math import comb
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.hill.curve_lookup import ENTRY, HEAD, ROW
-
-FloatArray = NDArray[np.float64]
 
 # Below this difference of slopes the two tangents of a corner count as parallel (OpenSim's square root of epsilon).
 _PARALLEL = 1.49e-8

@@ -7,12 +7,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.hill.hill_frames import capacity_frames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+from musculo.muscle.muscle_arrays import muscle_columns
 
 
 def active_force_capacity(

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
 from musculo.functions.function import Function
 from musculo.kernels.hill import muscle_table as table
 from musculo.kernels.hill.activation_rate import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
 from musculo.kernels.hill.curve_values import EXPONENTIAL_PASSIVE
-from musculo.kernels.hill.muscle_table import FloatArray, MuscleTable
+from musculo.kernels.hill.muscle_table import MuscleTable
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle import hill_defaults, millard_curves

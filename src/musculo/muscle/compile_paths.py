@@ -12,13 +12,14 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.joint_nodes import placed
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidModel, MusculoWarning, UnknownName, Unsupported
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
-from musculo.kernels.paths.path_points import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, FloatArray, IntArray, Paths
+from musculo.kernels.paths.path_points import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, Paths
 from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model

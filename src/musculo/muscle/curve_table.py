@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.functions.function import Function
 from musculo.kernels.functions.function_values import PIECEWISE_POLYNOMIAL
 from musculo.kernels.hill.curve_lookup import CUBIC, ROW, SPLINE_HEAD
-from musculo.kernels.hill.muscle_table import FloatArray
 from musculo.muscle.bezier_sections import BezierCurve, aligned, stepped_rows
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.hill.hill_frames import curve_lanes
 from musculo.kernels.hill.muscle_table import ACTIVE_CURVE, PASSIVE_CURVE, TENDON_CURVE, VELOCITY_CURVE
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.rules.cylinder_penalty import TURN_REACH
 

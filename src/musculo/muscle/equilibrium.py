@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import on_gpu
 from musculo.errors import InvalidInput
 from musculo.kernels.hill import muscle_table as table
@@ -23,7 +24,7 @@ from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.labelled_paths import LabelledForces
-from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+from musculo.muscle.muscle_arrays import muscle_columns
 
 # From so many frames on, eight at once take less time than one after the other.
 _PACKED_FROM = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.compile.frame_arrays import columns_by_name, not_numbers
 from musculo.errors import InvalidInput
 from musculo.muscle.compile_muscles import CompiledMuscles
 
-FloatArray = NDArray[np.float64]
 # Rounding that an activation may carry beyond its range.
 _ROUNDING = 1e-9
 _NOT_NEGATIVE = ("length", "fiber_length")

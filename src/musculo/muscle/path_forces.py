@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.frame_arrays import columns_by_name, not_numbers
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName, Unsupported
 from musculo.functions.formula import compile_expressions
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     import xarray
 
     from musculo.muscle.geometry import PathGeometry
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.frame_arrays import same_frames
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
@@ -27,7 +28,6 @@ from musculo.muscle.geometry import (
 )
 from musculo.results.table import Table
 
-IntArray = NDArray[np.int64]
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and
 # memory that is used again is not cleared again.
 _CHUNK = 512

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.curves import MuscleCurves
-from musculo.muscle.muscle_arrays import FloatArray, muscle_columns
+from musculo.muscle.muscle_arrays import muscle_columns
 
 # Strain from which a tendon's curve is climbed, and Newton's steps after that: the curves are convex, so each step
 # from above stays above, and the number of right digits doubles.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from musculo.analyses.recorded_motion import Motion, motion_of, motion_of_states, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
 from musculo.diagnostics.loads import foot_findings, plate_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings

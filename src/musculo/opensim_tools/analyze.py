@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from musculo.analyses.muscle_analysis import moment_arms, muscle_analysis
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, Unsupported
 from musculo.io.setup import (
     ActuationAnalysis,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated_forces import number
 from musculo.io.control_files import (

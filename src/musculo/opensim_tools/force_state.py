@@ -10,7 +10,7 @@ import numpy as np
 from musculo.analyses.applied_forces import given_forces
 from musculo.analyses.recorded_motion import Motion
 from musculo.analyses.static_optimization.reserves import optimal_force
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_names
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies, unit_loads
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.forces.compiled_forces import IDLE
 from musculo.forces.model_forces import model_forces

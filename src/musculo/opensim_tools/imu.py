@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, inverse_kinematics
 from musculo.analyses.scaling.sensor_placement import PlacedSensors, place_sensors
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.osim import write_osim
 from musculo.io.setup import IMUInverseKinematicsSetup, IMUPlacerSetup

@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.recorded_motion import Motion, motion_of, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.loads import foot_findings, plate_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.external import ExternalLoad

@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, Status, inverse_kinematics
 from musculo.analyses.inverse_kinematics.setup_tasks import tasks_of_setup
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_frames
 from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics

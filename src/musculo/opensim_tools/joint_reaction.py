@@ -11,7 +11,7 @@ import numpy as np
 from musculo.analyses.applied_forces import all_tensions, given_forces
 from musculo.analyses.joint_loads import SIDES, JointLoads, joint_loads
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup import JointReactionAnalysis
 from musculo.model.body import GROUND

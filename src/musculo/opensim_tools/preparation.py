@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.io.setup import AnalyzeSetup, InverseDynamicsSetup, InverseKinematicsSetup, ScaleSetup
 from musculo.model.model import Model

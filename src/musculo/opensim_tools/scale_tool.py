@@ -12,7 +12,7 @@ from musculo.analyses.inverse_kinematics.undetermined import undetermined_coordi
 from musculo.analyses.scaling.marker_placement import PlacedMarkers, place_markers
 from musculo.analyses.scaling.scale_factors import LIKELY, ScaleFactors, factors_of_setup
 from musculo.analyses.scaling.subject_scaling import scale_model
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.subject import mass_findings
 from musculo.errors import InvalidInput
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import mass_matrix

@@ -11,7 +11,7 @@ from musculo.analyses.static_optimization.least_effort import Status
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.static_optimization.share_load import static_optimisation
 from musculo.analyses.static_optimization.static_optimum import TOO_FAR, StaticOptimum
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_prices, price_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.dynamics.inverse import inverse_dynamics

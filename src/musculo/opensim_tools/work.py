@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads

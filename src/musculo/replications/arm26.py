@@ -16,13 +16,14 @@ from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.recorded_motion import Motion, motion_of
 from musculo.analyses.static_optimization.share_load import static_optimisation
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
+from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.geometry import muscle_geometry
 from musculo.replications.arm26_opensim import Peer, ask_tools, with_recorded
 from musculo.replications.peer import PYTHON, opensim_version
-from musculo.replications.study import NOT_INSTALLED, FloatArray, Part, Quantity, Row, Study, beside, plots_of
+from musculo.replications.study import NOT_INSTALLED, Part, Quantity, Row, Study, beside, plots_of
 from musculo.results.table import Table
 
 SOURCE = "Ruggiero and Sicilia 2020, Appl. Sci. 10, 7760"

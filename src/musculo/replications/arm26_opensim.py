@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
+from musculo.arrays import FloatArray
 from musculo.io.storage import read_storage
 from musculo.model.model import Model
 from musculo.replications import arm26_setups as setups
 from musculo.replications.peer import run_opensim
-from musculo.replications.study import FloatArray
 from musculo.results.table import Table
 
 # What OpenSim's arm26 calls the muscles and coordinates of the arm, for results recorded with it.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.analyses.joint_loads import joint_loads
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND, Body, Placement
@@ -25,7 +26,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, largest, run, same_motion
-from musculo.replications.study import FloatArray, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Quantity, Row, Settings, Study, judged
 from musculo.spatial.rotation import from_xyz
 
 # Ours: a body hangs from the far end of an ellipsoid, gravity along its outward normal at rest [m, kg, kg m^2].

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.functions.splines import SimmSpline
 from musculo.model.body import GROUND, Body, Placement
@@ -26,7 +27,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, run, same_motion
-from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 
 # Ours [m]: semi-axes of the condyle, and how far the contact moves back on the plateau from 0 to 90 degrees.
 CONDYLE, SLIDE = (0.034, 0.024), 0.012

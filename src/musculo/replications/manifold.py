@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.analyses.joint_loads import joint_loads
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.poses import kinematics
@@ -32,7 +33,7 @@ from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rival_times import BATCH
 from musculo.replications.rivals import SOURCE, State, acceleration, largest
 from musculo.replications.simbody_study import simbody_accelerations
-from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.simulate import Formulation, simulate
 from musculo.simulation.simulation import Simulation

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.integrate.known_forces import TurningSpring, turning_spring
 from musculo.model.body import Body, Placement
 from musculo.model.constraint import EquationConstraint, PointConstraint

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from musculo.analyses.joint_loads import joint_loads
+from musculo.arrays import FloatArray
 from musculo.dynamics.energy import kinetic_energy
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
@@ -30,7 +31,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.rival_times import acceleration_seconds
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration_difference, largest
-from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 from musculo.simulation.simulate import simulate
 from musculo.spatial.rotation import axis_rotation, to_xyz
 

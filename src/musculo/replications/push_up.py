@@ -16,6 +16,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from musculo.analyses.joint_loads import joint_loads
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.forward import forward_dynamics
@@ -30,7 +31,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import opensim_missing, small
 from musculo.replications.rivals import SOURCE, acceleration, largest
 from musculo.replications.simbody_study import simbody_accelerations
-from musculo.replications.study import FloatArray, Plot, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.constraint_projection import constraint_drift
 from musculo.simulation.simulate import Formulation, simulate

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from musculo.arrays import FloatArray
 from musculo.replications.peer import opensim_version
 from musculo.replications.rival_times import CROWD, TOLERANCES, Work, simbody_work
 from musculo.replications.rivals import Rivals, acceleration, largest
 from musculo.replications.simbody_study import simbody_accelerations
-from musculo.replications.study import NOT_INSTALLED, NOT_RUN, FloatArray, Quantity, Row, Settings
+from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Quantity, Row, Settings
 
 # Of integration and of constraints in the paper's simulations.
 PAPER_TOLERANCE = 1e-4

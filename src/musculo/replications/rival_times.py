@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.speed_rates import coordinate_rates
 from musculo.model.model import Model
 from musculo.replications.rivals import Rivals, State, acceleration, run
 from musculo.replications.simbody_study import simbody_simulations
-from musculo.replications.study import FloatArray
 from musculo.replications.timing import seconds_per_call
 from musculo.simulation.accelerations import ConstrainedRates
 from musculo.simulation.simulate import simulate

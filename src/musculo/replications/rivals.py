@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration, constraint_equations
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.model.model import Model
-from musculo.replications.study import FloatArray
 from musculo.simulation.simulate import Formulation, simulate
 from musculo.simulation.simulation import Simulation
 

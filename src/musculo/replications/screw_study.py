@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.functions.elementary_functions import Linear
 from musculo.model.body import GROUND, Body, Placement
@@ -22,7 +23,7 @@ from musculo.model.model import Model
 from musculo.replications.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.rival_times import acceleration_seconds
 from musculo.replications.rivals import SOURCE, Rivals, State, acceleration, largest, same_motion
-from musculo.replications.study import FloatArray, Quantity, Row, Settings, Study, judged
+from musculo.replications.study import Quantity, Row, Settings, Study, judged
 
 PITCH = 0.01  # [m/rad]
 COLLAR = Body("collar", 0.5, (0.0, 0.0, 0.0), (8e-5, 8e-5, 1.2e-4, 0.0, 0.0, 0.0))

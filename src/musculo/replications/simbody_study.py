@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.io.osim.write import write_osim
 from musculo.model.model import Model
 from musculo.replications.peer import ask_opensim
-from musculo.replications.study import FloatArray
 
 # Models with coordinates and speeds, by name.
 States: TypeAlias = Mapping[str, tuple[Model, FloatArray, FloatArray]]

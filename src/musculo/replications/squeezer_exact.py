@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import legendre
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.replications import mechanisms as m
 
 # Gauss-Legendre nodes of a panel, and its width in x; halving the width changes angles by less than 1e-13.

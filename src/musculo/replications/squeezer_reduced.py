@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import mass_matrix
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.fitted_loop import Fitted

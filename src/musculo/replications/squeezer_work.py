@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.forward import forward_dynamics
 from musculo.embedding.embedding import embedding_of

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
-
+from musculo.arrays import FloatArray
 
 NOT_INSTALLED = "OpenSim is not installed (pip install opensim)"
 NOT_RUN = "OpenSim was not run"

@@ -9,8 +9,8 @@ from enum import Enum
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.model.model_notebook import facts_html
-from musculo.signals.named_arrays import FloatArray
 
 _LARGEST = float(np.finfo(np.float32).max)  # what a page can draw: curves travel as four bytes a number
 # `hip_flexion_r`, `addbrev_l`, `hip_r_on_femur_r_in_femur_r`: a single r or l between underscores, or at an end.

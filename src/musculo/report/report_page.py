@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from musculo import __version__
+from musculo.arrays import FloatArray
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
 from musculo.kernels.compiler.store import folder_of
 from musculo.report.contents import Check, Curve, Light, Report, Section, Sheet
-from musculo.signals.named_arrays import FloatArray
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from musculo.analyses.scaling.scale_factors import LIKELY
+from musculo.arrays import FloatArray
 from musculo.report.contents import Bars, Check, Light, Section, Sheet
 from musculo.report.grades import graded
 from musculo.report.results import Results
-from musculo.signals.named_arrays import FloatArray
 
 STATIC_RMS, STATIC_LARGEST = 0.01, 0.02  # [m]
 USUAL = (0.8, 1.25)

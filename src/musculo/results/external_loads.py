@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.results.force_plates import CONTACT, ForcePlate, plates_to_table
 from musculo.results.table import Table
 from musculo.signals.lowpass import butterworth
-from musculo.signals.named_arrays import FloatArray
 from musculo.signals.natural_smoothing import NaturalSpline
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.results.frozen import frozen, frozen_time
 from musculo.results.table import Table
-from musculo.signals.named_arrays import FloatArray
 
 VERTICAL = 1  # OpenSim's ground has y up
 CONTACT = 20.0  # [N] below it a plate is taken as empty

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
-from musculo.signals.named_arrays import FloatArray, check_increasing
+from musculo.signals.named_arrays import check_increasing
 
 
 def frozen(what: str, values: Any, shape: tuple[int, ...], where: str) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.labelled import AXES, labelled
@@ -17,7 +18,6 @@ from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.lowpass import butterworth, parts_in_words
-from musculo.signals.named_arrays import FloatArray
 from musculo.signals.natural_smoothing import even_times, resample
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.model.model_notebook import facts_html
-from musculo.signals.named_arrays import FloatArray
 
 # A notebook shows so many curves; the rest is counted.
 MOST_CURVES = 12

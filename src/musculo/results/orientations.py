@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.labelled import labelled
 from musculo.results.provenance import Provenance
 from musculo.signals.gaps import Gap, find_gaps
-from musculo.signals.named_arrays import FloatArray
 from musculo.spatial.rotation import from_quaternion, to_quaternion
 
 if TYPE_CHECKING:

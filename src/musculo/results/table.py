@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.provenance import Provenance
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.labels import derived_unit
 from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
-from musculo.signals.named_arrays import FloatArray, sampling_rate
+from musculo.signals.named_arrays import sampling_rate
 from musculo.signals.natural_smoothing import even_times, resample, time_derivative
 
 if TYPE_CHECKING:

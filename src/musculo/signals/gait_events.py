@@ -7,9 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.signals.gaps import runs
-from musculo.signals.named_arrays import FloatArray, sampling_rate, series
+from musculo.signals.named_arrays import sampling_rate, series
 from musculo.signals.natural_smoothing import NaturalSpline
 
 VERTICAL = 1  # OpenSim's ground has y up

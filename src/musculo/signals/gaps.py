@@ -7,9 +7,10 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.signals.labels import labelled_like, time_first
-from musculo.signals.named_arrays import FloatArray, series
+from musculo.signals.named_arrays import series
 from musculo.signals.natural_smoothing import NaturalSpline
 
 

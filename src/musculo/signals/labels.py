@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.signals.named_arrays import FloatArray
 
 DEGREES = ("deg", "degree", "degrees", "°")
 # What is not a unit of the SI, so that numbers without it would be wrong where a model takes them.

@@ -9,11 +9,12 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.functions.filter_frames import recursion_frames
 from musculo.signals.gaps import runs
 from musculo.signals.labels import labelled_like, time_first
-from musculo.signals.named_arrays import FloatArray, Series, even_parts, series
+from musculo.signals.named_arrays import Series, even_parts, series
 from musculo.signals.natural_smoothing import NaturalSpline
 
 FilterMethod = Literal["butterworth", "opensim"]

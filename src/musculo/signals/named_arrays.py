@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-
-FloatArray = NDArray[np.float64]
 
 # Times rounded to milliseconds are 3 % of a step off at 60 Hz: such a grid is even, a missing frame is not.
 LARGEST_JITTER = 0.1  # of a step

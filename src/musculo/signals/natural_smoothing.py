@@ -8,11 +8,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.functions.bsplines import natural_spline
 from musculo.functions.natural_spline import smoothed_values
 from musculo.signals.labels import labelled_like, refuse_other_units, time_first
-from musculo.signals.named_arrays import FloatArray, series
+from musculo.signals.named_arrays import series
 
 DEGREES = (1, 3, 5, 7)
 # Frames so close, in median steps, are at one time that a sum of steps rounded (1e-12 s at 100 Hz, which no clock

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration, constraint_equations
 from musculo.dynamics.forward import forward_dynamics
 from musculo.embedding.embedding import embedding_of

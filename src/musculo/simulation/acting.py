@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.external import ExternalLoad, listed
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.driver_code import Bound
 from musculo.kernels.compiler.parts import Kernel, Part
 from musculo.kernels.integrate.one_step_methods import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room

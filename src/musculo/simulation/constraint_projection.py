@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, same_frames
+from musculo.compile.frame_arrays import same_frames
 from musculo.dynamics.constrained_dynamics import Around, constraint_equations, solve_constrained
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.inverse import mass_matrix

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.loops.closed_loop import Loop

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 
 
 def chebyshev_points(start: float, end: float, degree: int) -> FloatArray:

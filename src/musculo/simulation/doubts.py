@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.errors import MusculoError

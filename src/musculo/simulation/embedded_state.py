@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.dynamics.forward import SINGULAR_HINGE
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule

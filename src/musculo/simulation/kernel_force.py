@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.driver_code import Bound
 from musculo.kernels.compiler.parts import Kernel
 

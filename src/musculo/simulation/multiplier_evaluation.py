@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.constraint_rank import tolerances_of
 from musculo.embedding.couplers.rule_table import rule_rows, turning_rows

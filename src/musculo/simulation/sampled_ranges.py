@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.functions.sampled import SampledSpline
 from musculo.model.joints.custom import CustomJoint
 from musculo.model.model import Model

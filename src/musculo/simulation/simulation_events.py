@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.simulation.steppers import Stepper
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.closed_loop import Loop
 from musculo.embedding.loops.loop_assembly import RANK

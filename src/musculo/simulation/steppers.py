@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import MusculoError
 from musculo.kernels.integrate.step_coefficients import (
     FEHLBERG_ORDER,

@@ -13,7 +13,7 @@ import numpy as np
 from sksundae.cvode import CVODE
 from sksundae.ida import IDA
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import MusculoError
 from musculo.simulation.control import Control
 from musculo.simulation.dense import chebyshev_points

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration, constraint_equations
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.forward import forward_dynamics

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.kernels.integrate.step_coefficients import (
     BETWEEN,
     DIAGONAL,

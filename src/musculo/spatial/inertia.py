@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import FloatArray
 
 
 def tensor(six: ArrayLike) -> FloatArray:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.spatial.rotation import FloatArray, from_xyz
+from musculo.arrays import FloatArray
+from musculo.spatial.rotation import from_xyz
 
 
 class Pose(NamedTuple):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
-from musculo.spatial.rotation import FloatArray
 
 # [rad] An arc gets a sample for so much turning, so that its chords look round.
 TURN = 0.22

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
-from musculo.spatial.rotation import FloatArray
 from musculo.viewer.inputs import sampled
 
 # OpenSim's joint reaction tables: joint_on_body_in_frame_fx, ..._mx, ..._px.

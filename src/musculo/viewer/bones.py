@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics
 from musculo.model.body import GROUND, Body
 from musculo.model.model import Model
 from musculo.model.model_path import MovingPathPoint
 from musculo.spatial.inertia import tensor
-from musculo.spatial.rotation import FloatArray
 
 # Ends of a body that lie closer together than this share of its longest bone are one end (knee and patella).
 _ONE_END = 0.3

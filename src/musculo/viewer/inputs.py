@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.compile.frame_arrays import columns_by_name
 from musculo.diagnostics.finding import texts, warn_of
@@ -16,7 +17,6 @@ from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
 from musculo.results.markers import Markers
 from musculo.results.table import Table
-from musculo.spatial.rotation import FloatArray
 
 # [1/s] Frames that come without times are played at this rate.
 ASSUMED_RATE = 60.0

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics
 from musculo.model.wrap import WrapObject
 from musculo.muscle.geometry import PathPoints
 from musculo.spatial.pose import Pose
-from musculo.spatial.rotation import FloatArray
 from musculo.viewer.arcs import arc
 
 

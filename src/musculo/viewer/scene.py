@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.errors import InvalidInput, MusculoError, unwarned
 from musculo.model.body import GROUND
@@ -21,7 +22,7 @@ from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
-from musculo.spatial.rotation import FloatArray, to_quaternion
+from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
 from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at, some

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics
 from musculo.errors import Unsupported
 from musculo.kernels.paths.path_points import RANGE_MARGIN
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.muscle.compile_paths import path_forces
 from musculo.muscle.geometry import PathPoints
-from musculo.spatial.rotation import FloatArray
 
 
 def straight_paths(poses: Kinematics, q: FloatArray) -> tuple[PathPoints, tuple[str, ...]]:

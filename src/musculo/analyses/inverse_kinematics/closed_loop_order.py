@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics.closed_poses import ClosedSearch, Poses
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.couplers.stated_rules import collect_rules, refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.loop_equations import EquationSet
@@ -17,8 +17,6 @@ from musculo.kernels.fit.pose_fit import Targets
 from musculo.kernels.fit.pose_search import SLOW, UNSEEN
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
-
-IntArray = NDArray[np.int64]
 
 # Frames that start from one another are so far apart; those between start from what lies between.
 _STRIDE = 32

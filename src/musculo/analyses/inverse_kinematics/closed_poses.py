@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import BoolArray, FloatArray
 from musculo.embedding.couplers.coordinate_rules import Coupled
 from musculo.embedding.couplers.embedding_tables import EmbeddingTables
 from musculo.embedding.loops.loop_equations import EquationSet
@@ -33,8 +33,6 @@ from musculo.kernels.fit.misfit_frames import fit_frames
 from musculo.kernels.fit.pose_fit import Misfit, Recorded
 from musculo.kernels.fit.pose_search import CONVERGED, SLOW, UNDETERMINED
 from musculo.kernels.tree.tree_frames import over_frames
-
-BoolArray = NDArray[np.bool_]
 
 # Newton's corrections square from one to the next: after one of this size the next would be rounding [rad, m].
 _CLOSED = 1e-8

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinate_arrays import coordinates_of
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.couplers.embedding_tables import EmbeddingTables
 from musculo.errors import InvalidInput
 from musculo.kernels.fit.bounded_step import Unknowns

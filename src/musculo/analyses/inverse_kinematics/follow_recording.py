@@ -37,9 +37,9 @@ from musculo.analyses.inverse_kinematics.targets import (
 )
 from musculo.analyses.inverse_kinematics.tracked_poses import InverseKinematics, Status
 from musculo.analyses.inverse_kinematics.undetermined import Sought, blind_speeds
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import warn_of_odd_units
-from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import Finding, warn_of
 from musculo.diagnostics.implausible_angles import angle_findings
 from musculo.diagnostics.recording_axes import axis_findings

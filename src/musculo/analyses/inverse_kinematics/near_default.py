@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from musculo.analyses.inverse_kinematics.tracked_poses import InverseKinematics, Status
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.implausible_angles import BEYOND
 from musculo.errors import InvalidInput

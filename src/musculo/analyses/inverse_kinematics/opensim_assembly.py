@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics.follow_recording import Status, fit_poses
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.model.model import Model
 from musculo.results.markers import Markers

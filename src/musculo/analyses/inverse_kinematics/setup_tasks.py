@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.kinematics_setups import CoordinateTask, MarkerTask, Task
 from musculo.model.model import Model

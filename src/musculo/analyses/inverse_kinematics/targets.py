@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel
-from musculo.compile.frame_arrays import FloatArray
 from musculo.compile.joint_nodes import placed
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.dynamics.poses import kinematics

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.inverse_kinematics.undetermined import Sought, blind_speeds
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, texts
 from musculo.kernels.fit import pose_search as kernels
 from musculo.model.model import Model

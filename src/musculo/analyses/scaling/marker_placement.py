@@ -13,9 +13,9 @@ from musculo.analyses.inverse_kinematics.follow_recording import InverseKinemati
 from musculo.analyses.inverse_kinematics.setup_tasks import SetupTasks, tasks_of_setup
 from musculo.analyses.inverse_kinematics.targets import recorded_for
 from musculo.analyses.scaling.scale_factors import TimeRange, time_window
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
 from musculo.compile.coordinate_arrays import coordinates_of
-from musculo.compile.frame_arrays import FloatArray
 from musculo.diagnostics.finding import warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName

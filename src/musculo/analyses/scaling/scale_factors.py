@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.inverse_kinematics.targets import recorded_for
 from musculo.analyses.scaling.subject_scaling import Factors, checked_factors, default_pose
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import warn_of
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions import Function, Linear, Scaled

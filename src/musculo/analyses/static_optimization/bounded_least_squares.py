@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 
 # Slopes below this part of |A_i| |r| are rounding.
 _SLOPE = 1e-14

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from musculo.analyses.static_optimization.bounded_least_squares import bounded_least_squares
 from musculo.analyses.static_optimization.least_effort_powers import GradedNewton
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 
 # Bounds hold to this in units of x; equations are in the working set from the start and hold to rounding.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 
 # Newton's step that ends the search, of the largest x: how far the answer is, since the last steps converge squared.
 ANSWER_TOLERANCE = 1e-9

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.dynamics.poses import kinematics

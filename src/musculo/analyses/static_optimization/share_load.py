@@ -19,8 +19,9 @@ from musculo.analyses.static_optimization.reserves import (
     reserves_of,
 )
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
+from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
-from musculo.compile.frame_arrays import FloatArray, frames_of, same_frames
+from musculo.compile.frame_arrays import frames_of, same_frames
 from musculo.diagnostics.finding import Finding, texts
 from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.inverse import inverse_dynamics

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.analyses.static_optimization.least_effort import Status
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.prices import prices_in_words

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.functions.function import Function
-
-FloatArray = NDArray[np.float64]
 
 
 class Dependence(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Coupled
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
 from musculo.embedding.loops.loop_table import couplings_of

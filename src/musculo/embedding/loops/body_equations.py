@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel
-from musculo.compile.frame_arrays import FloatArray
 from musculo.compile.joint_nodes import placed
 from musculo.errors import InvalidModel, UnknownName
 from musculo.kernels.constraints.body_loop_equations import AT_DISTANCE, COINCIDENT, ON_LINE, WELDED

@@ -17,10 +17,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import BoolArray, FloatArray, IntArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.loops.loop_equations import EquationSet
@@ -29,9 +28,6 @@ from musculo.kernels.constraints.loop_branch import loop_frames
 from musculo.kernels.constraints.loop_space import LoopTable, Search
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 # Newton's correction, scaled, below which the next one is rounding: it squares from step to step.
 _QUADRATIC = 1e-9

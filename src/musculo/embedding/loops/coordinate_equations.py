@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.loops.frame_jets import Jet
 from musculo.errors import InvalidModel, MusculoError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.loops.closed_loop import Loop, LoopSolution
 from musculo.embedding.loops.joint_variables import JointVariables, LoopMethod
 from musculo.embedding.loops.loop_outcome import refuse_unsolved

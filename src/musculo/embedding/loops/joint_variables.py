@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.loops.closed_loop import Loop, LoopSolution
 
 

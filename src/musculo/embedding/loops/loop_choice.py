@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Rule
 from musculo.embedding.loops.body_equations import BodyEquation, tree_poses
 from musculo.embedding.loops.closed_loop import CLOSED, Loop

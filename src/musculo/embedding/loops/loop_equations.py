@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
-from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.loops.body_equations import BodyEquation, TreePoses, body_equation, tree_poses
 from musculo.embedding.loops.coordinate_equations import CoordinateEquation, UserEquation
 from musculo.embedding.loops.loop_table import body_equations_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.loops.closed_loop import Loop, LoopSolution, LoopStatus
 from musculo.errors import InvalidInput, SingularSystem
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from musculo.arrays import IntArray
 from musculo.embedding.couplers.coordinate_rules import Coupled, Rule
 from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
-from musculo.kernels.constraints.body_loop_equations import BodyEquations, IntArray
+from musculo.kernels.constraints.body_loop_equations import BodyEquations
 from musculo.kernels.constraints.coupling import Couplings
 from musculo.kernels.constraints.loop_space import LoopTable
 from musculo.model.model import Model

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Dependence, Rule
 from musculo.embedding.loops.closed_loop import LoopSolution
 from musculo.embedding.loops.joint_variables import JointVariables

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.loops.closed_loop import Loop
 from musculo.embedding.loops.joint_variables import JointVariables, LoopMethod
 from musculo.embedding.loops.loop_outcome import refuse_unsolved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.compile.frame_arrays import FloatArray
+from musculo.arrays import FloatArray
 from musculo.embedding.speed_rates import (
     angle_rates_inverse,
     angle_rates_inverse_dot,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.io.c3d.file import C3DFile, read_file
 from musculo.io.c3d.plates import read_plates, say_pull
 from musculo.io.c3d.upright import doubt, upward_axis
@@ -17,8 +17,6 @@ from musculo.io.text import PathLike
 from musculo.results.markers import Markers
 from musculo.results.recording import Event, Recording
 from musculo.results.table import Table
-
-FloatArray = NDArray[np.float64]
 
 # Parameters of POINT that list points by what they are, and those that hold their units.
 _OUTPUTS = {

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.io.c3d.file import C3DFile
 from musculo.io.lengths import METRES
 from musculo.results.force_plates import VERTICAL, ForcePlate
-
-FloatArray = NDArray[np.float64]
 
 CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6}
 _NEWTONS = {"": 1.0, "n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1000.0}

@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray
 from musculo.io.c3d.file import C3DFile
 from musculo.io.c3d.plates import LOAD
 from musculo.io.file_axes import AXES
 from musculo.results.force_plates import ForcePlate
-
-FloatArray = NDArray[np.float64]
 
 DEFAULT = "z"  # of most laboratories
 _FLAT = 0.95  # the least cosine between the normal of a plate and an axis that it lies flat on

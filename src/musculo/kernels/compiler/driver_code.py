@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.canonical import signatures
 from musculo.kernels.compiler.names import code_name, code_name_at, is_of_package, script_name
 from musculo.kernels.compiler.signature import Shape, fits, parsed, signature_of
-
-IntArray = NDArray[np.int64]
 
 _FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object, ctypes.c_size_t, ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel
 from musculo.kernels.scalar.choices import any_of, less, where
 from musculo.kernels.scalar.scalars import square_root
@@ -33,9 +33,6 @@ from musculo.kernels.tree.node_kinematics import (
     VELOCITY,
 )
 from musculo.kernels.tree.nodes import load_rotation
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Kinds of equations between a frame F of a first body and a frame of a second one.
 COINCIDENT, ON_LINE, AT_DISTANCE, WELDED = 0, 1, 2, 3

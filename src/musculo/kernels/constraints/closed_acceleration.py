@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.constraints.embedded_acceleration import solve_embedded
 from musculo.kernels.constraints.loop_branch import follow_branches
 from musculo.kernels.constraints.loop_solution import anchor, copy_lanes, derive
-from musculo.kernels.constraints.loop_space import BranchSpace, FloatArray, LoopSpace, branch_space, loop_space
+from musculo.kernels.constraints.loop_space import BranchSpace, LoopSpace, branch_space, loop_space
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.rnea import rnea

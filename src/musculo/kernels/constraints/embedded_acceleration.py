@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.constraints.coupler_frames import frame_of_rules, scratch_rows
 from musculo.kernels.scalar.packed import WIDTH, lanes
@@ -16,8 +16,6 @@ from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
-
-IntArray = NDArray[np.int64]
 
 
 class Followers(NamedTuple):

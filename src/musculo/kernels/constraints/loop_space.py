@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import room
 from musculo.kernels.constraints.body_loop_equations import BodyEquations
 from musculo.kernels.constraints.coupling import Couplings
 from musculo.kernels.scalar.packed import WIDTH
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import work_rows
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class LoopTable(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.constraints.body_loop_equations import body_rows
 from musculo.kernels.constraints.repeated_equations import DISAGREE, DOUBTFUL, Repeated, solve_repeated
@@ -19,9 +19,6 @@ from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # How a frame came out: solved; or left to a slower method, since the mass matrix is singular by itself, equations
 # contradict each other, or it cannot be seen which of them repeat others.

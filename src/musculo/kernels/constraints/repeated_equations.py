@@ -10,12 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Answers instead of a number of equations.
 CONTRADICT, DOUBTFUL = -1, -2

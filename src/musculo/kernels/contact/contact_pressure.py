@@ -11,13 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.contact.nearest_triangle import nearest_of_mesh
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Of a pair of shapes: not in contact, pressing, or parting so fast that nothing presses.
 APART, PRESSING, PARTING = range(3)

@@ -8,12 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # A pivot smaller than this part of its diagonal element is zero to rounding: the matrix is not positive definite.
 _SMALLEST_PIVOT = 1e-11

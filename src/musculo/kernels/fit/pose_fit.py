@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.constraints.coupling import follow, pull_back
 from musculo.kernels.fit.sensor_fit import fit_sensors
@@ -51,9 +51,6 @@ from musculo.kernels.tree.nodes import (
     pose,
     store_rotation,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Rows of a node in the poses: R_WM (9), p_WM (3).
 POSE_ROWS = 12

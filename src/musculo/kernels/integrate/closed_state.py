@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.constraints.closed_acceleration import ClosedSpace, close_lanes, closed_lanes, closed_space
 from musculo.kernels.constraints.embedded_acceleration import Followers
@@ -15,9 +15,6 @@ from musculo.kernels.constraints.loop_space import LoopTable, Search
 from musculo.kernels.integrate.force_calls import drive
 from musculo.kernels.integrate.one_step_methods import ONWARD, keep_pose, land_as_found, onward, rates_of
 from musculo.kernels.scalar.packed import WIDTH
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class ClosedTree(NamedTuple):

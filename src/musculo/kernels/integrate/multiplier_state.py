@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, inline, kernel, room, spliced
 from musculo.kernels.constraints.body_loop_equations import BodyEquations, body_rows
 from musculo.kernels.constraints.coupler_rows import RuleRows
@@ -30,9 +30,6 @@ from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import crba
 from musculo.kernels.tree.node_kinematics import kinematics, twists
 from musculo.kernels.tree.turning_joints import turn, unit_quaternions
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # What is asked for beside steps and rates: the nearest state on the constraints; that and its rates.
 PROJECT, SETTLE = 2, 3

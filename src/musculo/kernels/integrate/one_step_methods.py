@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, kernel, room, spliced
 from musculo.kernels.integrate.step_coefficients import (
     BETWEEN,
@@ -38,9 +38,6 @@ from musculo.kernels.integrate.step_coefficients import (
     TR_BDF2_ORDER,
 )
 from musculo.kernels.scalar.packed import WIDTH
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # What a driver is asked for: steps, or the rates of one state; other systems know more.
 ONWARD, RATES = 0, 1

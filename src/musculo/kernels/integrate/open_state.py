@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.constraints.coupler_rows import RuleRows
 from musculo.kernels.constraints.embedded_acceleration import Followers, solve_embedded
@@ -23,9 +23,6 @@ from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.tree.turning_joints import unit_quaternions
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class OpenTree(NamedTuple):

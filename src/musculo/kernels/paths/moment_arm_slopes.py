@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.paths.path_points import (
@@ -80,8 +78,6 @@ from musculo.kernels.wrapping.rules.obstacles import (
 )
 from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
-
-IntArray = NDArray[np.int64]
 
 # Ends of a stretch so close to a contact (over the surface's size) are the contact.
 _MET = 1e-7

@@ -13,18 +13,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.scalar.scalars import like, square_root
 from musculo.kernels.scalar.vectors import add, dot, load3, rotate, store3, subtract
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Kinds of path points.
 FIXED, CONDITIONAL, MOVING = range(3)

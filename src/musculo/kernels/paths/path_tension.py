@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.functions.formula_programs import run_program
 from musculo.kernels.functions.function_values import evaluate
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Kinds of forces, and the number of quantities an expression may use: stretch and lengthening speed.
 SPRING, LIGAMENT, BLANKEVOORT, ACTUATOR, CLUTCHED, EXPRESSION = range(6)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, spliced, traced
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import load3
@@ -33,9 +31,6 @@ JOINT_ALPHA = 33  # angular acceleration at zero udot
 JOINT_ACCEL = 36  # acceleration at zero udot
 WORLD = 39  # R_WM (9), p_WM (3): kept only where external wrenches need it
 NODE_ROWS = 51
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Tree(NamedTuple):

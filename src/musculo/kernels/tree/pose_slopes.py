@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.vectors import add, cross, load3, matmul, rotate, store3, subtract, transpose
 from musculo.kernels.tree.mobilizer import place
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.tree.nodes import hinge_column, load_rotation, pose
-
-IntArray = NDArray[np.int64]
 
 # f(q + i h) = f(q) + i h f'(q) + O(h^2): with h so small nothing but rounding is left.
 _STEP = 1e-30
