@@ -21,7 +21,7 @@ JUMPED = json.loads((Path(__file__).parents[1] / "support" / "pairs_jumped.json"
 AS_LONG = 1e-7
 # What the judge's polylines are off, beyond what it says itself [m].
 ROUNDING = 1e-6
-ROUGH = STATUSES.index("rough")
+ROUGH = STATUSES.index("not converged")
 # A string round two cylinders that cross, both held for more than half a turn; an open one beside a held one; the edge
 # of the rule about the side of one beside another; ends inside. And the pose of the two that was wrong.
 LOOKED = {"cc15-m3": "after", "cc11-m2": "before", "cc8-m4": "after", "cc6-m4": "after"}

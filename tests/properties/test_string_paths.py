@@ -17,7 +17,7 @@ from support.short_steps import jumps, random_poses
 from support.string_models import groove, tangled
 from support.taut_string import Solid
 
-STRING, ROUGH = STATUSES.index("overlapped"), STATUSES.index("rough")
+STRING, ROUGH = STATUSES.index("overlapped"), STATUSES.index("not converged")
 # Moment arms against slopes of lengths [m, or 1 for sliding coordinates].
 SLOPE = 1e-9
 STEPS = (1e-5, 3e-6)

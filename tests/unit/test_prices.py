@@ -103,7 +103,7 @@ def test_points_inside_are_noted(model):
 def test_paths_that_are_not_taut_are_noted(model):
     g = muscle_geometry(model, TURN)
     loose = g.status.copy()
-    loose[3:5, 1], loose[4, 0] = STATUSES.index("rough"), STATUSES.index("left out")
+    loose[3:5, 1], loose[4, 0] = STATUSES.index("not converged"), STATUSES.index("ignored")
     told = [note for note in replace(g, status=loose).notes if note not in g.notes]
     assert told[0].startswith(
         "2 of 3 paths have no taut way that was found, 'bent' in 2 of 31 frames: lengths there may"

@@ -17,31 +17,47 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8") if (ROOT / "README.md").exists() else ""
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, flags=re.M | re.S)
 PYTHON = [text for language, text in BLOCKS if language == "python"]
+TOUR = ROOT / "docs" / "python_tour.md"
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") if README else ""
 SHELL = [line for language, text in BLOCKS if language == "sh" for line in text.splitlines() if line.strip()]
 
 
-def test_python_blocks_run_in_order():
-    """As a reader would type them, one after the other."""
+def _run(blocks: list[str], file: str) -> dict:
+    """Names that the blocks leave, run one after the other, as a reader would type them."""
     names: dict = {}
-    assert len(PYTHON) >= 3
-    for block in PYTHON:
-        exec(compile(block, "README.md", "exec"), names)
-    assert names["tau_z"].shape == (200, 3)
+    for block in blocks:
+        exec(compile(block, file, "exec"), names)
+    return names
+
+
+def test_python_blocks_run():
+    assert len(PYTHON) == 1
+    names = _run(PYTHON, "README.md")
+    frames = len(names["motion"].time)
+    assert names["tau"].shape == (frames, 2)
     assert np.isfinite(names["tau"]).all()
-    assert names["model"].joint("knee").coordinate_names == ("knee_flexion",)
+    assert names["paths"].moment_arm.shape == (frames, 6, 2)
+    assert names["effort"].solved
+    assert np.isfinite(names["loads"].force).all()
 
 
-def test_the_joint_from_measured_points_moves():
-    """The last block's model is whole: the new knee takes part in the dynamics."""
+def test_the_tour_builds_what_it_says():
+    """The joint from measured points is part of a whole model, whose dynamics can be computed."""
     import musculo
 
-    names: dict = {}
-    for block in PYTHON:
-        exec(compile(block, "README.md", "exec"), names)
+    blocks = re.findall(r"^```python\n(.*?)^```", TOUR.read_text(encoding="utf-8"), flags=re.M | re.S)
+    names = _run(blocks, TOUR.name)
+    assert names["tau_z"].shape == (200, 3)
+    assert np.isfinite(names["tau"]).all()
     model = names["model"]
-    q = np.array([0.3, 0.5, 0.1, 0.0])
-    M = musculo.mass_matrix(model, q)
+    assert model.joint("knee").coordinate_names == ("knee_flexion",)
+    M = musculo.mass_matrix(model, np.array([0.3, 0.5, 0.1, 0.0]))
     assert np.linalg.eigvalsh(M).min() > 0
+    assert names["falling"].status == "finished"
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 100
 
 
 def test_install_lines_use_their_own_environment_and_known_extras():
@@ -56,15 +72,19 @@ def test_install_lines_use_their_own_environment_and_known_extras():
             assert set(extra.split(",")) <= set(extras)
 
 
-def test_commands_exist():
+def _commands(text: str) -> set[str]:
+    return set(re.findall(r"(?:^|`|\.venv/bin/)musculo ([a-z][\w-]*)", text, flags=re.M))
+
+
+def test_commands_exist_and_their_page_has_all():
     known = {command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands}
-    used = {m for line in SHELL for m in re.findall(r"\.venv/bin/musculo ([\w-]+)", line)}
-    assert used == known
+    assert _commands("\n".join(SHELL)) <= known
+    assert _commands(COMMANDS) == known
 
 
 def test_sensors_are_turned_by_the_heading_that_was_found():
     """What `imu-place --base` tells to do with trials is done on the next line."""
-    lines = {m[1]: line for line in SHELL if (m := re.search(r"musculo (imu-\w+)", line))}
+    lines = {m[1]: line for line in COMMANDS.splitlines() if (m := re.search(r"musculo (imu-\w+)", line))}
     assert "--base" in lines["imu-place"]
     assert "--heading" in lines["imu-ik"]
 

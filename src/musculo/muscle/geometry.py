@@ -37,7 +37,7 @@ WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 # "other side": the length has a price; "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and
 # "cut short": an end of the path is a conditional point that is out of its range, so that the path runs between the
 # other points only, as in OpenSim, and has no length where one is left.
-STATUSES = ("converged", "inside", "other side", "overlapped", "rough", "left out", "cut short")
+STATUSES = ("converged", "inside", "other side", "overlapped", "not converged", "ignored", "cut short")
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
 _FIRST_CHUNK = 32
@@ -121,7 +121,7 @@ class PathGeometry(LabelledGeometry):
         if self.wrapping == "opensim":
             return ()
         inside = inside_in_words(self.names, self.status == STATUSES.index("inside"))
-        loose = (self.status == STATUSES.index("rough")) | (self.status == STATUSES.index("left out"))
+        loose = (self.status == STATUSES.index("not converged")) | (self.status == STATUSES.index("ignored"))
         prices = prices_in_words(self.names, self.price) if self.has_price else ""
         return (*self.model_notes, *(text for text in (inside, rough_in_words(self.names, loose), prices) if text))
 
@@ -225,7 +225,7 @@ def muscle_geometry(
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
-    Guarantees: r = -dl/du, except where the status is "rough" or "left out", of which `notes` tell, and with
+    Guarantees: r = -dl/du, except where the status is "not converged" or "ignored" (see `notes`), and with
                 wrapping="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
                 tells.
 
