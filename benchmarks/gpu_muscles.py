@@ -45,8 +45,7 @@ def cases() -> dict[str, dict[str, np.ndarray]]:
         )
         shape = (FRAMES, len(slack))
         found[name] = {
-            "integer": c.muscles.integer,
-            "number": c.muscles.number,
+            **{f"table.{key}": array for key, array in c.muscles._asdict().items()},
             "curves": c.curves,
             # fibres from half to one and a half of their optimal length, at up to three lengths a second
             "length": slack * rng.uniform(1.0, 1.03, shape) + optimal * rng.uniform(0.5, 1.5, shape),
@@ -88,13 +87,13 @@ def differences(name: str, m, curves, states, opensim: bool) -> np.ndarray:
     compiled = time.perf_counter()
     gpu = equilibrium_on_gpu(m, curves, *states, False, opensim)
     print(f"{name}: first call CPU {compiled - start:.1f} s, GPU {time.perf_counter() - compiled:.1f} s, compiling")
-    force = np.maximum(m.number[:, table.MAX_FORCE], cpu[table.TENDON_FORCE])
+    force = np.maximum(m.max_force, cpu[table.TENDON_FORCE])
     different = int((gpu[table.STATUS] != cpu[table.STATUS]).sum())
     rows = {"tendon force": table.TENDON_FORCE, "active fibre force": table.ACTIVE_FORCE}
     for what, row in rows.items():
         error = np.nanmax(np.abs(gpu[row] - cpu[row]) / force)
         print(f"{name}: {what}, GPU against CPU {error:.1e} of the maximum isometric force")
-    length = np.nanmax(np.abs(gpu[table.FIBER_LENGTH] - cpu[table.FIBER_LENGTH]) / m.number[:, table.OPTIMAL_LENGTH])
+    length = np.nanmax(np.abs(gpu[table.FIBER_LENGTH] - cpu[table.FIBER_LENGTH]) / m.optimal_length)
     print(f"{name}: fibre length, {length:.1e} of the optimal; statuses that differ: {different} of {cpu[0].size}")
     print(f"{name}: not finite on the GPU: {int((~np.isfinite(gpu)).sum())}")
     return gpu
@@ -105,13 +104,13 @@ def measure(name: str, case: dict[str, np.ndarray], states: int, opensim: bool) 
     from numba import cuda
 
     from musculo.kernels.cuda.cuda_muscles import equilibrium_grid, equilibrium_launcher, equilibrium_on_gpu
-    from musculo.kernels.cuda.device_arrays import to_device
+    from musculo.kernels.cuda.cuda_tables import layout_of, table_on_device
     from musculo.kernels.hill import muscle_table as table
 
-    m = table.MuscleTable(np.ascontiguousarray(case["integer"]), np.ascontiguousarray(case["number"]))
+    m = table.MuscleTable(*(np.ascontiguousarray(case[f"table.{key}"]) for key in table.MuscleTable._fields))
     curves = np.ascontiguousarray(case["curves"])
     given = [np.ascontiguousarray(case[key]) for key in ("length", "speed", "activation")]
-    n = len(m.integer)
+    n = len(m.kind)
     differences(name, m, curves, given, opensim)
     lanes = max(1, states // n)
     many = [np.ascontiguousarray(np.tile(x, (-(-lanes // len(x)), 1))[:lanes]) for x in given]
@@ -120,9 +119,10 @@ def measure(name: str, case: dict[str, np.ndarray], states: int, opensim: bool) 
     elapsed = time.perf_counter() - start
     print(f"{name}: with transfers {lanes * n / elapsed / 1e6:.1f} million states a second")
     turned = [cuda.to_device(np.ascontiguousarray(x.T)) for x in many]
-    arguments = (to_device(m), cuda.to_device(curves), *turned, False, opensim)
+    on_device = table_on_device(m)
+    arguments = (on_device.words, cuda.to_device(curves), *turned, False, opensim)
     out = cuda.device_array((table.OUTPUTS * n, lanes))
-    launch, times = equilibrium_launcher(opensim), []
+    launch, times = equilibrium_launcher(opensim, layout_of(m)), []
     for _ in range(12):
         begin, end = cuda.event(), cuda.event()
         begin.record()

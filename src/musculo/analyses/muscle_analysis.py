@@ -14,7 +14,6 @@ from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import columns_by_name, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
-from musculo.kernels.hill.muscle_table import DAMPING, MAX_SPEED
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
@@ -239,16 +238,16 @@ def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:
 def _series(model: Model, f: MuscleForces, speed: FloatArray, opensim: bool) -> dict[str, Any]:
     """Everything that follows from the states of fibres and tendons."""
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
-    number = compiled_muscles(model, rigid=True).muscles.number
+    table = compiled_muscles(model, rigid=True).muscles
     # Deprecated kinds have a time scale of their own, and files that state no fastest contraction beside it.
     stated = optimal * np.array([m.max_contraction_velocity for m in model.muscles])
-    fastest = np.where(stated > 0.0, stated, np.where(number[:, MAX_SPEED] > 0.0, number[:, MAX_SPEED], np.nan))
+    fastest = np.where(stated > 0.0, stated, np.where(table.max_speed > 0.0, table.max_speed, np.nan))
     cosine, v = np.cos(f.pennation), f.fiber_velocity
     active, passive = f.active_fiber_force, f.passive_fiber_force
     damping = np.zeros_like(v)
     if opensim:
         strongest = np.array([m.max_isometric_force for m in model.muscles])
-        damping = strongest * number[:, DAMPING] * v / np.where(number[:, DAMPING] > 0.0, number[:, MAX_SPEED], 1.0)
+        damping = strongest * table.damping * v / np.where(table.damping > 0.0, table.max_speed, 1.0)
     return {
         "fiber_length": f.fiber_length,
         "normalized_fiber_length": f.fiber_length / optimal,

@@ -14,10 +14,18 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, Unsupported
 from musculo.functions.function import Function
-from musculo.kernels.hill import muscle_table as table
 from musculo.kernels.hill.activation_rate import DIRECT, FIRST_ORDER, LINEAR, RATES, SMOOTH
 from musculo.kernels.hill.curve_values import EXPONENTIAL_PASSIVE
-from musculo.kernels.hill.muscle_table import MuscleTable
+from musculo.kernels.hill.muscle_table import (
+    DE_GROOTE_FREGLY_2016,
+    DELP_1990,
+    MILLARD_2012,
+    RIGID_TENDON,
+    SCHUTTE_1993,
+    THELEN_2003,
+    THELEN_DEPRECATED,
+    MuscleTable,
+)
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle import hill_defaults, millard_curves
@@ -75,21 +83,16 @@ def compile_muscles(model: Model) -> CompiledMuscles:
             raise _refuse(
                 muscle, f"its curves cannot be computed ({error}); give parameters that are less small or large"
             ) from None
-    integer = np.full((len(rows), table.INTEGERS), -1, dtype=np.int64)
-    number = np.zeros((len(rows), table.NUMBERS))
+    columns: dict[str, Any] = {
+        name: np.full(len(rows), -1, dtype=np.int64) if name in _WHOLE_NUMBERS else np.zeros(len(rows))
+        for name in MuscleTable._fields
+    }
     for k, row in enumerate(rows):
         for name, value in row.items():
-            target = integer if name in _INTEGER_COLUMNS else number
-            target[k, getattr(table, name.upper())] = value
-    for inverse, column in (
-        (table.PER_OPTIMAL_LENGTH, table.OPTIMAL_LENGTH),
-        (table.PER_SLACK_LENGTH, table.SLACK_LENGTH),
-        (table.PER_MAX_SPEED, table.MAX_SPEED),
-        (table.PER_TOE_STRAIN, table.TOE_STRAIN),
-    ):
-        values = number[:, column]
-        number[:, inverse] = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
-    return CompiledMuscles(model.muscle_names, MuscleTable(integer, number), curves.table())
+            columns[name][k] = value
+    for name in ("optimal_length", "slack_length", "max_speed", "toe_strain"):
+        np.divide(1.0, columns[name], out=columns[f"per_{name}"], where=columns[name] > 0.0)
+    return CompiledMuscles(model.muscle_names, MuscleTable(**columns), curves.table())
 
 
 def not_computed(muscle: Muscle) -> str:
@@ -112,7 +115,7 @@ def compiled_muscles(model: Model, rigid: bool = False) -> CompiledMuscles:
         _cache[model] = compile_muscles(model)
     c = _cache[model]
     if not rigid:
-        bare = (c.muscles.number[:, table.SLACK_LENGTH] == 0.0) & (c.muscles.integer[:, table.RIGID] != 1)
+        bare = (c.muscles.slack_length == 0.0) & (c.muscles.rigid != 1)
         if bare.any():
             raise InvalidModel(
                 f"muscle {c.names[int(bare.argmax())]!r}: its tendon_slack_length is zero, and a tendon of no length "
@@ -121,7 +124,7 @@ def compiled_muscles(model: Model, rigid: bool = False) -> CompiledMuscles:
     return c
 
 
-_INTEGER_COLUMNS = {
+_WHOLE_NUMBERS = {
     *("kind", "rigid", "active_curve", "passive_curve", "tendon_curve", "velocity_curve", "velocity_inverse"),
     "activation_model",
 }
@@ -256,7 +259,7 @@ def _millard(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     shortest = active.parameter("min_norm_active_fiber_length", 0.4441) * muscle.optimal_fiber_length
     activation = _least_activation(muscle)
     return {
-        "kind": table.MILLARD_2012,
+        "kind": MILLARD_2012,
         "damping": damping,
         "least_activation": max(activation, 0.01) if undamped else activation,
         "active_curve": curves.bezier(millard_curves.active_force_length(active, least)),
@@ -287,7 +290,7 @@ def _thelen(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     toe = 99.0 * strain * e3 / (166.0 * e3 - 67.0)
     return {
         **_hill(muscle, 0.25, 1.4),
-        "kind": table.THELEN_2003,
+        "kind": THELEN_2003,
         "least_activation": _least_activation(muscle),
         "per_active_width": 1.0 / _positive(muscle, "KshapeActive", 0.45),
         "passive_rate": rate / stretch,
@@ -325,7 +328,7 @@ def _thelen_deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     fastest, slowest = _positive(muscle, "Vmax", 10.0), _positive(muscle, "Vmax0", 5.0)
     return {
         **_hill(muscle, 0.3, 1.8),
-        "kind": table.THELEN_DEPRECATED,
+        "kind": THELEN_DEPRECATED,
         "per_active_width": 1.0 / _positive(muscle, "KshapeActive", 0.5),
         "passive_rate": rate / stretch,
         "passive_scale": math.exp(-rate),
@@ -348,7 +351,7 @@ def _de_groote_fregly(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     offset = math.exp(rate * (_DGF_PASSIVE_ZERO - 1.0))
     scale = 1.0 / (math.exp(_DGF_PASSIVE_SHAPE) - offset)
     return {
-        "kind": table.DE_GROOTE_FREGLY_2016,
+        "kind": DE_GROOTE_FREGLY_2016,
         "damping": _not_negative(muscle, "fiber_damping", 0.0),
         "per_active_width": 1.0 / _positive(muscle, "active_force_width_scale", 1.0),
         "passive_rate": rate,
@@ -391,19 +394,19 @@ def _deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
 
 
 def _schutte(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
-    row = {**_deprecated(muscle, curves), "kind": table.SCHUTTE_1993, "damping": _positive(muscle, "damping", 0.1)}
+    row = {**_deprecated(muscle, curves), "kind": SCHUTTE_1993, "damping": _positive(muscle, "damping", 0.1)}
     if "passive_force_length_curve" not in dict(muscle.functions):
         row["passive_curve"] = EXPONENTIAL_PASSIVE
     return row
 
 
 def _delp(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
-    return {**_deprecated(muscle, curves), "kind": table.DELP_1990}
+    return {**_deprecated(muscle, curves), "kind": DELP_1990}
 
 
 def _rigid_tendon(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     row = _spline_muscle(muscle, curves)
-    return {**row, "kind": table.RIGID_TENDON, "rigid": 1, "activation_model": DIRECT, **_speed(muscle)}
+    return {**row, "kind": RIGID_TENDON, "rigid": 1, "activation_model": DIRECT, **_speed(muscle)}
 
 
 _KINDS: dict[str, Callable[[Muscle, CurveTable], dict[str, Any]]] = {

@@ -189,9 +189,9 @@ def _choices(tendon: str, method: str) -> tuple[bool, bool]:
 
 
 def _result(c: CompiledMuscles, out: FloatArray, single: bool) -> MuscleForces:
-    number, status = c.muscles.number, out[table.STATUS]
-    over = out[table.FIBER_LENGTH] > LONGEST_FIBER * number[:, table.OPTIMAL_LENGTH]
-    over |= out[table.TENDON_LENGTH] > LONGEST_TENDON * number[:, table.SLACK_LENGTH]
+    status = out[table.STATUS]
+    over = out[table.FIBER_LENGTH] > LONGEST_FIBER * c.muscles.optimal_length
+    over |= out[table.TENDON_LENGTH] > LONGEST_TENDON * c.muscles.slack_length
     out[table.STATUS] = np.where(over & (status == Status.CONVERGED), Status.OVERSTRETCHED, status)
     if single:
         out = out[:, 0]

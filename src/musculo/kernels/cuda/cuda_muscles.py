@@ -13,7 +13,8 @@ import numpy as np
 from musculo.kernels.cuda.cuda_batches import over_batches
 from musculo.kernels.cuda.cuda_code import jit
 from musculo.kernels.cuda.cuda_device import cuda_module, device_function, with_names
-from musculo.kernels.cuda.device_arrays import to_device
+from musculo.kernels.cuda.cuda_tables import Layout, layout_of, table_on_device, view
+from musculo.kernels.cuda.device_arrays import kept_on_device
 from musculo.kernels.hill.muscle_force import equilibrium, opensim_equilibrium, rigid_forces
 from musculo.kernels.hill.muscle_table import (
     ACTIVE_FORCE,
@@ -23,7 +24,6 @@ from musculo.kernels.hill.muscle_table import (
     OUTPUTS,
     PASSIVE_FORCE,
     PENNATION,
-    RIGID,
     STATUS,
     STIFFNESS,
     TENDON_FORCE,
@@ -35,14 +35,15 @@ from musculo.kernels.hill.muscle_table import (
 _THREADS = 128
 
 
-# `cuda`, `elastic` and `stiff` are put into a copy of the globals by `equilibrium_launcher`: the device's module, and
-# the device forms of the kernels for tendons that stretch and for those that do not.
-def _equilibrium_lanes(m, c, length, speed, activation, rigid, opensim, out):
+# `cuda`, `view_muscles`, `elastic` and `stiff` are put into a copy of the globals by `equilibrium_launcher`: the module
+# of the device, the view of the table, and the device forms of the kernels for elastic and for rigid tendons.
+def _equilibrium_lanes(muscles, c, length, speed, activation, rigid, opensim, out):
     lane, i = cuda.grid(2)  # noqa: F821
-    n = m.integer.shape[0]
+    m = view_muscles(muscles)  # noqa: F821
+    n = m.kind.size
     if lane < length.shape[1] and i < n:
         L, v, a = length[i, lane], speed[i, lane], activation[i, lane]
-        if rigid or m.integer[i, RIGID] == 1:
+        if rigid or m.rigid[i] == 1:
             rows, found = stiff(m, c, i, L, v, a, opensim)  # noqa: F821
         else:
             rows, found = elastic(m, c, i, L, v, a)  # noqa: F821
@@ -60,14 +61,15 @@ def _equilibrium_lanes(m, c, length, speed, activation, rigid, opensim, out):
 
 
 @cache
-def equilibrium_launcher(opensim: bool) -> Any:
+def equilibrium_launcher(opensim: bool, muscles: Layout) -> Any:
     """The CUDA kernel that runs `equilibrium`, or `opensim_equilibrium`, for every muscle and frame.
 
-    Its arguments: the MuscleTable and the curves; lengths, speeds and activations (muscles, lanes); whether all tendons
-    are rigid; whether as in OpenSim; out (OUTPUTS muscles, lanes). Launch it with `equilibrium_grid`.
+    Its arguments: the MuscleTable by address and the curves; lengths, speeds and activations (muscles, lanes); whether
+    all tendons are rigid; whether as in OpenSim; out (OUTPUTS muscles, lanes). Launch it with `equilibrium_grid`.
     """
     elastic = device_function(opensim_equilibrium if opensim else equilibrium)
-    return jit(with_names(_equilibrium_lanes, elastic=elastic, stiff=device_function(rigid_forces)))
+    parts = {"elastic": elastic, "stiff": device_function(rigid_forces), "view_muscles": view(muscles)}
+    return jit(with_names(_equilibrium_lanes, **parts))
 
 
 def equilibrium_grid(muscles: int, lanes: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -88,12 +90,12 @@ def equilibrium_on_gpu(
     frames, n = length.shape
     if frames == 0 or n == 0:
         return np.empty((OUTPUTS, frames, n))
-    run = equilibrium_launcher(opensim)
-    m, c = to_device(muscles), cuda_module().to_device(np.ascontiguousarray(curves))
+    run = equilibrium_launcher(opensim, layout_of(muscles))
+    table, c = kept_on_device(muscles, table_on_device), cuda_module().to_device(np.ascontiguousarray(curves))
 
     def launch(blocks: Any, x: list[Any], work: list[Any], out: list[Any]) -> None:
         grid = *equilibrium_grid(n, out[0].shape[1]), blocks[2]
-        run[grid](m, c, x[0], x[1], x[2], rigid, opensim, out[0])
+        run[grid](table.words, c, x[0], x[1], x[2], rigid, opensim, out[0])
 
     (both,) = over_batches([length, speed, activation], [], [(OUTPUTS * n, False)], launch)
     return np.ascontiguousarray(both.reshape(frames, OUTPUTS, n).swapaxes(0, 1))

@@ -13,34 +13,12 @@ from musculo.kernels.compiler.parts import inline
 from musculo.kernels.hill.curve_lookup import spline, spline_again, stepped
 from musculo.kernels.hill.exponentials import exponential, logarithm, root
 from musculo.kernels.hill.muscle_table import (
-    ACTIVE_CURVE,
     DE_GROOTE_FREGLY_2016,
-    ECCENTRIC_FORCE,
-    ECCENTRIC_RATE,
-    HILL_DAMPING,
-    HILL_RATE,
-    KIND,
-    LINEAR_FROM,
     MILLARD_2012,
-    PASSIVE_CURVE,
-    PASSIVE_FROM,
-    PASSIVE_OFFSET,
-    PASSIVE_RATE,
-    PASSIVE_SCALE,
-    PASSIVE_TO,
-    PER_ACTIVE_WIDTH,
-    PER_TOE_STRAIN,
     RIGID_TENDON,
     SCHUTTE_1993,
-    SLOW_PART,
-    TENDON_CURVE,
-    TENDON_FLOOR,
-    TENDON_STIFFNESS,
     THELEN_2003,
     THELEN_DEPRECATED,
-    TOE_FORCE,
-    TOE_STRAIN,
-    VELOCITY_CURVE,
 )
 from musculo.kernels.scalar.choices import any_of, at_most, both, either, less, opposite, where
 from musculo.kernels.scalar.scalars import like
@@ -103,48 +81,48 @@ def _spline_above_zero(c, start, x):
 @inline
 def active_force_length(m, c, i, x):
     """(f, f') of the active force at the fibre length x."""
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     if kind == MILLARD_2012:
-        return stepped(c, m.integer[i, ACTIVE_CURVE], x)
+        return stepped(c, m.active_curve[i], x)
     if kind in (THELEN_2003, THELEN_DEPRECATED):
-        bend = (x - 1.0) * m.number[i, PER_ACTIVE_WIDTH]
+        bend = (x - 1.0) * m.per_active_width[i]
         f = exponential(-(x - 1.0) * bend)
         return f, -2.0 * bend * f
     if kind == DE_GROOTE_FREGLY_2016:
-        scaled = (x - 1.0) * m.number[i, PER_ACTIVE_WIDTH] + 1.0
+        scaled = (x - 1.0) * m.per_active_width[i] + 1.0
         f0, d0 = _bell(scaled, _DGF_ACTIVE[0])
         f1, d1 = _bell(scaled, _DGF_ACTIVE[1])
         f2, d2 = _bell(scaled, _DGF_ACTIVE[2])
-        return f0 + f1 + f2, (d0 + d1 + d2) * m.number[i, PER_ACTIVE_WIDTH]
-    return _spline_above_zero(c, m.integer[i, ACTIVE_CURVE], x)
+        return f0 + f1 + f2, (d0 + d1 + d2) * m.per_active_width[i]
+    return _spline_above_zero(c, m.active_curve[i], x)
 
 
 @inline
 def _growing_passive(m, i, x):
-    rate, scale = m.number[i, PASSIVE_RATE], m.number[i, PASSIVE_SCALE]
+    rate, scale = m.passive_rate[i], m.passive_scale[i]
     growth, slope = _growth(scale, rate * (x - 1.0))
-    return growth - m.number[i, PASSIVE_OFFSET] * scale, rate * slope
+    return growth - m.passive_offset[i] * scale, rate * slope
 
 
 @inline
 def passive_force_length(m, c, i, x):
     """(f, f') of the elastic passive force at the fibre length x."""
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     if kind == MILLARD_2012:
-        return stepped(c, m.integer[i, PASSIVE_CURVE], x)
+        return stepped(c, m.passive_curve[i], x)
     if kind == DE_GROOTE_FREGLY_2016:
         return _growing_passive(m, i, x)
     if kind in (THELEN_2003, THELEN_DEPRECATED):
-        taut = less(m.number[i, PASSIVE_FROM], x)
+        taut = less(m.passive_from[i], x)
         if not any_of(taut):
             return like(x, 0.0), like(x, 0.0)
-        bent = where(less(m.number[i, PASSIVE_TO], x), m.number[i, PASSIVE_TO], x)
+        bent = where(less(m.passive_to[i], x), m.passive_to[i], x)
         f, f1 = _growing_passive(m, i, bent)
         return where(taut, f + f1 * (x - bent), 0.0), where(taut, f1, 0.0)
-    if m.integer[i, PASSIVE_CURVE] == EXPONENTIAL_PASSIVE:
+    if m.passive_curve[i] == EXPONENTIAL_PASSIVE:
         f, slope = _growth(1.0, 8.0 * (x - 1.0) - 4.0)
         return f, 8.0 * slope
-    f, f1 = _spline_above_zero(c, m.integer[i, PASSIVE_CURVE], x)
+    f, f1 = _spline_above_zero(c, m.passive_curve[i], x)
     if kind == RIGID_TENDON:
         capped = less(_RIGID_TENDON_PASSIVE_CAP, f)
         f, f1 = where(capped, _RIGID_TENDON_PASSIVE_CAP, f), where(capped, 0.0, f1)
@@ -154,30 +132,30 @@ def passive_force_length(m, c, i, x):
 @inline
 def tendon_force_length(m, c, i, x):
     """(f, f') of the tendon at the length x over its slack length."""
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     if kind == MILLARD_2012:
-        return stepped(c, m.integer[i, TENDON_CURVE], x)
+        return stepped(c, m.tendon_curve[i], x)
     strain = x - 1.0
     if kind == DE_GROOTE_FREGLY_2016:
-        growth, slope = _growth(_DGF_TENDON_OFFSET, strain * m.number[i, PER_TOE_STRAIN])
-        return growth - _DGF_TENDON_OFFSET, slope * m.number[i, PER_TOE_STRAIN]
+        growth, slope = _growth(_DGF_TENDON_OFFSET, strain * m.per_toe_strain[i])
+        return growth - _DGF_TENDON_OFFSET, slope * m.per_toe_strain[i]
     taut = less(0.0, strain)
     if not any_of(taut) and kind != THELEN_DEPRECATED:
         return like(x, 0.0), like(x, 0.0)
     if kind in (THELEN_2003, THELEN_DEPRECATED):
-        stiffness = m.number[i, TENDON_STIFFNESS]
-        f, f1 = m.number[i, TOE_FORCE] + stiffness * (strain - m.number[i, TOE_STRAIN]), like(x, stiffness)
-        toe = less(strain, m.number[i, TOE_STRAIN])
+        stiffness = m.tendon_stiffness[i]
+        f, f1 = m.toe_force[i] + stiffness * (strain - m.toe_strain[i]), like(x, stiffness)
+        toe = less(strain, m.toe_strain[i])
         if any_of(toe):
-            rate = _TOE_SHAPE * m.number[i, PER_TOE_STRAIN]
-            scale = m.number[i, TOE_FORCE] * _PER_TOE_HEIGHT
+            rate = _TOE_SHAPE * m.per_toe_strain[i]
+            scale = m.toe_force[i] * _PER_TOE_HEIGHT
             growth = scale * exponential(rate * strain)
             f, f1 = where(toe, growth - scale, f), where(toe, rate * growth, f1)
     else:
-        f, f1 = _spline_above_zero(c, m.integer[i, TENDON_CURVE], strain)
+        f, f1 = _spline_above_zero(c, m.tendon_curve[i], strain)
     f, f1 = where(taut, f, 0.0), where(taut, f1, 0.0)
     if kind == THELEN_DEPRECATED:
-        floor = where(less(x, 0.0), 0.0, m.number[i, TENDON_FLOOR])
+        floor = where(less(x, 0.0), 0.0, m.tendon_floor[i])
         f, f1 = f + floor * x, f1 + floor
     return f, f1
 
@@ -196,15 +174,15 @@ def spline_curves_again(m, c, i, x, tendon, pieces):
     As the three curves above at a fibre length x and a tendon length; `pieces` are those of the evaluation before.
     """
     active_piece, passive_piece, tendon_piece = pieces
-    fl, fl1, active_piece = _again_above_zero(c, m.integer[i, ACTIVE_CURVE], x, active_piece)
-    if m.integer[i, PASSIVE_CURVE] == EXPONENTIAL_PASSIVE:
+    fl, fl1, active_piece = _again_above_zero(c, m.active_curve[i], x, active_piece)
+    if m.passive_curve[i] == EXPONENTIAL_PASSIVE:
         pe, slope = _growth(1.0, 8.0 * (x - 1.0) - 4.0)
         pe1 = 8.0 * slope
     else:
-        pe, pe1, passive_piece = _again_above_zero(c, m.integer[i, PASSIVE_CURVE], x, passive_piece)
+        pe, pe1, passive_piece = _again_above_zero(c, m.passive_curve[i], x, passive_piece)
     strain = tendon - 1.0
     taut = less(0.0, strain)
-    ft, ft1, tendon_piece = _again_above_zero(c, m.integer[i, TENDON_CURVE], strain, tendon_piece)
+    ft, ft1, tendon_piece = _again_above_zero(c, m.tendon_curve[i], strain, tendon_piece)
     ft, ft1 = where(taut, ft, 0.0), where(taut, ft1, 0.0)
     return (fl, fl1), (pe, pe1), (ft, ft1), (active_piece, passive_piece, tendon_piece)
 
@@ -212,9 +190,9 @@ def spline_curves_again(m, c, i, x, tendon, pieces):
 @inline
 def force_velocity(m, c, i, a, w):
     """(f, f') of the active force at the fibre velocity w; Thelen's also depends on the activation a."""
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     if kind == MILLARD_2012:
-        return stepped(c, m.integer[i, VELOCITY_CURVE], w)
+        return stepped(c, m.velocity_curve[i], w)
     if kind == THELEN_2003:
         scale = 1.0 / thelen_speed(m, i, a)
         f, f1 = _thelen_velocity(m, i, w * scale)
@@ -236,13 +214,13 @@ def force_velocity(m, c, i, a, w):
         per = 1.0 / where(shortening, _SCHUTTE_HILL - w, w + _SCHUTTE_SLOPE)
         bend = where(shortening, _SCHUTTE_HILL * (1.0 + _SCHUTTE_HILL), _SCHUTTE_SLOPE * (_SCHUTTE_ECCENTRIC - 1.0))
         return where(still, 0.0, above * per), where(still, 0.0, bend * per * per)
-    return spline(c, m.integer[i, VELOCITY_CURVE], w)
+    return spline(c, m.velocity_curve[i], w)
 
 
 @inline
 def thelen_speed(m, i, a):
     """Largest shortening speed at the activation a, over that at full activation."""
-    return m.number[i, SLOW_PART] + (1.0 - m.number[i, SLOW_PART]) * a
+    return m.slow_part[i] + (1.0 - m.slow_part[i]) * a
 
 
 @inline
@@ -254,8 +232,8 @@ def thelen_damped(m, i, a, pull, w):
     with pull = a f_L and v = w over the activation's part of the largest speed; straight below F = 0 and above the
     bound, with the slope there.
     """
-    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
-    damping, most = m.number[i, HILL_DAMPING], m.number[i, LINEAR_FROM]
+    shape, top, steep = m.hill_rate[i], m.eccentric_force[i], m.eccentric_rate[i]
+    damping, most = m.hill_damping[i], m.linear_from[i]
     scale = 1.0 / thelen_speed(m, i, a)
     v = w * scale
     p = where(less(pull, _LEAST_PULL), _LEAST_PULL, pull)
@@ -281,8 +259,8 @@ def thelen_damped(m, i, a, pull, w):
 @inline
 def thelen_damped_inverse(m, i, a, pull, force):
     """w with `thelen_damped` at a force."""
-    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
-    damping, most = m.number[i, HILL_DAMPING], m.number[i, LINEAR_FROM]
+    shape, top, steep = m.hill_rate[i], m.eccentric_force[i], m.eccentric_rate[i]
+    damping, most = m.hill_damping[i], m.linear_from[i]
     p = where(less(pull, _LEAST_PULL), _LEAST_PULL, pull)
     at = where(less(force, 0.0), 0.0, where(less(most * p, force), most * p, force))
     shortening = less(at, p)
@@ -294,8 +272,8 @@ def thelen_damped_inverse(m, i, a, pull, force):
 @inline
 def _thelen_velocity(m, i, v):
     """Thelen's curve of v, the velocity over the activation's part of the largest; straight beyond -1 and the bound."""
-    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
-    bound = m.number[i, LINEAR_FROM]
+    shape, top, steep = m.hill_rate[i], m.eccentric_force[i], m.eccentric_rate[i]
+    bound = m.linear_from[i]
     v_bound = (bound - 1.0) / (steep * (top - bound))
     at = where(less(v, -1.0), -1.0, where(less(v_bound, v), v_bound, v))
     shortening = less(at, 0.0)
@@ -308,8 +286,8 @@ def _thelen_velocity(m, i, v):
 @inline
 def thelen_velocity_inverse(m, i, f):
     """v with Thelen's curve at f; straight below 0 and above the bound, as the curve is."""
-    shape, top, steep = m.number[i, HILL_RATE], m.number[i, ECCENTRIC_FORCE], m.number[i, ECCENTRIC_RATE]
-    bound = m.number[i, LINEAR_FROM]
+    shape, top, steep = m.hill_rate[i], m.eccentric_force[i], m.eccentric_rate[i]
+    bound = m.linear_from[i]
     at = where(less(f, 0.0), 0.0, where(less(bound, f), bound, f))
     shortening = less(at, 1.0)
     per = 1.0 / where(shortening, 1.0 + shape * at, steep * (top - at))

@@ -24,20 +24,12 @@ from musculo.kernels.hill.exponentials import magnitude, root
 from musculo.kernels.hill.fiber_velocity import HALVING, MOST_EVALUATIONS
 from musculo.kernels.hill.muscle_table import (
     CONVERGED,
-    DAMPING,
     DELP_1990,
     FIBER_AT_MINIMUM,
-    KIND,
-    LEAST_ALONG,
     NOT_CONVERGED,
-    PER_MAX_SPEED,
-    PER_OPTIMAL_LENGTH,
-    PER_SLACK_LENGTH,
     SCHUTTE_1993,
-    SLACK_LENGTH,
     TENDON_SLACK,
     THELEN_DEPRECATED,
-    WIDTH,
 )
 from musculo.kernels.scalar.choices import (
     any_of,
@@ -77,7 +69,7 @@ def fiber_force(m, c, i, a, s, v):
     active = a f_L f_V and passive = beta w + f_PE, over the maximum isometric force.
     """
     length, cosine, turn = _fiber_shape(m, i, s)
-    x = length * m.number[i, PER_OPTIMAL_LENGTH]
+    x = length * m.per_optimal_length[i]
     fl, pe = active_force_length(m, c, i, x), passive_force_length(m, c, i, x)
     force, slope, active, passive = _fiber_force(m, c, i, a, v, cosine, turn, fl, pe)
     return force, length, cosine, slope, active, passive
@@ -86,7 +78,7 @@ def fiber_force(m, c, i, a, s, v):
 @inline
 def _fiber_shape(m, i, s):
     """(l, cosine, d cosine/ds) of the fibre whose part along the tendon is s."""
-    h = m.number[i, WIDTH]
+    h = m.width[i]
     length, cosine, turn = s, like(s, 1.0), like(s, 0.0)
     if h > 0.0:
         length = root(s * s + h * h)
@@ -99,14 +91,14 @@ def _fiber_shape(m, i, s):
 def _fiber_force(m, c, i, a, v, cosine, turn, of_active, of_passive):
     """(N, d(N cosine)/ds, active, passive) of a fibre with the values and slopes of its curves by length."""
     (fl, fl1), (pe, pe1) = of_active, of_passive
-    optimal = m.number[i, PER_OPTIMAL_LENGTH]
+    optimal = m.per_optimal_length[i]
     active, passive = a * fl, pe
     slope = a * fl1 + pe1
     still = is_zero(v)
     if any_of(opposite(still)):
-        damping = m.number[i, DAMPING]
-        v = v * m.number[i, PER_MAX_SPEED]
-        if m.integer[i, KIND] == THELEN_DEPRECATED:
+        damping = m.damping[i]
+        v = v * m.per_max_speed[i]
+        if m.kind[i] == THELEN_DEPRECATED:
             active, fv, rise = thelen_damped(m, i, a, active, v * cosine)
         else:
             fv, fv1 = force_velocity(m, c, i, a, v * cosine)
@@ -140,18 +132,18 @@ def solve_equilibrium(m, c, i, length, v, a):
         and (f_T, its slope by length) of the tendon.
     """
     L, speed, share = real_part(length), real_part(v), real_part(a)
-    slack, per_slack = m.number[i, SLACK_LENGTH], m.number[i, PER_SLACK_LENGTH]
-    shortest, longest = like(L, m.number[i, LEAST_ALONG]), L - slack
+    slack, per_slack = m.slack_length[i], m.per_slack_length[i]
+    shortest, longest = like(L, m.least_along[i]), L - slack
     searching = less(shortest, longest)
     low, high = shortest, longest
     low_known, high_known = never(L), never(L)
-    w = speed * m.number[i, PER_MAX_SPEED]
+    w = speed * m.per_max_speed[i]
     w = where(less(w, -1.0), -1.0, w)
     shortening = less(w, 0.0)
     gain = where(shortening, 1.0 + w, _START_ECCENTRIC * w + _START_BEND)
     gain = gain / where(shortening, 1.0 - _START_HILL * w, w + _START_BEND)
     strain, more_strain = _START_STRAIN, _MORE_STRAIN
-    of_splines = m.integer[i, KIND] in (SCHUTTE_1993, DELP_1990)
+    of_splines = m.kind[i] in (SCHUTTE_1993, DELP_1990)
     if of_splines:
         strain, more_strain = _SPLINE_START_STRAIN, _SPLINE_MORE_STRAIN
     x = L - slack * (1.0 + strain + more_strain * share * gain)
@@ -167,7 +159,7 @@ def solve_equilibrium(m, c, i, length, v, a):
         tendon = (L - x) * per_slack
         if of_splines:
             fiber, cosine, turn = _fiber_shape(m, i, x)
-            at = fiber * m.number[i, PER_OPTIMAL_LENGTH]
+            at = fiber * m.per_optimal_length[i]
             fl, pe, (ft, ft1), pieces = spline_curves_again(m, c, i, at, tendon, pieces)
             force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
         else:
@@ -224,9 +216,9 @@ def _lifted(m, c, i, length, v, a, found):
 @kernel
 def _complex_step(m, c, i, length, v, a, x, status):
     """One more Newton step; the ends of the bracket are the shortest fibre, which does not move, and L - l_S."""
-    per_slack = m.number[i, PER_SLACK_LENGTH]
+    per_slack = m.per_slack_length[i]
     s = complex(x, 0.0)
-    if status == TENDON_SLACK and x > m.number[i, LEAST_ALONG]:
+    if status == TENDON_SLACK and x > m.least_along[i]:
         s = x + (length - length.real)
     elif status == CONVERGED:
         ft, ft1 = tendon_force_length(m, c, i, (length - s) * per_slack)

@@ -17,13 +17,10 @@ from musculo.kernels.hill.curve_values import (
 from musculo.kernels.hill.exponentials import magnitude
 from musculo.kernels.hill.muscle_table import (
     DE_GROOTE_FREGLY_2016,
-    KIND,
     MILLARD_2012,
     SCHUTTE_1993,
     THELEN_2003,
     THELEN_DEPRECATED,
-    VELOCITY_CURVE,
-    VELOCITY_INVERSE,
 )
 from musculo.kernels.scalar.choices import any_of, at_most, both, either, less, opposite, real_part, where
 from musculo.kernels.scalar.scalars import like
@@ -50,7 +47,7 @@ def velocity_of(m, c, i, a, active, force, damping):
                 otherwise it lies in a bracket that holds it by construction (`_newton`). Where nothing depends on
                 w (no active force, no damping), or a curve does not reach the force, w stops at VELOCITY_BOUND.
     """
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     f, pull = real_part(force), real_part(active)
     pulling = less(_NO_PULL, pull)
     if damping > 0.0:
@@ -58,7 +55,7 @@ def velocity_of(m, c, i, a, active, force, damping):
             return schutte_velocity_inverse(damping, active, force)
         if kind == MILLARD_2012:
             # 0 <= f <= f(right end): the curve is flat beyond its ends
-            top = last_value(c, m.integer[i, VELOCITY_CURVE])
+            top = last_value(c, m.velocity_curve[i])
             w = _newton(m, c, i, a, active, force, damping, (f - top * pull) / damping, f / damping, pulling)
             return where(pulling, w, force / damping)
         if kind == DE_GROOTE_FREGLY_2016:
@@ -77,8 +74,8 @@ def velocity_of(m, c, i, a, active, force, damping):
         w = thelen_velocity_inverse(m, i, share) * thelen_speed(m, i, a)
     elif kind == DE_GROOTE_FREGLY_2016:
         w = clipped(dgf_velocity_inverse(share), VELOCITY_BOUND)
-    elif kind == MILLARD_2012 and m.integer[i, VELOCITY_INVERSE] >= 0:
-        w, _ = stepped(c, m.integer[i, VELOCITY_INVERSE], share)
+    elif kind == MILLARD_2012 and m.velocity_inverse[i] >= 0:
+        w, _ = stepped(c, m.velocity_inverse[i], share)
     else:
         w = _newton(m, c, i, a, active, force, 0.0, like(f, -1.0), like(f, 1.0), pulling)
     return where(pulling, w, drift)

@@ -14,7 +14,13 @@ from musculo.kernels.hill.curve_values import (
 )
 from musculo.kernels.hill.isometric_capacity import capacity
 from musculo.kernels.hill.muscle_force import equilibrium, opensim_equilibrium, rigid_forces, state_forces
-from musculo.kernels.hill.muscle_table import ACTIVE_CURVE, OUTPUTS, PASSIVE_CURVE, RIGID, STATUS, TENDON_CURVE
+from musculo.kernels.hill.muscle_table import (
+    ACTIVE_CURVE,
+    OUTPUTS,
+    PASSIVE_CURVE,
+    STATUS,
+    TENDON_CURVE,
+)
 from musculo.kernels.scalar.choices import turn_block
 from musculo.kernels.scalar.packed import WIDTH, lanes
 
@@ -30,7 +36,7 @@ def _keep(rows, found, out, frame, i):
 @spliced
 def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
     """What there is of muscle i at a path's length and speed: by `solve`, or by its rigid tendon."""
-    if rigid or m.integer[i, RIGID] == 1:
+    if rigid or m.rigid[i] == 1:
         rows, found = rigid_forces(m, c, i, L, v, a, opensim)
     else:
         rows, found = solve(m, c, i, L, v, a)
@@ -41,7 +47,7 @@ def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
 @spliced
 def _frames(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
     for frame in range(start, stop):
-        for i in range(m.integer.shape[0]):
+        for i in range(m.kind.size):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
             rows, found = _balanced(solve, opensim, m, c, i, L, v, a, rigid)
             _keep(rows, found, out, frame, i)
@@ -63,9 +69,9 @@ def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, star
 def state_frames(m, c, length, speed, activation, fiber, rigid, opensim, out, start, stop):
     """Forces at given fibre lengths of frames start .. stop - 1; rigid tendons take the path's length and speed."""
     for frame in range(start, stop):
-        for i in range(m.integer.shape[0]):
+        for i in range(m.kind.size):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
-            if rigid or m.integer[i, RIGID] == 1:
+            if rigid or m.rigid[i] == 1:
                 rows, found = rigid_forces(m, c, i, L, v, a, opensim)
             else:
                 rows, found = state_forces(m, c, i, L, a, fiber[frame, i], opensim)
@@ -106,7 +112,7 @@ def _keep_pack(rows, found, O, n, i):
 
 @spliced
 def _packs(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
-    n = m.integer.shape[0]
+    n = m.kind.size
     I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
     for frame in range(start, stop, WIDTH):
         _take(length, frame, stop, I, 0)
@@ -136,7 +142,7 @@ def opensim_equilibrium_packs(m, c, length, speed, activation, rigid, out, start
 def capacity_frames(m, c, length, speed, opensim, out, start, stop):
     """Capacities (frames, muscles) of frames start .. stop - 1."""
     for frame in range(start, stop):
-        for i in range(m.integer.shape[0]):
+        for i in range(m.kind.size):
             out[frame, i] = capacity(m, c, i, length[frame, i], speed[frame, i], opensim)
 
 
@@ -144,7 +150,7 @@ def capacity_frames(m, c, length, speed, opensim, out, start, stop):
 def activation_frames(m, excitation, activation, out, start, stop):
     """Rates of activation (frames, muscles) of frames start .. stop - 1."""
     for frame in range(start, stop):
-        for i in range(m.integer.shape[0]):
+        for i in range(m.kind.size):
             out[frame, i] = activation_rate(m, i, excitation[frame, i], activation[frame, i])
 
 

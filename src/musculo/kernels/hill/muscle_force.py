@@ -17,26 +17,14 @@ from musculo.kernels.hill.fiber_equilibrium import fiber_force, solve_equilibriu
 from musculo.kernels.hill.fiber_velocity import velocity_of
 from musculo.kernels.hill.muscle_table import (
     CONVERGED,
-    DAMPING,
     DE_GROOTE_FREGLY_2016,
     FIBER_AT_MINIMUM,
-    KIND,
-    LEAST_ACTIVATION,
-    LEAST_ALONG,
-    LEAST_LENGTH,
-    MAX_FORCE,
-    MAX_SPEED,
     MILLARD_2012,
     NOT_CONVERGED,
-    PER_MAX_SPEED,
-    PER_OPTIMAL_LENGTH,
-    PER_SLACK_LENGTH,
     RIGID_TENDON,
     SCHUTTE_1993,
-    SLACK_LENGTH,
     TENDON_SLACK,
     THELEN_2003,
-    WIDTH,
 )
 from musculo.kernels.scalar.choices import (
     any_of,
@@ -62,20 +50,20 @@ _ACROSS = 1e-8
 @inline
 def activation_in_range(m, i, a):
     """The activation, raised to the muscle's least one."""
-    least = m.number[i, LEAST_ACTIVATION]
+    least = m.least_activation[i]
     return where(less(a, least), least, a)
 
 
 @inline
 def _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, stiffness):
     """Rows of one muscle; forces come over the maximum isometric force, w over the largest speed."""
-    h, scale = m.number[i, WIDTH], m.number[i, MAX_FORCE]
+    h, scale = m.width[i], m.max_force[i]
     angle = like(s, 0.0)
     if h > 0.0:
         angle = angle_of(like(s, h), s)
     return (
         fiber,
-        w * m.number[i, MAX_SPEED],
+        w * m.max_speed[i],
         angle,
         length - s,
         scale * tendon,
@@ -93,7 +81,7 @@ def equilibrium(m, c, i, length, speed, a):
     s, status, of_fiber, of_tendon = solve_equilibrium(m, c, i, length, speed, a)
     fiber, cosine, slope, active, passive = of_fiber
     tendon, stiffness = of_tendon
-    w = speed * cosine * m.number[i, PER_MAX_SPEED]
+    w = speed * cosine * m.per_max_speed[i]
     # fibre and tendon in series; where neither resists, as without activation and load, there is nothing to divide by
     resistance = stiffness + slope
     series = stiffness * slope / where(is_zero(resistance), 1.0, resistance)
@@ -117,17 +105,17 @@ def _without_load(m, c, i, a, s, speed):
     Where the path is longer than its shortest, it shortens faster than the fibres can, and they shorten at the speed
     of zero force; else they are as short as they get and do nothing.
     """
-    h, damping = m.number[i, WIDTH], m.number[i, DAMPING]
+    h, damping = m.width[i], m.damping[i]
     length = root(s * s + h * h)
-    x = length * m.number[i, PER_OPTIMAL_LENGTH]
+    x = length * m.per_optimal_length[i]
     fl, _ = active_force_length(m, c, i, x)
     pe, _ = passive_force_length(m, c, i, x)
     w = velocity_of(m, c, i, a, a * fl, -pe, damping)
     if damping == 0.0:
-        given = speed * s / length * m.number[i, PER_MAX_SPEED]
+        given = speed * s / length * m.per_max_speed[i]
         w = where(at_most(a * fl, 0.0), given, w)
     passive = pe + damping * w
-    outrun = less(m.number[i, LEAST_ALONG], s)
+    outrun = less(m.least_along[i], s)
     return where(outrun, w, 0.0), where(outrun, -passive, 0.0), where(outrun, passive, 0.0)
 
 
@@ -135,11 +123,11 @@ def _without_load(m, c, i, a, s, speed):
 def state_forces(m, c, i, length, a, fiber, opensim):
     """Muscle i with its fibre at the length `fiber`: the fibre velocity that its forces ask for."""
     a = activation_in_range(m, i, a)
-    h, per_slack = m.number[i, WIDTH], m.number[i, PER_SLACK_LENGTH]
-    longer = less(m.number[i, LEAST_LENGTH], fiber)
-    fiber = where(longer, fiber, m.number[i, LEAST_LENGTH])
-    s = where(longer, root(fiber * fiber - h * h), m.number[i, LEAST_ALONG])
-    x = fiber * m.number[i, PER_OPTIMAL_LENGTH]
+    h, per_slack = m.width[i], m.per_slack_length[i]
+    longer = less(m.least_length[i], fiber)
+    fiber = where(longer, fiber, m.least_length[i])
+    s = where(longer, root(fiber * fiber - h * h), m.least_along[i])
+    x = fiber * m.per_optimal_length[i]
     tendon, stiffness = tendon_force_length(m, c, i, (length - s) * per_slack)
     fl, _ = active_force_length(m, c, i, x)
     pe, _ = passive_force_length(m, c, i, x)
@@ -151,24 +139,24 @@ def state_forces(m, c, i, length, a, fiber, opensim):
 @kernel
 def _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, opensim):
     """Muscle i whose fibre would give `isometric` and `pe` without velocity: the velocity that balances the tendon."""
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     if kind == DE_GROOTE_FREGLY_2016:
         # the exponential of a slack tendon would push
         tendon = where(less(tendon, 0.0), 0.0, tendon)
     carried = tendon / cosine - pe
     force = carried
-    damping = m.number[i, DAMPING]
+    damping = m.damping[i]
     if opensim and kind == DE_GROOTE_FREGLY_2016:
         damping = 0.0
     if opensim and kind == SCHUTTE_1993:
         force = where(less(force, 0.0), 0.0, force)
     w = velocity_of(m, c, i, a, isometric, force, damping)
-    active, passive = force - damping * w, pe + m.number[i, DAMPING] * w
+    active, passive = force - damping * w, pe + m.damping[i] * w
     if opensim and kind == SCHUTTE_1993:
         # OpenSim counts the damping as active
         active, passive = carried, pe
     status = where(less(0.0, tendon), like(real_part(s), float(CONVERGED)), float(TENDON_SLACK))
-    stopped = both(at_most(fiber, m.number[i, LEAST_LENGTH]), at_most(w, 0.0))
+    stopped = both(at_most(fiber, m.least_length[i]), at_most(w, 0.0))
     if any_of(stopped):
         status, w = where(stopped, float(FIBER_AT_MINIMUM), status), where(stopped, 0.0, w)
         kept = 0.0 if opensim and kind in (MILLARD_2012, THELEN_2003) else 1.0
@@ -185,21 +173,21 @@ def rigid_forces(m, c, i, length, speed, a, opensim):
     turn round and push, which is not followed.
     """
     a = activation_in_range(m, i, a)
-    kind = m.integer[i, KIND]
-    least = m.number[i, LEAST_ALONG]
+    kind = m.kind[i]
+    least = m.least_along[i]
     if opensim and kind == RIGID_TENDON:
-        least = _ACROSS / m.number[i, PER_OPTIMAL_LENGTH]
-    s = length - m.number[i, SLACK_LENGTH]
+        least = _ACROSS / m.per_optimal_length[i]
+    s = length - m.slack_length[i]
     short = less(s, least)
     s = where(short, least, s)
     v = 1.0 * speed
     if opensim and kind == RIGID_TENDON:
         # OpenSim leaves the cosine out here
-        v = v * root(s * s + m.number[i, WIDTH] * m.number[i, WIDTH]) / s
+        v = v * root(s * s + m.width[i] * m.width[i]) / s
     else:
         v = where(short, 0.0, v)
     force, fiber, cosine, slope, active, passive = fiber_force(m, c, i, a, s, v)
-    w = v * cosine * m.number[i, PER_MAX_SPEED]
+    w = v * cosine * m.per_max_speed[i]
     tendon = force * cosine
     # nothing pulls on the tendon; what the contractile part cannot take off the passive one, nothing takes
     free = less(force, 0.0)
@@ -223,7 +211,7 @@ def opensim_equilibrium(m, c, i, length, speed, a):
     Thelen shares it by the stiffnesses of fibre and tendon.
     """
     a = activation_in_range(m, i, a)
-    kind = m.integer[i, KIND]
+    kind = m.kind[i]
     v = 0.0 * speed
     if kind in (DE_GROOTE_FREGLY_2016, THELEN_2003):
         v = 1.0 * speed
@@ -235,7 +223,7 @@ def opensim_equilibrium(m, c, i, length, speed, a):
         if kind == THELEN_2003:
             s, status = _thelen_moving(m, c, i, length, speed, a, s, status, moving)
         # at that length, forces of the fibre without velocity
-        fiber = root(s * s + m.number[i, WIDTH] * m.number[i, WIDTH])
+        fiber = root(s * s + m.width[i] * m.width[i])
         rows, found = state_forces(m, c, i, length, a, fiber, True)
     else:
         rows, found = _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, True)
@@ -252,7 +240,7 @@ def _thelen_moving(m, c, i, length, speed, a, s, status, searching):
             break
         new = speed * _thelen_share(m, c, i, length, a, s, v)
         # OpenSim does not let the contractile part push: f_V >= 0
-        fastest = -thelen_speed(m, i, a) * m.number[i, MAX_SPEED] * root(s * s + m.number[i, WIDTH] ** 2) / s
+        fastest = -thelen_speed(m, i, a) * m.max_speed[i] * root(s * s + m.width[i] ** 2) / s
         new = where(less(new, fastest), fastest, new)
         still = at_most(magnitude(real_part(new) - real_part(v)), _SHARE_TOLERANCE * magnitude(real_part(speed)))
         v = where(searching, new, v)
@@ -263,14 +251,14 @@ def _thelen_moving(m, c, i, length, speed, a, s, status, searching):
     # the share jumps where the tendon falls slack, and no speed agrees with its own share
     lost = both(searching, outrun)
     open_end = both(both(searching, opposite(outrun)), equal(status, float(CONVERGED)))
-    s = where(lost, length - m.number[i, SLACK_LENGTH], s)
+    s = where(lost, length - m.slack_length[i], s)
     return s, where(lost, float(TENDON_SLACK), where(open_end, float(NOT_CONVERGED), status))
 
 
 @kernel
 def _thelen_share(m, c, i, length, a, s, v):
     """The fibre's share of the path's speed, along the tendon: K_T / (K_T + K_M); none where the tendon is slack."""
-    h, optimal, per_slack = m.number[i, WIDTH], m.number[i, PER_OPTIMAL_LENGTH], m.number[i, PER_SLACK_LENGTH]
+    h, optimal, per_slack = m.width[i], m.per_optimal_length[i], m.per_slack_length[i]
     along, share = real_part(s), real_part(a)
     _, tendon = tendon_force_length(m, c, i, (real_part(length) - along) * per_slack)
     tendon = tendon * per_slack

@@ -1,4 +1,4 @@
-"""Muscles as data: one row each, whatever their kind."""
+"""Muscles as data, whatever their kind."""
 
 from __future__ import annotations
 
@@ -35,57 +35,58 @@ STATUS = 9  # one of those above, as a float64
 OUTPUTS = 10
 
 
-# Columns of MuscleTable.integer.
-KIND = 0  # one of the kinds above
-RIGID = 1  # 1 where the muscle says that its tendon does not stretch
-ACTIVE_CURVE = 2  # where a curve starts in the table of curves
-PASSIVE_CURVE = 3
-TENDON_CURVE = 4
-VELOCITY_CURVE = 5
-VELOCITY_INVERSE = 6  # undamped Millard muscles only
-ACTIVATION_MODEL = 7  # `activation_rate`
-INTEGERS = 8
-
-# Columns of MuscleTable.number. Those that a kind does not use hold zeros.
-MAX_FORCE = 0  # [N]
-OPTIMAL_LENGTH = 1  # [m]
-PER_OPTIMAL_LENGTH = 2  # its inverse, as of the two below: Newton's loop divides by them at every step
-PER_SLACK_LENGTH = 3  # zero for a tendon of no length
-PER_MAX_SPEED = 4
-SLACK_LENGTH = 5  # [m]
-WIDTH = 6  # optimal length times the sine of pennation there [m]
-LEAST_LENGTH = 7  # shortest fibre [m]
-LEAST_ALONG = 8  # its part along the tendon [m]
-MAX_SPEED = 9  # largest shortening speed [m/s]
-DAMPING = 10  # force over the maximum one at the largest speed [-]
-LEAST_ACTIVATION = 11
-PER_ACTIVE_WIDTH = 12  # over this: Thelen: gamma; De Groote-Fregly: width scale
-PASSIVE_RATE = 13  # Thelen, De Groote-Fregly: f = (e^(rate (l - 1)) - offset) scale
-PASSIVE_OFFSET = 14
-PASSIVE_SCALE = 15
-TOE_STRAIN = 16  # Thelen: end of the toe; De Groote-Fregly: 1 / rate of the exponential
-TENDON_STIFFNESS = 17  # Thelen: slope of the linear part
-HILL_RATE = 18  # Thelen: 1 / Af
-ECCENTRIC_FORCE = 19  # Thelen: Flen
-LINEAR_FROM = 20  # Thelen: the force where the velocity curve turns linear
-ACTIVATION_TIME = 21  # [s], or a rate [1/s] where the model has rates
-DEACTIVATION_TIME = 22  # the same
-ACTIVATION_SMOOTHING = 23
-COSINE_AT_OPTIMAL = 24
-CONTRACTION_VELOCITY = 25  # as the file states it, in optimal lengths a second
-PER_TOE_STRAIN = 26
-ECCENTRIC_RATE = 27  # Thelen: (2 + 2 / Af) / (Flen - 1)
-TOE_FORCE = 28  # Thelen: the tendon's force at the end of the toe
-TENDON_FLOOR = 29  # Thelen, deprecated: force of the tendon that grows with its length, slack or not
-PASSIVE_FROM = 30  # Thelen: fibre length where the passive force begins, and
-PASSIVE_TO = 31  # where it goes on as a straight line
-SLOW_PART = 32  # Thelen: largest speed without activation, over that with full activation
-HILL_DAMPING = 33  # Thelen, deprecated: damping inside Hill's equation
-NUMBERS = 34
+# Curves of a muscle, as `curve_lanes` takes them.
+ACTIVE_CURVE = 0
+PASSIVE_CURVE = 1
+TENDON_CURVE = 2
+VELOCITY_CURVE = 3
 
 
 class MuscleTable(NamedTuple):
-    """All muscles of a model, a row each: two arrays, because a kernel hands them on at every call."""
+    """All muscles of a model: a field a parameter, (muscles,). Parameters that a kind does not use are zero.
 
-    integer: IntArray  # (muscles, INTEGERS)
-    number: FloatArray  # (muscles, NUMBERS)
+    Inverses stand beside what they invert, since Newton's loop divides at every step; the inverse of zero is zero.
+    """
+
+    kind: IntArray  # one of the kinds above
+    rigid: IntArray  # 1 where the muscle says that its tendon does not stretch
+    active_curve: IntArray  # where a curve starts in the table of curves
+    passive_curve: IntArray
+    tendon_curve: IntArray
+    velocity_curve: IntArray
+    velocity_inverse: IntArray  # undamped Millard muscles only
+    activation_model: IntArray  # `activation_rate`
+    max_force: FloatArray  # [N]
+    optimal_length: FloatArray  # [m]
+    per_optimal_length: FloatArray  # [1/m]
+    per_slack_length: FloatArray  # [1/m]
+    per_max_speed: FloatArray
+    slack_length: FloatArray  # [m]
+    width: FloatArray  # optimal length times the sine of pennation there [m]
+    least_length: FloatArray  # shortest fibre [m]
+    least_along: FloatArray  # its part along the tendon [m]
+    max_speed: FloatArray  # largest shortening speed [m/s]
+    damping: FloatArray  # force over the maximum one at the largest speed [-]
+    least_activation: FloatArray
+    per_active_width: FloatArray  # over this: Thelen: gamma; De Groote-Fregly: width scale
+    passive_rate: FloatArray  # Thelen, De Groote-Fregly: f = (e^(rate (l - 1)) - offset) scale
+    passive_offset: FloatArray
+    passive_scale: FloatArray
+    toe_strain: FloatArray  # Thelen: end of the toe; De Groote-Fregly: 1 / rate of the exponential
+    tendon_stiffness: FloatArray  # Thelen: slope of the linear part
+    hill_rate: FloatArray  # Thelen: 1 / Af
+    eccentric_force: FloatArray  # Thelen: Flen
+    linear_from: FloatArray  # Thelen: the force where the velocity curve turns linear
+    activation_time: FloatArray  # [s], or a rate [1/s] where the model has rates
+    deactivation_time: FloatArray  # the same
+    activation_smoothing: FloatArray
+    cosine_at_optimal: FloatArray
+    contraction_velocity: FloatArray  # as the file states it, in optimal lengths a second
+    per_toe_strain: FloatArray
+    eccentric_rate: FloatArray  # Thelen: (2 + 2 / Af) / (Flen - 1)
+    toe_force: FloatArray  # Thelen: the tendon's force at the end of the toe
+    tendon_floor: FloatArray  # Thelen, deprecated: force of the tendon that grows with its length, slack or not
+    passive_from: FloatArray  # Thelen: fibre length where the passive force begins, and
+    passive_to: FloatArray  # where it goes on as a straight line
+    slow_part: FloatArray  # Thelen: largest speed without activation, over that with full activation
+    hill_damping: FloatArray  # Thelen, deprecated: damping inside Hill's equation
