@@ -5,11 +5,16 @@ python benchmarks/geodesic.py
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.given_obstacle_frames import stretch_frames
+from support.geodesic_segments import stretch_frames
 from timing import time_of
 
 FRAMES = 1000

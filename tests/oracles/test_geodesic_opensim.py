@@ -81,7 +81,7 @@ def random_case(kinds, rng):
 
 def ours(case):
     from musculo.kernels.wrapping.geodesic import taut_path as gd
-    from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
+    from support.geodesic_segments import solve_stretches
 
     obstacles = case["obstacles"]
     n = len(obstacles)

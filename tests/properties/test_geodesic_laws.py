@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
+from support.geodesic_segments import solve_stretches
 from support.section_lengths import least_length
 
 # Central differences with steps of h, 2 h, 4 h, extrapolated: h^6 and 1e-13 / h are both below 1e-9.

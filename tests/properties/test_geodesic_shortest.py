@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
 from musculo.kernels.wrapping.geodesic.taut_path import ELLIPSOID, TORUS, Surfaces
+from support.geodesic_segments import solve_stretches
 
 # Chords of n and 2 n pieces, extrapolated: what remains of the fourth order, and what the minimiser leaves.
 BRUTE_FORCE = 5e-6

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, Surfaces
-from musculo.kernels.wrapping.polyline.polyline_frames import solve_strings
 from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, TOUCHED, WRENCH
+from support.polyline_segments import solve_strings
 from support.taut_string import Solid, taut
 
 # Central differences of these steps; the best counts, as the set of knots in contact changes now and then.

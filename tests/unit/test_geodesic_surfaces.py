@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.given_obstacle_frames import solve_stretches
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
+from support.geodesic_segments import solve_stretches
 
 close = partial(assert_allclose, rtol=0)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, HELD, SPHERE, TORUS, Surfaces
-from musculo.kernels.wrapping.polyline.polyline_frames import solve_strings
 from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, PRESS, TOUCHED, WRENCH
+from support.polyline_segments import solve_strings
 
 # Strings have pieces of a fraction of a millimetre: the longest are 2e-8 m off on cylinders of 3 mm.
 CLOSE = 2e-9

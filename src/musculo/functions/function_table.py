@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from musculo.functions.function import Function
 
 
 class FunctionTable(NamedTuple):
@@ -51,7 +48,13 @@ class PackedFunction(NamedTuple):
     scale: float = 1.0
 
 
-def compile_functions(functions: Sequence[Function]) -> FunctionTable:
+class Packable(Protocol):
+    """What goes into a table: `musculo.functions.function.Function`."""
+
+    def packed(self) -> PackedFunction: ...
+
+
+def compile_functions(functions: Sequence[Packable]) -> FunctionTable:
     """The table of these functions, in their order; `Unsupported` is raised for a function that is only carried.
 
     Without functions the table holds the constant zero, so that its arrays keep their type and are not empty.
