@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import read_external_loads, read_storage, run_setup
+from musculo import read_external_loads, read_storage
+from musculo.opensim import run_setup
 from support.tool_setups import inverse_dynamics
 from support.unusual_setups import SETUP, run_both
 

@@ -10,19 +10,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
-from musculo import (
-    InvalidInput,
-    Model,
-    Orientations,
-    embedding_of,
-    inverse_kinematics,
-    kinematics,
-    read_orientations,
-    read_osim,
-    read_storage,
-    run_setup,
-    write_orientations,
-)
+from musculo import Model, embedding_of, inverse_kinematics, kinematics, read_osim, read_storage
+from musculo.errors import InvalidInput
+from musculo.io import read_orientations, write_orientations
+from musculo.opensim import run_setup
+from musculo.results import Orientations
 from musculo.spatial.rotation import axis_rotation, from_xyz
 from support.opensim_orientations import ask
 from support.opensim_run import run_opensim

@@ -16,7 +16,6 @@ import pytest
 
 from musculo import (
     ExternalLoad,
-    NaturalSpline,
     Table,
     body_kinematics,
     joint_loads,
@@ -25,9 +24,10 @@ from musculo import (
     read_external_loads,
     read_osim,
     read_storage,
-    with_force_sets,
     write_storage,
 )
+from musculo.io import with_force_sets
+from musculo.signals import NaturalSpline
 from support.opensim_analyze import analyze
 from support.simbody_terms import simbody_excess, simbody_load_excess
 from support.static_optimisation_inputs import DATASETS, recorded

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import read_external_loads, read_storage, run_setup, write_storage
+from musculo import read_external_loads, read_storage, write_storage
+from musculo.opensim import run_setup
 from support.opensim_run import run_opensim
 
 # Half a unit of the eighth decimal on either side.

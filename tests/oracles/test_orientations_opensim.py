@@ -10,20 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
-from musculo import (
-    Model,
-    Orientations,
-    embedding_of,
-    inverse_kinematics,
-    kinematics,
-    place_sensors,
-    read_orientations,
-    read_osim,
-    read_storage,
-    write_orientations,
-    write_osim,
-    write_trc,
-)
+from musculo import Model, embedding_of, inverse_kinematics, kinematics, read_osim, read_storage, write_osim
+from musculo.io import read_orientations, write_orientations, write_trc
+from musculo.model import place_sensors
+from musculo.results import Orientations
 from musculo.spatial.rotation import axis_rotation, from_xyz
 from support.ik_setups import read_setup
 from support.opensim_files import ask as ask_files

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from musculo import STATUSES, ConditionalPathPoint, PathPoint, embedding_of, path_geometry, read_osim, write_osim
+from musculo import embedding_of, path_geometry, read_osim, write_osim
 from musculo.demo import MODEL_FILE
-from musculo.model import model_path
+from musculo.model import ConditionalPathPoint, PathPoint, model_path
+from musculo.results import STATUSES
 from support.opensim_server import in_opensim
 
 # The bound [m, m/s]; measured: 6e-13.

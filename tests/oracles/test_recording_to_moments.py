@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import ExternalLoad, NaturalSpline, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo import ExternalLoad, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo.signals import NaturalSpline
 from support.simbody_terms import simbody_excess
 
 # OpenSim prints results with eight decimals: half a unit of the last, and some rounding of moments up to 1000 N m.

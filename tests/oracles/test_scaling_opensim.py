@@ -9,24 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
-from musculo import (
-    Markers,
-    ScaleSetup,
-    Unsupported,
-    kinematics,
-    place_markers,
-    read_osim,
-    read_setup,
-    read_storage,
-    read_trc,
-    tasks_of_setup,
-    write_osim,
-    write_trc,
-)
+from musculo import Markers, kinematics, read_osim, read_storage, read_trc, write_osim
 from musculo.analyses.scaling.marker_placement import move_markers
 from musculo.analyses.scaling.scale_factors import factors_of_setup
 from musculo.analyses.scaling.subject_scaling import scale_model
+from musculo.errors import Unsupported
 from musculo.functions import Function
+from musculo.io import write_trc
+from musculo.model import place_markers
+from musculo.opensim import ScaleSetup, read_setup, tasks_of_setup
 from support.opensim_orientations import ask as solve
 from support.opensim_tools import ask
 from support.setup_files import scale_tool

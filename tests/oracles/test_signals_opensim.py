@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("opensim")
-from musculo import InvalidInput, NaturalSpline, Table, lowpass, read_storage, write_storage
+from musculo import Table, read_storage, write_storage
+from musculo.errors import InvalidInput
+from musculo.signals import NaturalSpline, lowpass
 from support.opensim_files import ask
 
 # A recursion of third order over some thousand samples from coefficients that agree to rounding; relative to the

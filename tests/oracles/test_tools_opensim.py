@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import ToolResult, read_osim, read_storage, run_setup
+from musculo import read_osim, read_storage
 from musculo.io.tool_results import write_result
+from musculo.opensim import ToolResult, run_setup
 from musculo.opensim_tools.scale_tool import states
 from support.opensim_run import run_opensim
 from support.result_headers import header_layout

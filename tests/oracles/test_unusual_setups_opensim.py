@@ -9,20 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    Model,
-    PinJoint,
-    Placement,
-    UnknownName,
-    read_osim,
-    read_storage,
-    run_setup,
-    write_osim,
-    write_trc,
-)
+from musculo import Body, Coordinate, Model, PinJoint, Placement, read_osim, read_storage, write_osim
+from musculo.errors import InvalidInput, UnknownName
+from musculo.io import write_trc
+from musculo.opensim import run_setup
 from support.ik_models import seemingly_twisted, twisting_rod
 from support.opensim_run import run_opensim
 from support.tool_setups import RESERVES, analyze

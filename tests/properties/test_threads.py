@@ -52,7 +52,7 @@ def same_for_all(call: Callable[[int], object]) -> None:
 def test_static_optimisation_of_the_arm(options):
     model = arm()
     q, u, udot = (part[:200] for part in swinging(model))
-    same_for_all(lambda n: musculo.static_optimisation(model, q, u, udot, reserves=5.0, threads=n, **options))
+    same_for_all(lambda n: musculo.static_optimization(model, q, u, udot, reserves=5.0, threads=n, **options))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_static_optimisation_of_the_arm(options):
 )
 def test_static_optimisation_of_walking(data_folder, folder, osim, results):
     model, motion, loads = recorded(data_folder, folder, osim, results)
-    same_for_all(lambda n: musculo.static_optimisation(model, *motion, reserves=10.0, threads=n, **loads))
+    same_for_all(lambda n: musculo.static_optimization(model, *motion, reserves=10.0, threads=n, **loads))
 
 
 def test_everything_else_of_the_arm():

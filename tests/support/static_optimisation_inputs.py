@@ -9,16 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from musculo import (
-    ExternalLoad,
-    Model,
-    NaturalSpline,
-    embedding_of,
-    inverse_dynamics,
-    read_external_loads,
-    read_osim,
-    read_storage,
-)
+from musculo import ExternalLoad, Model, embedding_of, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo.signals import NaturalSpline
 from support.simbody_terms import simbody_excess
 
 # folder, results, model, motion (that of the results' inverse kinematics where empty)

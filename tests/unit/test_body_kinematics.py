@@ -6,20 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    BallJoint,
-    Body,
-    InvalidInput,
-    Model,
-    PinJoint,
-    Placement,
-    SliderJoint,
-    UnknownName,
-    body_kinematics,
-    coordinate_rates,
-    kinematics,
-    point_kinematics,
-)
+from musculo import Body, Model, PinJoint, Placement, body_kinematics, coordinate_rates, kinematics, point_kinematics
+from musculo.errors import InvalidInput, UnknownName
+from musculo.model import BallJoint, SliderJoint
 from musculo.model.coordinate import Coordinate
 
 # Central differences of step h: h^2 times a third derivative of some hundred, and rounding over h.

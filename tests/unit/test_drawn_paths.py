@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    InvalidInput,
-    WrapCylinder,
-    WrapEllipsoid,
-    WrapSphere,
-    WrapTorus,
-    demo,
-    kinematics,
-    muscle_geometry,
-    view,
-)
+from musculo import demo, kinematics, muscle_geometry, view
+from musculo.errors import InvalidInput
+from musculo.model import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.viewer.arcs import arc
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.straight import lengths as straight_lengths

@@ -12,7 +12,6 @@ import musculo
 from musculo import (
     Body,
     Coordinate,
-    InvalidInput,
     Model,
     Placement,
     muscle_equilibrium,
@@ -21,6 +20,7 @@ from musculo import (
     path_tensions,
 )
 from musculo.demo import arm as demo_arm
+from musculo.errors import InvalidInput
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model_path import Path, PathPoint

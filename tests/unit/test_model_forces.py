@@ -7,19 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    Placement,
-    UnknownName,
-    contact_force,
-    model_forces,
-)
+from musculo import Body, Coordinate, Model, Placement, model_forces
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.functions import UnsupportedFunction
+from musculo.model import contact_force
 from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.joints import FreeJoint, PinJoint, SliderJoint
@@ -168,9 +160,9 @@ def test_muscles_give_what_springs_do_not():
     """Static optimisation and joint loads take the model's own forces in, unless told not to."""
     motor = force("motor", "CoordinateActuator", coordinate="x", optimal_force=10)
     model = cart(SPRING, motor)
-    found = musculo.static_optimisation(model, [0.5], [0.0], tau=[7.0])
+    found = musculo.static_optimization(model, [0.5], [0.0], tau=[7.0])
     assert_allclose(found.control, [(7.0 + 40.0) / 10.0])
-    alone = musculo.static_optimisation(model, [0.5], [0.0], tau=[7.0], model_forces=False)
+    alone = musculo.static_optimization(model, [0.5], [0.0], tau=[7.0], model_forces=False)
     assert_allclose(alone.control, [0.7])
     free = musculo.joint_loads(model, [0.5], [0.0], actuator_forces={"motor": 7.0})
     assert_allclose(free.udot, [(7.0 - 40.0) / 2.0])
@@ -189,7 +181,7 @@ def test_an_actuator_between_points_pushes_them_apart():
     piston = force("piston", "PointToPointActuator", bodyA="cart", bodyB="ground", pointB="-2 0 0", optimal_force=5)
     found = musculo.joint_loads(cart(piston), [0.5], [0.0], actuator_forces={"piston": 7.0})
     assert_allclose(found.udot, [7.0 / 2.0])
-    effort = musculo.static_optimisation(cart(piston), [0.5], [0.0], tau=[10.0])
+    effort = musculo.static_optimization(cart(piston), [0.5], [0.0], tau=[10.0])
     assert_allclose(effort.control, [2.0])
 
 

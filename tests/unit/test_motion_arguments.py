@@ -9,22 +9,12 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    Body,
-    Coordinate,
-    CoordinateCoupler,
-    InvalidInput,
-    Model,
-    MusculoWarning,
-    PinJoint,
-    Placement,
-    Table,
-    motion_of,
-    place_markers,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, PinJoint, Placement, Table, motion_of
 from musculo.analyses.recorded_motion import motion_of_states
 from musculo.demo import ARM_FILE, arm, arm_flexion
+from musculo.errors import InvalidInput
 from musculo.functions import Linear
+from musculo.model import CoordinateCoupler, place_markers
 
 
 @pytest.mark.parametrize("table", ["motion.mot", np.zeros((7, 2)), None])

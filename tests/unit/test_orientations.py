@@ -8,28 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidFile,
-    InvalidInput,
-    Markers,
-    Model,
-    Orientations,
-    Placement,
-    UnknownName,
-    inverse_kinematics,
-    kinematics,
-    place_sensors,
-    read_orientations,
-    read_osim,
-    write_orientations,
-    write_osim,
-)
+from musculo import Body, Coordinate, Markers, Model, Placement, inverse_kinematics, kinematics, read_osim, write_osim
 from musculo.analyses.inverse_kinematics.follow_recording import Status
+from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io import read_orientations, write_orientations
 from musculo.io.orientation_files import space_fixed_xyz
+from musculo.model import place_sensors
 from musculo.model.body import Frame, Marker
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from musculo.results import Orientations
 from musculo.spatial.rotation import axis_rotation, from_quaternion, from_xyz, to_quaternion
 
 # The accuracy asked for by default [rad, m].

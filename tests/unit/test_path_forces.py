@@ -7,21 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    PinJoint,
-    Placement,
-    UnknownName,
-    Unsupported,
-    muscle_equilibrium,
-    path_generalized_forces,
-    path_geometry,
-    path_tensions,
-)
+from musculo import Body, Coordinate, Model, PinJoint, Placement, muscle_equilibrium, path_geometry, path_tensions
+from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions.formula import compile_expressions
 from musculo.model.force import Force, Muscle
 from musculo.model.model_path import Path, PathPoint
@@ -33,6 +20,7 @@ from musculo.model.path_force import (
     PathActuator,
     PathSpring,
 )
+from musculo.muscle import path_generalized_forces
 from musculo.muscle.path_forces import spring_forces
 
 # A few operations on numbers of order one to a thousand.

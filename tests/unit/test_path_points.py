@@ -8,19 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    MusculoWarning,
-    Placement,
-    UnknownName,
-    Unsupported,
-    read_osim,
-    write_osim,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, Placement, read_osim, write_osim
+from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions.elementary_functions import Linear
 from musculo.functions.scaled import Scaled
 from musculo.functions.unsupported_function import UnsupportedFunction

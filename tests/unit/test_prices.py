@@ -17,7 +17,7 @@ from musculo import (
     joint_loads,
     muscle_geometry,
     path_wrenches,
-    static_optimisation,
+    static_optimization,
 )
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
@@ -125,11 +125,11 @@ def test_statuses_other_than_converged_are_printed(model, of):
 
 def test_an_optimum_advises_of_prices(model):
     still = np.zeros_like(TURN)
-    found = static_optimisation(model, TURN, still, tau=still, reserves=10.0)
+    found = static_optimization(model, TURN, still, tau=still, reserves=10.0)
     assert found.advice == sentence(found.price[:, 1], "muscles")
     assert "lengths with a price" in found._repr_html_()
     free = TURN[found.price[:, 1] == 0.0]
-    assert static_optimisation(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
+    assert static_optimization(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
 
 
 def test_joint_loads_warn_of_doubtful_pulls(model):

@@ -7,19 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import butter, filtfilt
 
-from musculo import (
-    InvalidInput,
-    Markers,
-    NaturalSpline,
-    Table,
-    lowpass,
-    resample,
-    residual_cutoff,
-    smoothing_spline,
-    time_derivative,
-)
+from musculo import Markers, Table, time_derivative
+from musculo.errors import InvalidInput
+from musculo.signals import NaturalSpline, lowpass, resample, residual_cutoff, smoothing_spline
+from musculo.signals.filters import corrected_cutoff
 from musculo.signals.gaps import fill_gaps, find_gaps, runs
-from musculo.signals.lowpass import corrected_cutoff
 from musculo.signals.named_arrays import sampling_rate
 from musculo.signals.natural_smoothing import even_times
 

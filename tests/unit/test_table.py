@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import (
-    InvalidFile,
-    InvalidInput,
-    Markers,
-    Provenance,
-    Table,
-    UnknownName,
-    labelled,
-    lowpass,
-    read_netcdf,
-    write_netcdf,
-)
+from musculo import Markers, Table, write_netcdf
+from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io import read_netcdf
+from musculo.results import Provenance, labelled
 from musculo.results.angle_columns import rotational_coordinates
+from musculo.signals import lowpass
 
 
 def table(**changes) -> Table:

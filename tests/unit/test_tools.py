@@ -10,13 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import InvalidFile, InvalidInput, Table, inverse_dynamics, motion_of, read_setup, read_storage, run_setup
+from musculo import Table, inverse_dynamics, motion_of, read_storage
 from musculo.analyses.recorded_motion import motion_of_states, opensim_rows
 from musculo.demo import ARM_FLEXION_FILE, arm
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.functions import Linear, Polynomial
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set
 from musculo.io.tool_results import write_controls, write_result
 from musculo.model.joints import Axis
+from musculo.opensim import read_setup, run_setup
 from musculo.opensim_tools.inverse_dynamics_tool import moment_columns, tree_order
 from musculo.opensim_tools.order import waits_of
 from musculo.opensim_tools.result import Status
@@ -116,7 +118,7 @@ def test_the_speeds_of_a_ball_are_its_angular_velocity():
     model = arm()
     pin = model.joint("shoulder")
     three = tuple(musculo.Coordinate(name) for name in ("rx", "ry", "rz"))
-    ball = musculo.BallJoint("shoulder", pin.parent, pin.child, three)
+    ball = musculo.model.BallJoint("shoulder", pin.parent, pin.child, three)
     model = model.replace(joints=(ball, model.joint("elbow")), forces=())
     t = np.linspace(0.0, 1.0, 201)
     angles = np.stack([0.5 * np.sin(t + 0.3 * k) for k in range(4)], axis=1)
@@ -152,7 +154,7 @@ def test_loads_give_what_simbody_adds(leg):
     turns = (*turns, ((1.0, 0.0, 0.0), Polynomial((-0.4, 0.2, 0.0))))
     axes = tuple(Axis(direction, function, ("knee_flexion",)) for direction, function in turns)
     model = leg.with_joint(
-        musculo.CustomJoint(knee.name, knee.parent, knee.child, knee.coordinates, rotations=axes)
+        musculo.model.CustomJoint(knee.name, knee.parent, knee.child, knee.coordinates, rotations=axes)
     ).replace(forces=())
     rng = np.random.default_rng(1)
     q, u = rng.normal(size=(2, 5, len(model.coordinates)))

@@ -21,7 +21,7 @@ from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.equilibrium import Method, MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
 from musculo.muscle.geometry import STATUSES, PathGeometry, Wrapping, muscle_geometry
 from musculo.muscle.tendon_states import fiber_length_at_tension
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
@@ -86,7 +86,7 @@ class MuscleAnalysis:
     status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.equilibrium.Status`
     # what of a length is no path [m]: moment arms include its slope there and may be far too large
     price: FloatArray = field(repr=False)
-    path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.STATUSES` each path has
+    path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.results.STATUSES` each path has
     options: Mapping[str, Any] = field(repr=False)
 
     def tables(

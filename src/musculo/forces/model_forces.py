@@ -24,7 +24,7 @@ from musculo.model.model import Model
 from musculo.muscle.geometry import WRAPPINGS, Wrapping, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 

@@ -14,7 +14,7 @@ import numpy as np
 from musculo.analyses.joint_loads import joint_loads
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.recorded_motion import Motion, motion_of
-from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.share_load import static_optimization
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import inverse_dynamics
@@ -264,11 +264,11 @@ def _like_opensim(model: Model, flexion: Table) -> Motion:
 
 def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations and forces without passive forces, and what the joints carry then."""
-    plain = static_optimisation(model, m.q, m.u, m.udot, force_length_velocity=False)
-    full = static_optimisation(model, m.q, m.u, m.udot, passive=False)
+    plain = static_optimization(model, m.q, m.u, m.udot, force_length_velocity=False)
+    full = static_optimization(model, m.q, m.u, m.udot, passive=False)
     given = (model, theirs.q, theirs.u, theirs.udot)
-    plain_alike = static_optimisation(*given, force_length_velocity=False, method="opensim", wrapping="opensim")
-    alike = static_optimisation(*given, method="opensim", wrapping="opensim")
+    plain_alike = static_optimization(*given, force_length_velocity=False, method="opensim", wrapping="opensim")
+    alike = static_optimization(*given, method="opensim", wrapping="opensim")
     muscles = model.muscle_names
     loads = joint_loads(model, m.q, m.u, m.udot, muscle_forces=full.force)
     # As OpenSim: accelerations are those of the forces that were found.
@@ -324,8 +324,8 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: st
 
 def _with_passive(model: Model, m: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations, forces and residual actuators with passive forces; tendons give in OpenSim's control."""
-    rigid = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE)
-    elastic = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE, tendon="elastic")
+    rigid = static_optimization(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE)
+    elastic = static_optimization(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE, tendon="elastic")
     driving = np.abs(inverse_dynamics(model, m.q, m.u, m.udot)).max()
     most = np.abs(rigid.reserve).max()
     loads = joint_loads(model, m.q, m.u, m.udot, muscle_forces=rigid.force)

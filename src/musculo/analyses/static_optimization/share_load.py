@@ -44,7 +44,7 @@ _LEAST_SHARE = 0.02
 _SETTLED = 1e-9
 
 
-def static_optimisation(
+def static_optimization(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table,
@@ -316,3 +316,7 @@ def _solve(
     solved = open_frames[status[open_frames] == Status.SOLVED]
     status[solved] = Status.NOT_CONVERGED
     return x, status
+
+
+# The same in British spelling.
+static_optimisation = static_optimization
