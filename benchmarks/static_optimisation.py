@@ -81,7 +81,7 @@ def compare(folder: Path, name: str) -> None:
         for one in r.loads
     ]
     for what, options in {
-        "as OpenSim": {"method": "opensim", "wrapping": "opensim"},
+        "as OpenSim": {"like": "opensim"},
         "exact": {},
         "exact, passive": {"passive": True},
     }.items():

@@ -21,6 +21,7 @@ LAYERS = (
     "arrays",
     "window",
     "errors",
+    "like",
     "spatial",
     "kernels",
     "functions",

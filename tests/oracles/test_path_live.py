@@ -134,7 +134,7 @@ def test_paths_in_random_poses(file, data_folder, tmp_path):
     q, u = random_poses(model)
     np.savez(tmp_path / "states.npz", q=q, u=u, coordinates=model.coordinate_names)
     theirs = ask_opensim(data_folder / file, tmp_path)
-    ours = path_geometry(model, q, u, wrapping="opensim")
+    ours = path_geometry(model, q, u, like="opensim")
     columns = [list(theirs["names"]).index(name) for name in ours.names]
     for name in ("length", "speed", "moment_arm"):
         theirs[name] = theirs[name][:, columns]

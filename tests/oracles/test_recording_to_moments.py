@@ -30,7 +30,7 @@ def test_joint_moments_are_opensims(data_folder, folder, dataset, file):
     theirs = np.load(results / "results.npz")["id"]
 
     model = read_osim(data_folder / folder / file)
-    motion = read_storage(results / "ik.mot").lowpass(6.0, method="opensim").in_radians(model)
+    motion = read_storage(results / "ik.mot").lowpass(6.0, like="opensim").in_radians(model)
     spline = NaturalSpline(motion.time, motion.coordinates(model, missing="default"))
     loads = read_external_loads(data_folder / folder / "oracle_extloads.xml")
 

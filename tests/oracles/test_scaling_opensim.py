@@ -68,7 +68,7 @@ def pair(request, data_folder, tmp_path_factory):
         factors = random_factors(model, seed, uniform)
         if uniform:
             factors["ground"] = [1.1, 1.1, 1.1]
-        ours = scale_model(model, factors, mass if mass > 0 else None, preserve)
+        ours = scale_model(model, factors, mass if mass > 0 else None, preserve_mass_distribution=preserve)
         mine, theirs = folder / f"ours{seed}.osim", folder / f"theirs{seed}.osim"
         write_osim(ours, mine)
         cases.append((ours, theirs))
@@ -171,7 +171,9 @@ def test_measured_factors_are_those_of_the_scale_tool(tool):
         if body in found.factors:
             # printed with six digits; the numbers of the scaled model below tell the rest
             assert_allclose(found.factors[body], wanted, rtol=1e-6, err_msg=body)
-    scaled = scale_model(model, found.factors, setup.mass, setup.scaler.preserve_mass_distribution)
+    scaled = scale_model(
+        model, found.factors, setup.mass, preserve_mass_distribution=setup.scaler.preserve_mass_distribution
+    )
     write_osim(scaled, folder / "ours.osim")
     (ours,) = ask([["model_numbers", str(folder / "ours.osim")]], folder)
     assert ours.keys() == answer["numbers"].keys()

@@ -38,7 +38,7 @@ ADDED = 2e-4
 # 1.1e-6, 6.0e-6 and 7.3e-4: powers above two are flat near zero, and IPOPT stops early there.
 LIVE_ACTIVATION = {2.0: 2e-5, 3.0: 2e-5, 4.0: 3e-4}
 LIVE_COST = {2.0: 5e-6, 3.0: 2e-5, 4.0: 1e-3}
-LIKE_OPENSIM = {"method": "opensim", "wrapping": "opensim"}
+LIKE_OPENSIM = {"like": "opensim"}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_elastic_tendons_settle_in_every_frame(case, name, passive):
 
 
 def _arms(r):
-    return muscle_geometry(r.model, r.q, wrapping="opensim").moment_arm_independent
+    return muscle_geometry(r.model, r.q, like="opensim").moment_arm_independent
 
 
 def _of_model(r, name):

@@ -76,7 +76,7 @@ def test_everything_else_of_the_arm():
         "forward_dynamics": lambda n: musculo.forward_dynamics(model, q, u, udot, threads=n),
         "mass_matrix": lambda n: musculo.mass_matrix(model, q, threads=n),
         "geodesic": lambda n: musculo.muscle_geometry(model, q, u, threads=n),
-        "opensim": lambda n: musculo.muscle_geometry(model, q, u, wrapping="opensim", threads=n),
+        "opensim": lambda n: musculo.muscle_geometry(model, q, u, like="opensim", threads=n),
         "joint_loads": lambda n: musculo.joint_loads(model, q, u, udot, muscle_forces=tension, threads=n),
         "muscle_analysis": lambda n: muscle_analysis(model, q, u, 0.3, threads=n),
     }

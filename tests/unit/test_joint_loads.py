@@ -328,7 +328,7 @@ def test_every_body_is_in_balance(file):
 def test_wrenches_have_the_power_of_moment_arms(name, wrapping):
     model = read_osim(DATA / name)
     q, u, _, _ = some_motion(model, 5, 7)
-    ours, known = path_wrenches(model, q, u, wrapping), musculo.path_geometry(model, q, u, wrapping)
+    ours, known = path_wrenches(model, q, u, wrapping=wrapping), musculo.path_geometry(model, q, u, wrapping=wrapping)
     assert_allclose(ours.moment_arm, known.moment_arm, rtol=0, atol=1e-14)
     assert_allclose(ours.speed, known.speed, rtol=0, atol=1e-13)
     assert_allclose(ours.length, known.length, rtol=0, atol=0)

@@ -223,7 +223,7 @@ def test_heading_is_level(axis, tilt):
     assert placed.heading == pytest.approx(-0.8)
     turned = placed.rotation @ ahead
     assert_allclose(turned, [np.cos(tilt), np.sin(tilt), 0.0], atol=ROUNDING)
-    opensim = place_sensors(model, sensors, base="pelvis_imu", heading_axis=axis, heading="opensim")
+    opensim = place_sensors(model, sensors, base="pelvis_imu", heading_axis=axis, like="opensim")
     assert opensim.heading == pytest.approx(-np.arccos(np.cos(0.8) * np.cos(tilt)))
 
 
@@ -248,8 +248,8 @@ def test_placements_that_cannot_be():
         place_sensors(model, sensors, base="pelvis_imu")
     with pytest.raises(InvalidInput, match="heading_axis='w'"):
         place_sensors(model, sensors, base="pelvis_imu", heading_axis="w")
-    with pytest.raises(InvalidInput, match="heading='level'"):
-        place_sensors(model, sensors, heading="level")
+    with pytest.raises(InvalidInput, match="like='level'"):
+        place_sensors(model, sensors, like="level")
     with pytest.raises(UnknownName, match="no body 'foot'"):
         place_sensors(model.replace(frames=()), sensors, bodies={"shank_imu": "foot"})
     with pytest.raises(InvalidInput, match="on 'shank' already"):

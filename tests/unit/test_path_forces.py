@@ -108,7 +108,7 @@ def test_springs_act_where_actuators_are_idle():
 
 def test_muscle_forces_are_pulled_back_by_name(leg):
     q = np.full((3, len(leg.coordinate_names)), 0.1)
-    g = path_geometry(leg, q, wrapping="opensim")
+    g = path_geometry(leg, q, like="opensim")
     names = leg.muscle_names[::-1]
     T = np.arange(3.0 * len(names)).reshape(3, -1)
     expected = np.einsum("fp,fpu->fu", T[:, ::-1], g.moment_arm)

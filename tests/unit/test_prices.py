@@ -58,7 +58,7 @@ def test_a_geometry_notes_its_prices(model):
     assert g.notes == (sentence(g.price[:, 1], "paths"),)
     free = TURN[g.price[:, 1] == 0.0]
     assert muscle_geometry(model, free).notes == ()
-    assert muscle_geometry(model, TURN, wrapping="opensim").notes == ()
+    assert muscle_geometry(model, TURN, like="opensim").notes == ()
 
 
 def test_a_single_pose_has_no_frames(model):

@@ -93,7 +93,7 @@ def test_signals_of_a_table():
     made = table(units=("rad", "m"))
     assert_array_equal(made.lowpass(10.0).values, lowpass(made.time, made.values, 10.0).values)
     assert made.lowpass(10.0).notes == ("low-pass filtered at 10 Hz (butterworth, order 4)",)
-    assert len(made.lowpass(10.0, method="opensim")) == 40  # half a recording on either side
+    assert len(made.lowpass(10.0, like="opensim")) == 40  # half a recording on either side
     speed = made.derivative()
     assert speed.units == ("rad/s", "m/s")
     assert_allclose(speed.values[:, 1], 1.0, atol=1e-9)

@@ -169,7 +169,9 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     ratio = optimum.passive_force[:, worst] / strength
     elastic = optimum.options["tendon"] == "elastic"
     frames = ratio[:, :most].argmax(axis=0)
-    g = muscle_geometry(model, motion.q[frames], motion.u[frames], optimum.options["wrapping"], work.threads)
+    g = muscle_geometry(
+        model, motion.q[frames], motion.u[frames], wrapping=optimum.options["wrapping"], threads=work.threads
+    )
     assert g.speed is not None
     still = muscle_equilibrium(
         model,

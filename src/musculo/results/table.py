@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
+from musculo.like import Like
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.provenance import Provenance
-from musculo.signals.filters import FilterMethod, lowpass, parts_in_words
+from musculo.signals.filters import lowpass, parts_in_words
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.labels import derived_unit
 from musculo.signals.named_arrays import sampling_rate
@@ -256,15 +257,15 @@ class Table:
             notes.append(f"{len(left)} gaps, the longest {worst}, exceed {longest} frames or are at an end, {_STAY}")
         return replace(self, values=values, notes=(*self.notes, *notes))
 
-    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: FilterMethod = "butterworth") -> Table:
-        """Filtered columns; see `musculo.signals.lowpass`. With `method="opensim"` other frames come back."""
+    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, *, like: Like | None = None) -> Table:
+        """Filtered columns; see `musculo.signals.lowpass`. With `like="opensim"` other frames come back."""
         self.check_finite(range(len(self.names)))
         try:
-            filtered = lowpass(self.time, self.values, cutoff, order, method)
+            filtered = lowpass(self.time, self.values, cutoff, order, like=like)
         except InvalidInput as error:
             raise InvalidInput(f"{self._where}: {error}") from None
-        how = "as OpenSim does" if method == "opensim" else f"butterworth, order {order}"
-        parts = "" if method == "opensim" else parts_in_words(self.time)
+        how = "as OpenSim does" if like else f"butterworth, order {order}"
+        parts = "" if like else parts_in_words(self.time)
         at = f"{float(np.asarray(cutoff)):g} Hz" if np.ndim(cutoff) == 0 else "a cutoff for each column"
         notes = (*self.notes, f"low-pass filtered at {at} ({how}){parts}")
         return replace(self, time=filtered.time, values=filtered.values, notes=notes)
