@@ -26,15 +26,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from musculo import (
-    ExternalLoad,
-    NaturalSpline,
-    inverse_dynamics,
-    motion_of,
-    read_external_loads,
-    read_osim,
-    read_storage,
-)
+from musculo import ExternalLoad, inverse_dynamics, motion_of, read_external_loads, read_osim, read_storage
+from musculo.signals import NaturalSpline
 from timing import Timing, report, time_of
 from trees import data_folder
 

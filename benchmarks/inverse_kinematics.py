@@ -21,15 +21,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from musculo import (
-    InverseKinematics,
-    Orientations,
-    inverse_kinematics,
-    kinematics,
-    place_sensors,
-    write_orientations,
-    write_osim,
-)
+from musculo import inverse_kinematics, kinematics, write_osim
+from musculo.io import write_orientations
+from musculo.model import place_sensors
+from musculo.results import InverseKinematics, Orientations
 from musculo.spatial.rotation import axis_rotation
 from support.ik_setups import DATASETS, OpenSimSolver, read_setup
 from support.opensim_orientations import ready_solver

@@ -86,7 +86,7 @@ def compare(folder: Path, name: str) -> None:
         for one in r.loads
     ]
     given = {"muscle_forces": tension, "loads": loads, "threads": 1}
-    paths = path_wrenches(r.model, q, u, wrapping="opensim", threads=1)
+    paths = path_wrenches(r.model, q, u, like="opensim", threads=1)
     for what, goal, motion, options in (
         ("paths given, udot given", "300x", (q, u, udot), {"geometry": paths}),
         ("paths given", "300x", (q, u), {"geometry": paths}),

@@ -109,7 +109,7 @@ def main() -> None:
         model = read_osim(folder / file)
         q, peer = walking(folder, model, name), Peer(folder / file, model)
         some = q[:: FRAMES // POSES][:POSES]
-        ours = muscle_geometry(model, some, wrapping="opensim")
+        ours = muscle_geometry(model, some, like="opensim")
         worst = np.zeros(2)
         for f, pose in enumerate(some):
             peer.place(pose)

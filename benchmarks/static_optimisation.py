@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from musculo import static_optimisation
+from musculo import static_optimization
 from support.static_optimisation_inputs import DATASETS, Recorded, recorded
 from timing import Timing, report, time_of
 from trees import data_folder
@@ -81,11 +81,11 @@ def compare(folder: Path, name: str) -> None:
         for one in r.loads
     ]
     for what, options in {
-        "as OpenSim": {"method": "opensim", "wrapping": "opensim"},
+        "as OpenSim": {"like": "opensim"},
         "exact": {},
         "exact, passive": {"passive": True},
     }.items():
-        run = partial(static_optimisation, r.model, q, u, udot, loads=loads, reserves=r.reserves, threads=1, **options)
+        run = partial(static_optimization, r.model, q, u, udot, loads=loads, reserves=r.reserves, threads=1, **options)
         report(f"{name}, {what}", time_of(run, len(q), 7), "OpenSim", theirs, "300x")
 
 

@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from musculo import run_setup
+from musculo.opensim import run_setup
 from timing import Timing, report
 from trees import data_folder
 

@@ -1,4 +1,4 @@
-"""Where wrapping="geodesic" and wrapping="opensim" differ by more than 0.1 mm, why, and which of them is right.
+"""Where exact wrapping and like="opensim" differ by more than 0.1 mm, why, and which of them is right.
 
 An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge. The tables of
 docs/wrapping.md come from here.
@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo import Model, embedding_of, path_geometry, read_osim
-from musculo.muscle.geometry import WRAPPINGS
+from musculo.like import WRAPPINGS
 from support.path_lines import SAME, TOUCHES
 from support.short_steps import random_poses
 from support.who_is_right import KINDS, REASONS, Court, Verdict

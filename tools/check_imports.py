@@ -5,6 +5,7 @@
 
 Imports inside functions and under TYPE_CHECKING count, and so does `import_module("musculo...")`. The package's own
 `__init__` is the shop window: it may show everything, and inside the package only `__version__` is taken from it.
+Folders show names by stubs (`__init__.pyi`), which may name any layer: nothing is imported until it is used.
 `__main__` is its door: it calls the shell, and nothing imports it.
 """
 
@@ -18,7 +19,9 @@ from pathlib import Path
 # Kernels come right after spatial: they know only arrays, and functions evaluate through a kernel.
 LAYERS = (
     "arrays",
+    "window",
     "errors",
+    "like",
     "spatial",
     "kernels",
     "functions",
@@ -35,6 +38,7 @@ LAYERS = (
     "diagnostics",
     "analyses",
     "opensim_tools",
+    "opensim",
     "replications",
     "viewer",
     "report",

@@ -21,7 +21,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import musculo
-from musculo import Scene, Table, demo, view
+from musculo import Table, demo, view
+from musculo.viewer import Scene
 from support.browser import PATIENCE, browser
 from support.recorded_data import DATA
 

@@ -5,30 +5,49 @@
     tau = musculo.inverse_dynamics(model, q, u, udot)
 
 Arrays `q, u, udot` hold all coordinates of the file in its order, shape (frames, n) or (n,); SI units and radians.
+
+What everyday work needs is here; the rest is in
+
+    musculo.model    what a subject is made of: joints, constraints, paths, wrap surfaces; scaling and placing
+    musculo.muscle   parts of muscles: curves, activation, generalized forces of paths
+    musculo.io       files
+    musculo.signals  filters, splines, gait events
+    musculo.simulation  events, projection onto constraints
+    musculo.results  what functions return, with their statuses
+    musculo.opensim  OpenSim's tools and their set-up files
+    musculo.errors   what is raised
+    musculo.demo     the models and motions that ship with the package
+    musculo.viewer, musculo.report  pages
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from musculo.window import shown as _shown
+from musculo.window import window as _window
 
 __version__ = "0.1.0"
 
-# Public names stand once, in the stub that type checkers and editors read: `from module import name as name`. They are
-# imported on first use, so that `musculo --help` need not wait.
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
-    _imports = [line.split() for line in _stub if line.startswith("from ")]
-_MODULE_OF = {name: module for _, module, _, name, _, _ in _imports}
 
-__all__ = sorted([*_MODULE_OF, "__version__"])
+def _where_else(name: str) -> str:
+    """Where a name is that is not here."""
+    for folder in ("model", "muscle", "io", "signals", "simulation", "results", "opensim"):
+        if name in _shown(f"musculo.{folder}"):
+            return f"; it is musculo.{folder}.{name}"
+    for module, names in _ELSEWHERE.items():
+        if name in names:
+            return f"; it is {module}.{name}"
+    return ""
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'musculo' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+_ELSEWHERE = {
+    "musculo.errors": ("InvalidFile", "InvalidInput", "InvalidModel", "SingularSystem", "UnknownName", "Unsupported"),
+    "musculo.viewer": ("Scene",),
+}
+
+# Public names stand once, in the stub; they are imported on first use, so that `musculo --help` need not wait.
+_names, __getattr__ = _window("musculo", _where_else)
+__all__ = sorted([*_names, "__version__"])
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*globals(), *_shown("musculo")])

@@ -31,22 +31,19 @@ from musculo import (
     Markers,
     MusculoError,
     MusculoWarning,
-    Provenance,
     Table,
     read_c3d,
     read_external_loads,
-    read_force_set,
-    read_netcdf,
-    read_orientations,
     read_osim,
-    read_setup,
     read_storage,
     read_trc,
     write_netcdf,
-    write_trc,
 )
 from musculo.demo import MODEL_FILE
+from musculo.io import read_force_set, read_netcdf, read_orientations, write_trc
 from musculo.io.meshes import read_mesh
+from musculo.opensim import read_setup
+from musculo.results import Provenance
 from support import mesh_files
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
 from support.setup_files import FORCE_SET, IMU_SETUPS, OLD_SETUPS, SCALE_SETUP, SCALE_TASKS

@@ -17,10 +17,11 @@ import pytest
 from lxml import etree
 from numpy.testing import assert_allclose
 
-from musculo import Table, embedding_of, read_osim, read_setup, read_storage, run_setup
+from musculo import Table, embedding_of, read_osim, read_storage
 from musculo.analyses.recorded_motion import motion_of
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.io.tool_results import write_result
+from musculo.opensim import read_setup, run_setup
 from support.opensim_run import run_opensim
 
 pytest.importorskip("opensim")

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("ezc3d")
 import ezc3d
 
-from musculo import InvalidFile, read_c3d
+from musculo import read_c3d
+from musculo.errors import InvalidFile
 from support.c3d_files import DEC, INTEL, C3DMaker, plate_group
 from support.recorded_data import NO_DATA, recorded, within
 

@@ -11,9 +11,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import read_storage, run_setup
+from musculo import read_storage
 from musculo.demo import ARM_FILE, arm
 from musculo.model.force import Muscle
+from musculo.opensim import run_setup
 from support.tool_setups import RESERVES, inverse_dynamics
 from support.tool_setups import analyze as arm_analyze
 from support.unusual_setups import SETUP, run_both
@@ -263,7 +264,7 @@ def test_controllers_act_in_inverse_dynamics(tmp_path):
 
 def test_a_control_of_no_actuator_is_refused_by_both(tmp_path):
     setup = analyze(FORCES, controllers(controller("c.sto")))
-    with pytest.raises(musculo.UnknownName, match=r"'nobody'.*elbow_motor"):
+    with pytest.raises(musculo.errors.UnknownName, match=r"'nobody'.*elbow_motor"):
         run_both(tmp_path, {SETUP: setup, "c.sto": table(nobody=(1.0, 1.0, 1.0))})
     assert not list((tmp_path / "theirs" / "results").glob("*.sto"))
 
@@ -288,7 +289,7 @@ def test_controls_are_looked_at_where_only_muscles_move_the_model(tmp_path):
     both = run_both(tmp_path / "missing", {SETUP: setup})
     same_files(both, 6)
     assert any("controller 'c': there is no file" in text for text in both.result.troubles)
-    with pytest.raises(musculo.UnknownName, match="no actuator 'nobody'"):
+    with pytest.raises(musculo.errors.UnknownName, match="no actuator 'nobody'"):
         run_both(tmp_path / "unknown", {SETUP: setup, "c.sto": table(nobody=(1.0, 1.0, 1.0))})
     assert not list((tmp_path / "unknown" / "theirs" / "results").glob("*.sto"))
 
@@ -337,7 +338,7 @@ def test_a_muscle_that_applies_no_force(tmp_path, equilibrium):
         assert not read_storage(both.ours / "results" / f"arm_M_{what}.sto").column(off).any()
     assert off not in read_storage(both.ours / "results" / "arm_A_force.sto").names
     assert f"muscles that apply no force: {off}" in both.told
-    exact = run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact")
+    exact = run_setup(both.ours / SETUP, like=None, output=tmp_path / "exact")
     pull, fibre = (
         read_storage(tmp_path / "exact" / f"arm_M_{x}.sto").column(off) for x in ("TendonForce", "FiberForce")
     )

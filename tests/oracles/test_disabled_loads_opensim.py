@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import read_external_loads, read_storage, run_setup
+from musculo import read_external_loads, read_storage
+from musculo.opensim import run_setup
 from support.tool_setups import inverse_dynamics
 from support.unusual_setups import SETUP, run_both
 
@@ -55,7 +56,7 @@ def test_a_load_that_is_switched_off(tmp_path, version, flags, acts):
     odd = acts and OLD in flags
     assert ("OpenSim does not look at: it acts, as it does there (--exact" in both.told) == odd
     # exactly, and in Python, what is said to be off is off
-    exact = run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact")
+    exact = run_setup(both.ours / SETUP, like=None, output=tmp_path / "exact")
     off = np.abs(read_storage(exact.files[0]).values - free).max() < 1e-3
     assert off == (OLD in flags or NEW in flags)
     read = read_external_loads(both.ours / "loads.xml")

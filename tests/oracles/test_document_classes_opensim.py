@@ -263,7 +263,7 @@ def test_functions_of_prescribed_forces_are_three(tmp_path):
         f"<forceFunctions><objects>{one * 3}</objects></forceFunctions>",
     ):
         (tmp_path / "odd.osim").write_text(prescribed(odd))
-        with pytest.raises(musculo.InvalidModel, match="forceFunctions"):
+        with pytest.raises(musculo.errors.InvalidModel, match="forceFunctions"):
             read_osim(tmp_path / "odd.osim")
 
 

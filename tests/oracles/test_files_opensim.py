@@ -8,25 +8,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("opensim")
 from musculo import (
-    Axis,
     Body,
     Coordinate,
-    CustomJoint,
-    ExternalLoads,
     Markers,
     Model,
-    Provenance,
     Table,
     read_external_loads,
     read_osim,
     read_storage,
     read_trc,
-    write_external_loads,
     write_osim,
     write_storage,
-    write_trc,
 )
 from musculo.functions.elementary_functions import Linear
+from musculo.io import write_external_loads, write_trc
+from musculo.model import Axis, CustomJoint
+from musculo.results import ExternalLoads, Provenance
 from musculo.results.angle_columns import rotational_coordinates
 from support.opensim_files import ask
 from support.recorded_data import DATA, NO_DATA, recorded, within

@@ -16,7 +16,6 @@ import pytest
 
 from musculo import (
     ExternalLoad,
-    NaturalSpline,
     Table,
     body_kinematics,
     joint_loads,
@@ -25,9 +24,10 @@ from musculo import (
     read_external_loads,
     read_osim,
     read_storage,
-    with_force_sets,
     write_storage,
 )
+from musculo.io import with_force_sets
+from musculo.signals import NaturalSpline
 from support.opensim_analyze import analyze
 from support.simbody_terms import simbody_excess, simbody_load_excess
 from support.static_optimisation_inputs import DATASETS, recorded
@@ -257,7 +257,7 @@ def test_live_bodies_and_points(case, data_folder, tmp_path):
         "all_{}_global": body_kinematics(*given).tables(time, degrees=True),
         "two_{}_bodyLocal": body_kinematics(*given, ["tibia_r", "torso"], True).tables(time, center_of_mass=False),
         "ground_knob_{}": point_kinematics(*given, "tibia_r", (0.1, 0.2, 0.3)).tables(time),
-        "torso_knob_{}": point_kinematics(*given, "tibia_r", (0.1, 0.2, 0.3), "torso", "opensim").tables(time),
+        "torso_knob_{}": point_kinematics(*given, "tibia_r", (0.1, 0.2, 0.3), "torso", like="opensim").tables(time),
     }
     for pattern, tables in expected.items():
         for what, ours in tables.items():

@@ -41,7 +41,7 @@ def programs(data_folder):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "least_effort", keep)
             given = {"tau": r.tau[some], "reserves": r.reserves, "wrapping": "opensim", "method": "opensim"}
-            module.static_optimisation(r.model, r.q[some], r.u[some], **given)
+            module.static_optimization(r.model, r.q[some], r.u[some], **given)
         A, *rest = kept[0]
         size = np.abs(A)
         return np.where(size <= ROUNDING * size.max(axis=1, keepdims=True), 0.0, A), *rest

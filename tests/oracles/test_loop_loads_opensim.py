@@ -20,17 +20,15 @@ from musculo import (
     inverse_kinematics,
     joint_loads,
     kinematics,
-    read_markers,
     read_osim,
     read_storage,
-    run_setup,
     speeds_from_rates,
-    with_force_sets,
     write_osim,
     write_storage,
-    write_trc,
 )
 from musculo.analyses.recorded_motion import motion_of_states
+from musculo.io import read_markers, with_force_sets, write_trc
+from musculo.opensim import run_setup
 from support import opensim_loop_loads
 from support.dynamics_models import assert_close
 from support.mechanisms import LOOPED

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Model, PointOnLineConstraint, write_osim
+from musculo import Model, write_osim
+from musculo.model import PointOnLineConstraint
 from support import opensim_loops
 from support.dynamics_models import assert_close, random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar

@@ -9,19 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
-from musculo import (
-    Markers,
-    ScaleSetup,
-    kinematics,
-    place_markers,
-    read_osim,
-    read_setup,
-    read_storage,
-    tasks_of_setup,
-    write_storage,
-    write_trc,
-)
+from musculo import Markers, kinematics, read_osim, read_storage, write_storage
 from musculo.analyses.scaling.scale_factors import time_window
+from musculo.io import write_trc
+from musculo.model import place_markers
+from musculo.opensim import ScaleSetup, read_setup, tasks_of_setup
 from musculo.results.table import Table
 from support.ik_setups import DATASETS
 from support.ik_setups import read_setup as read_ik_setup

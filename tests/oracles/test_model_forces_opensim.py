@@ -30,7 +30,7 @@ def both(request, tmp_path_factory):
     q, u, time = every_state(model)
     (theirs,) = ask([["forces", str(file), q.tolist(), u.tolist(), time.tolist()]], folder)
     assert "error" not in theirs, theirs
-    ours = model_forces(model, q, u, time=time, wrapping="opensim", method="opensim")
+    ours = model_forces(model, q, u, time=time, like="opensim")
     return model, ours, theirs
 
 

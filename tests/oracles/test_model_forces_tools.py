@@ -10,8 +10,9 @@ import pytest
 from lxml import etree
 from numpy.testing import assert_allclose
 
-from musculo import read_osim, read_storage, run_setup
+from musculo import read_osim, read_storage
 from musculo.io.tool_results import write_result
+from musculo.opensim import run_setup
 from support.opensim_run import run_opensim
 
 pytest.importorskip("opensim")

@@ -53,7 +53,7 @@ def test_same_files_columns_and_numbers(data_folder, tmp_path, name):
     q = e.coordinates(z + spread * rng.uniform(0.1, 1.0, (FRAMES, len(z))))
     u = np.einsum("fuz,fz->fu", e.jacobian(q), rng.normal(size=(FRAMES, len(e.speed_names))))
     a = rng.uniform(0.05, 0.9, (FRAMES, len(model.muscles)))
-    given = {"method": "opensim", "wrapping": "opensim"}
+    given = {"like": "opensim"}
     states = {"q": q, "u": u, "activation": a}
     if fibers == "given":
         states["fiber_length"] = muscle_analysis(model, q, u, a, **given).fiber_length * rng.uniform(

@@ -128,7 +128,7 @@ def test_equilibrium(rig):
     """Where OpenSim finds one; where it finds none, musculo does."""
     compared, wrong = 0, []
     for length, speed, activation in sweep(1):
-        found = muscle_equilibrium(rig.model, length, speed, activation, method="opensim")
+        found = muscle_equilibrium(rig.model, length, speed, activation, like="opensim")
         assert found.converged
         if not rig.equilibrate(length, speed, activation):
             continue
@@ -156,7 +156,7 @@ def test_deprecated_muscles_rest_at_our_length(tmp_path, name, pennation):
     for length, activation in zip(rng.uniform(0.24, 0.42, STATES), rng.uniform(0.05, 1.0, STATES), strict=True):
         assert rig.equilibrate(length, 0.0, activation)
         theirs.append(abs(rig.read()["fiber_velocity"]))
-        found = muscle_equilibrium(rig.model, length, 0.0, activation, method="opensim")
+        found = muscle_equilibrium(rig.model, length, 0.0, activation, like="opensim")
         rig.peer.setStateVariableValue(rig.state, "/forceset/m/fiber_length", float(found.fiber_length[0]))
         rig.move(length, 0.0)
         rig.peer.realizeDynamics(rig.state)
@@ -195,7 +195,7 @@ def test_delp_fibres_are_shorter_than_their_width_in_opensim(tmp_path):
     for length in np.linspace(0.205, 0.24, 20):
         assert rig.equilibrate(length, 0.0, 0.6)
         expected = rig.read()
-        found = muscle_equilibrium(rig.model, length, 0.0, 0.6, method="opensim")
+        found = muscle_equilibrium(rig.model, length, 0.0, 0.6, like="opensim")
         assert found.tendon_force[0] < MAX_FORCE
         if abs(expected["tendon_force"] - found.tendon_force[0]) > DEPRECATED:
             odd += 1
@@ -211,7 +211,7 @@ def test_slack_rigid_tendons(tmp_path, name, pennation):
     rig = Rig(tmp_path, CASES[name], pennation)
     for length in (0.05, 0.19, 0.1999, 0.2, 0.2005, 0.2049, 0.21):
         for speed in (0.0, -0.3, 0.3):
-            found = muscle_equilibrium(rig.model, length, speed, 0.5, method="opensim")
+            found = muscle_equilibrium(rig.model, length, speed, 0.5, like="opensim")
             if rig.case.kind == DGF and length <= 0.2:
                 # in OpenSim these fibres turn round and push, with up to F0 times hundreds
                 assert found.tendon_force[0] == 0.0
@@ -237,7 +237,7 @@ def test_state(rig):
         expected = rig.read()
         if rig.case.kind == DGF and not abs(expected["fiber_velocity"]) < 5.0:
             continue
-        found = muscle_force(rig.model, length, speed, activation, expected["fiber_length"], method="opensim")
+        found = muscle_force(rig.model, length, speed, activation, expected["fiber_length"], like="opensim")
         if rig.case.kind == THELEN and found.status[0] != Status.CONVERGED:
             continue
         for key, value in expected.items():
@@ -255,7 +255,7 @@ def test_capacity(rig):
         expected = rig.muscle.calcInextensibleTendonActiveFiberForce(rig.state, 1.0)
         if expected > 1.5 * MAX_FORCE and rig.case.kind == DELP and length < 0.3:
             continue  # see test_equilibrium
-        found = active_force_capacity(rig.model, length, speed, method="opensim")[0]
+        found = active_force_capacity(rig.model, length, speed, like="opensim")[0]
         assert abs(found - expected) <= 1.8 * rig.case.tolerance
 
 

@@ -67,7 +67,7 @@ def test_equilibria(table):
     allowed = TOLERANCE + (2.0 * DEPRECATED_STOP / table.force if deprecated else 0.0)
     outside = 0
     for k, activation in enumerate(table.about["eq_activations"]):
-        r = muscle_equilibrium(table.model, table.length, 0.0, activation, method="opensim")
+        r = muscle_equilibrium(table.model, table.length, 0.0, activation, like="opensim")
         assert r.converged
         expected = table.column("eq_tendon_force", k)
         wrong = np.abs(r.tendon_force - expected) > allowed * table.force
@@ -76,7 +76,7 @@ def test_equilibria(table):
             # OpenSim's answer is no equilibrium: its fibre force along the tendon is not its tendon force
             fiber = table.column("eq_fiber_length", k)
             assert (r.fiber_length[wrong] < 0.02 * 0.1).all()
-            s = muscle_force(table.model, table.length, 0.0, activation, fiber, method="opensim")
+            s = muscle_force(table.model, table.length, 0.0, activation, fiber, like="opensim")
             static = np.abs(s.fiber_velocity[wrong]) + (s.status[wrong] == Status.FIBER_AT_MINIMUM)
             assert (static > 1e-3).all()
         for field in ("active_fiber_force", "passive_fiber_force"):
@@ -106,7 +106,7 @@ def test_states(table):
             assert stale == 0.0
             continue
         fiber = table.column("fv_fiber_length", k)
-        r = muscle_force(table.model, table.length, table.speed, activation, fiber, method="opensim")
+        r = muscle_force(table.model, table.length, table.speed, activation, fiber, like="opensim")
         compared = np.ones(fiber.shape, dtype=bool)
         if "DeGrooteFregly2016Muscle" in table.kinds:
             compared = r.status == Status.CONVERGED

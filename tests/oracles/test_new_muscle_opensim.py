@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from musculo import Body, Coordinate, Model, Muscle, PathPoint, PinJoint, write_osim
-from musculo import Path as MusclePath
+from musculo import Body, Coordinate, Model, Muscle, PinJoint, write_osim
+from musculo.model import Path as MusclePath
+from musculo.model import PathPoint
 from support.doc_pages import blocks_of
 from support.muscle_rig import KINDS
 

@@ -28,7 +28,7 @@ def test_a_length_that_opensim_does_not_have_is_told(model, q):
     with pytest.warns(
         MusculoWarning, match=r"NaN at 1 of 2 frames, frame 1 .* for DELT3, as OpenSim.*'geodesic'"
     ) as told:
-        g = muscle_geometry(model, q, wrapping="opensim")
+        g = muscle_geometry(model, q, like="opensim")
     assert told[0].filename == __file__
     assert np.argwhere(np.isnan(g.length)).tolist() == [[1, g.index("DELT3")]]
     with warnings.catch_warnings():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("opensim")
-from musculo import InvalidFile, read_storage, read_trc
+from musculo import read_storage, read_trc
+from musculo.errors import InvalidFile
 from support.opensim_files import ask
 
 ROWS = [[0.0, 1.5, 2.5], [0.01, 2.5, 3.5], [0.02, 3.5, 4.5], [0.03, 4.5, 5.5]]

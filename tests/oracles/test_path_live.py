@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from musculo import STATUSES, ConditionalPathPoint, PathPoint, embedding_of, path_geometry, read_osim, write_osim
+from musculo import embedding_of, path_geometry, read_osim, write_osim
 from musculo.demo import MODEL_FILE
-from musculo.model import model_path
+from musculo.model import ConditionalPathPoint, PathPoint, model_path
+from musculo.results import STATUSES
 from support.opensim_server import in_opensim
 
 # The bound [m, m/s]; measured: 6e-13.
@@ -133,7 +134,7 @@ def test_paths_in_random_poses(file, data_folder, tmp_path):
     q, u = random_poses(model)
     np.savez(tmp_path / "states.npz", q=q, u=u, coordinates=model.coordinate_names)
     theirs = ask_opensim(data_folder / file, tmp_path)
-    ours = path_geometry(model, q, u, wrapping="opensim")
+    ours = path_geometry(model, q, u, like="opensim")
     columns = [list(theirs["names"]).index(name) for name in ours.names]
     for name in ("length", "speed", "moment_arm"):
         theirs[name] = theirs[name][:, columns]

@@ -59,7 +59,7 @@ class Table:
             self.model = with_six_digits(self.model)
         order = [self.facts["coordinates"].index(n) for n in self.model.coordinate_names]
         self.q, self.u = arrays["q"][:, order], arrays["u"][:, order]
-        self.ours: PathGeometry = path_geometry(self.model, self.q, self.u, wrapping="opensim")
+        self.ours: PathGeometry = path_geometry(self.model, self.q, self.u, like="opensim")
         paths = [self.facts["paths"].index(n) for n in self.ours.names]
         self.length, self.speed = arrays["path_length"][:, paths], arrays["path_speed"][:, paths]
         self.points = arrays["n_path_pts"][:, paths]
@@ -146,7 +146,7 @@ def test_arms_of_a_closed_loop_share_opensims_motions(data_folder):
 def test_six_digits_are_what_differs(name, data_folder):
     """Read with all digits, the same models differ from OpenSim by what those digits weigh."""
     table = Table(data_folder, name)
-    exact = path_geometry(read_osim(data_folder / table.facts["model"]), table.q, wrapping="opensim")
+    exact = path_geometry(read_osim(data_folder / table.facts["model"]), table.q, like="opensim")
     difference = np.abs(exact.length - table.length).max()
     assert WANTED < difference < 1e-6
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import ExternalLoad, NaturalSpline, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo import ExternalLoad, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo.signals import NaturalSpline
 from support.simbody_terms import simbody_excess
 
 # OpenSim prints results with eight decimals: half a unit of the last, and some rounding of moments up to 1000 N m.
@@ -29,7 +30,7 @@ def test_joint_moments_are_opensims(data_folder, folder, dataset, file):
     theirs = np.load(results / "results.npz")["id"]
 
     model = read_osim(data_folder / folder / file)
-    motion = read_storage(results / "ik.mot").lowpass(6.0, method="opensim").in_radians(model)
+    motion = read_storage(results / "ik.mot").lowpass(6.0, like="opensim").in_radians(model)
     spline = NaturalSpline(motion.time, motion.coordinates(model, missing="default"))
     loads = read_external_loads(data_folder / folder / "oracle_extloads.xml")
 

@@ -9,24 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
-from musculo import (
-    Markers,
-    ScaleSetup,
-    Unsupported,
-    kinematics,
-    place_markers,
-    read_osim,
-    read_setup,
-    read_storage,
-    read_trc,
-    tasks_of_setup,
-    write_osim,
-    write_trc,
-)
+from musculo import Markers, kinematics, read_osim, read_storage, read_trc, write_osim
 from musculo.analyses.scaling.marker_placement import move_markers
 from musculo.analyses.scaling.scale_factors import factors_of_setup
 from musculo.analyses.scaling.subject_scaling import scale_model
+from musculo.errors import Unsupported
 from musculo.functions import Function
+from musculo.io import write_trc
+from musculo.model import place_markers
+from musculo.opensim import ScaleSetup, read_setup, tasks_of_setup
 from support.opensim_orientations import ask as solve
 from support.opensim_tools import ask
 from support.setup_files import scale_tool
@@ -77,7 +68,7 @@ def pair(request, data_folder, tmp_path_factory):
         factors = random_factors(model, seed, uniform)
         if uniform:
             factors["ground"] = [1.1, 1.1, 1.1]
-        ours = scale_model(model, factors, mass if mass > 0 else None, preserve)
+        ours = scale_model(model, factors, mass if mass > 0 else None, preserve_mass_distribution=preserve)
         mine, theirs = folder / f"ours{seed}.osim", folder / f"theirs{seed}.osim"
         write_osim(ours, mine)
         cases.append((ours, theirs))
@@ -180,7 +171,9 @@ def test_measured_factors_are_those_of_the_scale_tool(tool):
         if body in found.factors:
             # printed with six digits; the numbers of the scaled model below tell the rest
             assert_allclose(found.factors[body], wanted, rtol=1e-6, err_msg=body)
-    scaled = scale_model(model, found.factors, setup.mass, setup.scaler.preserve_mass_distribution)
+    scaled = scale_model(
+        model, found.factors, setup.mass, preserve_mass_distribution=setup.scaler.preserve_mass_distribution
+    )
     write_osim(scaled, folder / "ours.osim")
     (ours,) = ask([["model_numbers", str(folder / "ours.osim")]], folder)
     assert ours.keys() == answer["numbers"].keys()

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 pytest.importorskip("opensim")
-from musculo import MusculoError, read_force_set, read_osim, with_force_sets
+from musculo import MusculoError, read_osim
+from musculo.io import read_force_set, with_force_sets
 from musculo.io.setup import (
     AnalyzeSetup,
     InverseDynamicsSetup,

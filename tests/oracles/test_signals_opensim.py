@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("opensim")
-from musculo import InvalidInput, NaturalSpline, Table, lowpass, read_storage, write_storage
+from musculo import Table, read_storage, write_storage
+from musculo.errors import InvalidInput
+from musculo.signals import NaturalSpline, lowpass
 from support.opensim_files import ask
 
 # A recursion of third order over some thousand samples from coefficients that agree to rounding; relative to the
@@ -37,9 +39,9 @@ def test_lowpass_is_opensims(cutoff, tmp_path):
         if "error" in theirs:  # five padded rows at uneven times: too few for the quintic spline
             assert "Too few data points" in theirs["error"]
             with pytest.raises(InvalidInput, match="too few"):
-                lowpass(*signal(*case), cutoff, method="opensim")
+                lowpass(*signal(*case), cutoff, like="opensim")
             continue
-        ours = lowpass(*signal(*case), cutoff, method="opensim")
+        ours = lowpass(*signal(*case), cutoff, like="opensim")
         assert_array_equal(ours.time, theirs["time"], err_msg=str(case))
         assert_allclose(
             ours.values, theirs["values"], rtol=0, atol=RECURSION * np.abs(theirs["values"]).max(), err_msg=str(case)
@@ -50,7 +52,7 @@ def test_lowpass_of_recorded_coordinates_is_opensims(data_folder, tmp_path):
     """Times rounded to milliseconds: 151 frames become more, as the README of the data says."""
     file = data_folder / "gait10dof18musc/ref/subject01_walk_IK.mot"
     (theirs,) = ask([["lowpass", str(file), 6.0]], tmp_path)
-    ours = read_storage(file).lowpass(6.0, method="opensim")
+    ours = read_storage(file).lowpass(6.0, like="opensim")
     assert_array_equal(ours.time, theirs["time"])
     assert_allclose(ours.values, theirs["values"], rtol=0, atol=RECURSION * np.abs(theirs["values"]).max())
 

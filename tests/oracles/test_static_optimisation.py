@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import muscle_geometry, read_storage, static_optimisation
+from musculo import muscle_geometry, read_storage, static_optimization
 from musculo.model.force import Force
 from support.static_optimisation_inputs import DATASETS, recorded
 
@@ -38,7 +38,7 @@ ADDED = 2e-4
 # 1.1e-6, 6.0e-6 and 7.3e-4: powers above two are flat near zero, and IPOPT stops early there.
 LIVE_ACTIVATION = {2.0: 2e-5, 3.0: 2e-5, 4.0: 3e-4}
 LIVE_COST = {2.0: 5e-6, 3.0: 2e-5, 4.0: 1e-3}
-LIKE_OPENSIM = {"method": "opensim", "wrapping": "opensim"}
+LIKE_OPENSIM = {"like": "opensim"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def case(data_folder):
 @pytest.mark.parametrize("name", DATASETS)
 def test_activations_and_forces_are_opensims(case, name):
     r = case(name)
-    ours = static_optimisation(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves, **LIKE_OPENSIM)
+    ours = static_optimization(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves, **LIKE_OPENSIM)
     assert ours.solved
     assert_allclose(ours.activation, r.of(ours.muscles, r.activation), rtol=0, atol=ACTIVATION)
     assert_allclose(ours.force, r.of(ours.muscles, r.force), rtol=0, atol=FORCE)
@@ -78,7 +78,7 @@ def test_the_effort_is_never_higher_at_the_same_residual(case, name):
     """
     r = case(name)
     options = {"reserves": r.reserves, **LIKE_OPENSIM}
-    first = static_optimisation(r.model, r.q, r.u, tau=r.tau, **options)
+    first = static_optimization(r.model, r.q, r.u, tau=r.tau, **options)
     a, c = r.of(first.muscles, r.activation), r.of(first.actuators, r.activation)
     # What theirs gives differs from ours by forces = capacity times activation, and by controls of actuators.
     capacity = first.force / first.activation
@@ -92,7 +92,7 @@ def test_the_effort_is_never_higher_at_the_same_residual(case, name):
     tau = r.tau
     for z, speed in enumerate(first.coordinates):
         tau[:, r.model.speed_index(speed)] -= rest[:, z]
-    again = static_optimisation(r.model, r.q, r.u, tau=tau, **options)
+    again = static_optimization(r.model, r.q, r.u, tau=tau, **options)
     assert again.solved
     theirs = np.square(a).sum(axis=1) + np.square(c).sum(axis=1)
     printed, same = ((ours.objective / theirs - 1.0).max() for ours in (first, again))
@@ -105,7 +105,7 @@ def test_the_effort_is_never_higher_at_the_same_residual(case, name):
 def test_the_default_costs_what_exact_paths_and_pennation_add(case, name):
     """Little; passive forces would change gait2392 beyond use (7276 for 2.26)."""
     r = case(name)
-    ours = static_optimisation(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves)
+    ours = static_optimization(r.model, r.q, r.u, tau=r.tau, reserves=r.reserves)
     assert ours.solved
     assert ours.advice == ""
     theirs = np.square(r.activation).sum(axis=1)
@@ -117,7 +117,7 @@ def test_the_default_costs_what_exact_paths_and_pennation_add(case, name):
 def test_what_passive_forces_do_to_gait2392_is_told(case):
     r = case("gait2392")
     some = slice(0, None, 8)
-    ours = static_optimisation(r.model, r.q[some], r.u[some], tau=r.tau[some], reserves=r.reserves, passive=True)
+    ours = static_optimization(r.model, r.q[some], r.u[some], tau=r.tau[some], reserves=r.reserves, passive=True)
     assert list(ours.overstretched)[:2] in (["tfl_r", "tfl_l"], ["tfl_l", "tfl_r"])
     given, needed = ours.passive_excess["hip_flexion_r"]
     assert given > 3.0 * needed
@@ -129,14 +129,14 @@ def test_what_passive_forces_do_to_gait2392_is_told(case):
 def test_elastic_tendons_settle_in_every_frame(case, name, passive):
     r = case(name)
     given = {"tau": r.tau, "reserves": r.reserves, "passive": passive, "wrapping": "opensim"}
-    ours = static_optimisation(r.model, r.q, r.u, tendon="elastic", **given)
+    ours = static_optimization(r.model, r.q, r.u, tendon="elastic", **given)
     assert ours.solved
     # A change of 1e-9 of an activation ends the rounds, times a strength of thousands of newtons on a lever.
     assert np.abs(ours.balance_residual).max() < 1e-6
 
 
 def _arms(r):
-    return muscle_geometry(r.model, r.q, wrapping="opensim").moment_arm_independent
+    return muscle_geometry(r.model, r.q, like="opensim").moment_arm_independent
 
 
 def _of_model(r, name):
@@ -208,7 +208,7 @@ def test_other_options_live(case, data_folder, tmp_path, power, physiology, moto
     model = r.model.replace(forces=(*r.model.forces, *_motors())) if motors else r.model
     n = len(theirs.time)
     assert n > 20
-    ours = static_optimisation(
+    ours = static_optimization(
         model,
         r.q[:n],
         r.u[:n],
@@ -234,8 +234,8 @@ def test_the_exact_method_gives_soleus_its_cosine(case):
     r = case("rajagopal_walk")
     some = slice(0, 5)
     given = {"tau": r.tau[some], "reserves": r.reserves, "wrapping": "opensim", "passive": False}
-    exact = static_optimisation(r.model, r.q[some], r.u[some], **given)
-    theirs = static_optimisation(r.model, r.q[some], r.u[some], **given, method="opensim")
+    exact = static_optimization(r.model, r.q[some], r.u[some], **given)
+    theirs = static_optimization(r.model, r.q[some], r.u[some], **given, method="opensim")
     k = exact.muscles.index("soleus_r")
     ratio = (theirs.force / theirs.activation)[:, k] / (exact.force / exact.activation)[:, k]
     assert ratio.min() > 1.05

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import ToolResult, read_setup, read_storage, run_setup
+from musculo import read_storage
 from musculo.io.tool_results import write_result
+from musculo.opensim import ToolResult, read_setup, run_setup
 from support import ik_setups
 
 # Half a unit of the eighth decimal on either side, and some rounding of forces up to 1000.

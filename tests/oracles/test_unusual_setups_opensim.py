@@ -9,20 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    Model,
-    PinJoint,
-    Placement,
-    UnknownName,
-    read_osim,
-    read_storage,
-    run_setup,
-    write_osim,
-    write_trc,
-)
+from musculo import Body, Coordinate, Model, PinJoint, Placement, read_osim, read_storage, write_osim
+from musculo.errors import InvalidInput, UnknownName
+from musculo.io import write_trc
+from musculo.opensim import run_setup
 from support.ik_models import seemingly_twisted, twisting_rod
 from support.opensim_run import run_opensim
 from support.tool_setups import RESERVES, analyze
@@ -187,7 +177,7 @@ def test_without_a_range_of_time_opensim_stops_at_two_seconds_and_exact_does_not
     same(both, "ik.mot", IK_ANGLE)
     assert read_storage(both.ours / "ik.mot").time[-1] == 2.0
     assert any("OpenSim then stops at 2 s" in trouble for trouble in both.result.troubles)
-    exact = run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact")
+    exact = run_setup(both.ours / SETUP, like=None, output=tmp_path / "exact")
     assert read_storage(tmp_path / "exact" / "ik.mot").time[-1] == 3.0
     assert exact.complete
 
@@ -214,7 +204,7 @@ def test_all_markers_are_followed_where_no_task_applies(tmp_path):
 def test_a_range_of_time_that_is_stated_holds_where_exact_too(tmp_path):
     arm_recordings(tmp_path)
     (tmp_path / SETUP).write_text(inverse_kinematics(more="<time_range>-Inf 2</time_range>"))
-    assert run_setup(tmp_path / SETUP, exact=True).complete
+    assert run_setup(tmp_path / SETUP, like=None).complete
     assert read_storage(tmp_path / "ik.mot").time[-1] == 2.0
 
 
@@ -295,7 +285,7 @@ def test_loads_in_a_frame_that_is_not_there_are_in_ground(tmp_path):
     same(both, "results/id.sto", PRINTED)
     assert any("which the model lacks: it is taken in ground" in trouble for trouble in both.result.troubles)
     with pytest.raises(UnknownName, match="nobody"):
-        run_setup(both.ours / SETUP, exact=True)
+        run_setup(both.ours / SETUP, like=None)
 
 
 def test_joints_that_are_not_there_report_no_body_forces(tmp_path):
@@ -365,7 +355,7 @@ def test_without_a_final_time_opensim_stops_at_one_second_and_exact_does_not(tmp
     both = run_both(tmp_path, {SETUP: analyze('<Kinematics name="K"/>'), "motion.mot": _three_seconds})
     same(both, "results/arm_K_q.sto", PRINTED)
     assert any("OpenSim then stops at 1 s" in trouble for trouble in both.result.troubles)
-    assert run_setup(both.ours / SETUP, exact=True, output=tmp_path / "exact").complete
+    assert run_setup(both.ours / SETUP, like=None, output=tmp_path / "exact").complete
     assert read_storage(tmp_path / "exact" / "arm_K_q.sto").time[-1] == 3.0
 
 
@@ -496,7 +486,7 @@ def test_a_run_says_where_opensim_has_other_columns(tmp_path, form, seen):
     assert np.allclose(found.values, [0.3, 0.4])
     assert "joint in front of it in results: hip/flexion, knee/flexion; OpenSim writes the name alone" in told
     assert ("which OpenSim passes over" in told) == (not seen)
-    assert "OpenSim passes over" not in "\n".join(run_setup(setup, exact=True).notes)
+    assert "OpenSim passes over" not in "\n".join(run_setup(setup, like=None).notes)
     run_opensim(setup)
     theirs = (tmp_path / "x_K_q.sto").read_text()
     assert "\tflexion\tflexion\n" in theirs

@@ -221,7 +221,7 @@ def both_sides(folder: Path, forces, surfaces, seed, poses=POSES, only=slice(Non
     assert not write_osim(model, folder / "model.osim")
     in_opensim(opensim_side, *(str(folder / n) for n in ("model.osim", "states.npz", "out.npz")))
     theirs = dict(np.load(folder / "out.npz"))
-    ours = path_geometry(model, q, u, wrapping="opensim")
+    ours = path_geometry(model, q, u, like="opensim")
     assert list(theirs["names"]) == list(ours.names)
     return ours, theirs
 

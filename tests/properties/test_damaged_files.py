@@ -10,7 +10,7 @@ import os
 import pytest
 
 from fuzz import parsers
-from musculo import InvalidFile
+from musculo.errors import InvalidFile
 
 SECONDS = float(os.environ.get("MUSCULO_FUZZ_SECONDS", "20"))
 READERS = (

@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from musculo import (
-    InvalidInput,
-    Markers,
-    Table,
-    read_netcdf,
-    read_storage,
-    read_trc,
-    write_netcdf,
-    write_storage,
-    write_trc,
-)
+from musculo import Markers, Table, read_storage, read_trc, write_netcdf, write_storage
+from musculo.errors import InvalidInput
+from musculo.io import read_netcdf, write_trc
 
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 names = st.lists(st.text(letters, min_size=1, max_size=12), min_size=1, max_size=4, unique=True)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import EquationConstraint, Fitted, Model, Molecule
+from musculo import Model
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.embedding.loops.frame_jets import Jet
 from musculo.embedding.loops.looped import Looped
 from musculo.functions import Linear, Sine
+from musculo.model import EquationConstraint, Fitted, Molecule
 from musculo.model.constraint import CoordinateCoupler
 from support.dynamics_models import Curve, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
@@ -307,7 +308,7 @@ def test_repeated_constraints_change_nothing():
     point = closing(model, q, "point", "ground", model.body_names[-1], rng)
     once = model.replace(constraints=(weld,))
     more = model.replace(constraints=(weld, replace(weld, name="again"), point))
-    u = musculo.project_velocity(once, q, rng.normal(size=len(model.speed_names)))
+    u = musculo.simulation.project_velocity(once, q, rng.normal(size=len(model.speed_names)))
     tau = rng.normal(size=len(u))
     a, b = (musculo.constrained_acceleration(m, q, u, tau) for m in (once, more))
     assert (a.redundant, b.redundant) == (0, 9)
@@ -326,16 +327,16 @@ def test_projections_are_the_smallest_in_the_metric_of_mass():
     model = five_bar()
     e = musculo.embedding_of(model)
     q = e.branch + 0.02 * np.random.default_rng(0).normal(size=4)
-    closed = musculo.project_position(model, q)
+    closed = musculo.simulation.project_position(model, q)
     assert np.abs(musculo.constraint_residuals(model, closed).residual).max() < 1e-12
     assert 0.0 < np.abs(closed - q).max() < 0.2
     u = np.array([1.0, -2.0, 0.5, 1.5])
-    projected = musculo.project_velocity(model, closed, u)
+    projected = musculo.simulation.project_velocity(model, closed, u)
     x = musculo.constraint_residuals(model, closed)
     assert np.abs(x.jacobian[0] @ projected).max() < 1e-12
     J = e.jacobian(closed)
     assert np.abs(J.T @ musculo.mass_matrix(model, closed) @ (projected - u)).max() < 1e-12
-    drift = musculo.constraint_drift(model, [q, closed], [u, projected])
+    drift = musculo.simulation.constraint_drift(model, [q, closed], [u, projected])
     assert drift.position[0] > 1e-3 > 1e-11 > drift.position[1]
     assert drift.velocity[0] > 0.1 > 1e-11 > drift.velocity[1]
     assert drift.worst == "closure"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, CoordinateCoupler, Model, Placement
+from musculo import Body, Coordinate, Model, Placement
 from musculo.embedding.slopes import embedding_slopes
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions import Linear, Polynomial, Sine
@@ -23,6 +23,7 @@ from musculo.kernels.wrapping.rules.least_penalty import least_toll_of_side
 from musculo.kernels.wrapping.rules.least_penalty_slopes import least_toll_slopes
 from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
 from musculo.kernels.wrapping.rules.side_penalty import NEVER, price_of_hole, toll_of_side
+from musculo.model import CoordinateCoupler
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
@@ -487,7 +488,7 @@ def test_slopes_of_the_embedding(coupled):
     bodies = tuple(Body(name, 1.0) for name in "abc")
     model = Model("ball", bodies, (ball, *pins), constraints=(rule,))
     if coupled == "quaternion":
-        model = musculo.with_quaternions(model)
+        model = musculo.model.with_quaternions(model)
     e, rng = musculo.embedding_of(model), np.random.default_rng(5)
     z = rng.uniform(0.3, 0.6, len(e.coordinate_names))
     G, dJ = embedding_slopes(e, e.coordinates(z))
@@ -510,5 +511,5 @@ def test_frames_are_independent_of_each_other():
     assert np.array_equal(one.derivative, found.derivative[2])
     assert one.moment_arm.shape == (1, 6)
     assert one.exact.shape == one.status.shape == (1,)
-    with pytest.raises(musculo.UnknownName):
+    with pytest.raises(musculo.errors.UnknownName):
         one.index("n")

@@ -7,20 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    GimbalJoint,
-    Model,
-    Muscle,
-    Path,
-    PathPoint,
-    PathWrap,
-    Placement,
-    WrapEllipsoid,
-    WrapSphere,
-    path_geometry,
-)
+from musculo import Body, Coordinate, Model, Muscle, Placement, path_geometry
+from musculo.model import GimbalJoint, Path, PathPoint, PathWrap, WrapEllipsoid, WrapSphere
 from musculo.muscle.geometry import STATUSES
 from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
 from support.rule_lengths import rule_length

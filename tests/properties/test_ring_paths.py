@@ -9,20 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    CustomJoint,
-    Model,
-    Muscle,
-    Path,
-    PathPoint,
-    PathWrap,
-    PinJoint,
-    Placement,
-    WrapTorus,
-    path_geometry,
-)
+from musculo import Body, Coordinate, Model, Muscle, PinJoint, Placement, path_geometry
+from musculo.model import CustomJoint, Path, PathPoint, PathWrap, WrapTorus
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from support.global_path import Obstacle, shortest_path
 from support.rule_lengths import rule_length

@@ -7,8 +7,9 @@ import pytest
 
 import musculo
 import musculo.demo
-from musculo import Body, Coordinate, CoordinateCoupler, FreeJoint, Model, Placement
+from musculo import Body, Coordinate, Model, Placement
 from musculo.functions import Polynomial, Sine
+from musculo.model import CoordinateCoupler, FreeJoint
 from support.mechanisms import five_bar, four_bar, hinge, link
 
 METHODS = ("cvode", "adams", "rkf45", "ida")
@@ -29,7 +30,7 @@ def double_pendulum() -> Model:
 def flying() -> Model:
     body = Body("b", 2.0, (0.1, 0.0, -0.05), (0.3, 0.4, 0.5, 0.0, 0.0, 0.0))
     angles = tuple(map(Coordinate, ("a", "b", "c", "x", "y", "z")))
-    return musculo.with_quaternions(
+    return musculo.model.with_quaternions(
         Model("flying", (body,), (FreeJoint("j", Placement("ground"), Placement("b"), angles),))
     )
 

@@ -52,7 +52,7 @@ def same_for_all(call: Callable[[int], object]) -> None:
 def test_static_optimisation_of_the_arm(options):
     model = arm()
     q, u, udot = (part[:200] for part in swinging(model))
-    same_for_all(lambda n: musculo.static_optimisation(model, q, u, udot, reserves=5.0, threads=n, **options))
+    same_for_all(lambda n: musculo.static_optimization(model, q, u, udot, reserves=5.0, threads=n, **options))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_static_optimisation_of_the_arm(options):
 )
 def test_static_optimisation_of_walking(data_folder, folder, osim, results):
     model, motion, loads = recorded(data_folder, folder, osim, results)
-    same_for_all(lambda n: musculo.static_optimisation(model, *motion, reserves=10.0, threads=n, **loads))
+    same_for_all(lambda n: musculo.static_optimization(model, *motion, reserves=10.0, threads=n, **loads))
 
 
 def test_everything_else_of_the_arm():
@@ -76,7 +76,7 @@ def test_everything_else_of_the_arm():
         "forward_dynamics": lambda n: musculo.forward_dynamics(model, q, u, udot, threads=n),
         "mass_matrix": lambda n: musculo.mass_matrix(model, q, threads=n),
         "geodesic": lambda n: musculo.muscle_geometry(model, q, u, threads=n),
-        "opensim": lambda n: musculo.muscle_geometry(model, q, u, wrapping="opensim", threads=n),
+        "opensim": lambda n: musculo.muscle_geometry(model, q, u, like="opensim", threads=n),
         "joint_loads": lambda n: musculo.joint_loads(model, q, u, udot, muscle_forces=tension, threads=n),
         "muscle_analysis": lambda n: muscle_analysis(model, q, u, 0.3, threads=n),
     }

@@ -52,7 +52,7 @@ def largest_difference(model, theirs, names=None) -> float:
         M = np.array(theirs["M"])[:, order][:, :, order]
         found.append(np.abs(musculo.mass_matrix(model, q) - M).max())
     if theirs["lengths"]:
-        paths = musculo.path_geometry(model, q, wrapping="opensim")
+        paths = musculo.path_geometry(model, q, like="opensim")
         assert sorted(map(our, theirs["lengths"])) == sorted(paths.names)
         for path, length in theirs["lengths"].items():
             found.append(np.abs(paths.length[:, paths.names.index(our(path))] - length).max())

@@ -180,7 +180,7 @@ def ours(model: Any, names: list[str], q: np.ndarray, u: np.ndarray) -> Numbers:
 def _our_forces(musculo: Any, model: Any, Q: np.ndarray, U: np.ndarray, order: np.ndarray, found: Numbers) -> None:
     from musculo.model.force import Muscle
 
-    paths = musculo.path_geometry(model, Q, U, wrapping="opensim")
+    paths = musculo.path_geometry(model, Q, U, like="opensim")
     for k, name in enumerate(paths.names):
         found[f"path {name}"] = np.array([paths.length[k], paths.speed[k]])
     for force in model.forces:
@@ -189,11 +189,11 @@ def _our_forces(musculo: Any, model: Any, Q: np.ndarray, U: np.ndarray, order: n
     muscles = [force for force in model.forces if isinstance(force, Muscle)]
     if muscles:
         length, speed = (np.array([found[f"path {m.name}"][k] for m in muscles]) for k in (0, 1))
-        state = musculo.muscle_equilibrium(model, length, speed, ACTIVATION, method="opensim")
+        state = musculo.muscle_equilibrium(model, length, speed, ACTIVATION, like="opensim")
         for k, muscle in enumerate(muscles):
             value = [state.tendon_force[k] / muscle.max_isometric_force, state.fiber_length[k]]
             found[f"muscle {muscle.name}"] = np.array(value)
-    acting = musculo.model_forces(model, Q, U, wrapping="opensim", method="opensim")
+    acting = musculo.model_forces(model, Q, U, like="opensim")
     found["passive forces"] = np.asarray(acting.tau)[order]
 
 

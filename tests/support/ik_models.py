@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo import (
-    Body,
-    Coordinate,
-    CoordinateCoupler,
-    Markers,
-    Model,
-    Placement,
-    embedding_of,
-    kinematics,
-)
+from musculo import Body, Coordinate, Markers, Model, Placement, embedding_of, kinematics
 from musculo.functions import Linear, MultivariatePolynomial, Polynomial
+from musculo.model import CoordinateCoupler
 from musculo.model.body import Marker
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, PinJoint, SliderJoint
 

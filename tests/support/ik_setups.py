@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo import Markers, Model, kinematics, read_markers, read_osim
+from musculo import Markers, Model, kinematics, read_osim
+from musculo.io import read_markers
 
 DATASETS = {
     "arm26": "arm26",

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from musculo import Body, Coordinate, Model, Muscle, Path, PathPoint, PathWrap, Placement
+from musculo import Body, Coordinate, Model, Muscle, Placement
+from musculo.model import Path, PathPoint, PathWrap
 from musculo.model.joints import CustomJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere

@@ -9,16 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from musculo import (
-    ExternalLoad,
-    Model,
-    NaturalSpline,
-    embedding_of,
-    inverse_dynamics,
-    read_external_loads,
-    read_osim,
-    read_storage,
-)
+from musculo import ExternalLoad, Model, embedding_of, inverse_dynamics, read_external_loads, read_osim, read_storage
+from musculo.signals import NaturalSpline
 from support.simbody_terms import simbody_excess
 
 # folder, results, model, motion (that of the results' inverse kinematics where empty)
@@ -65,7 +57,7 @@ def recorded(data: Path, name: str) -> Recorded:
     kept = np.load(store / "results.npz")
     model = read_osim(data / folder / file)
     table = read_storage(data / folder / motion_file if motion_file else store / "ik.mot")
-    motion = table.lowpass(6.0, method="opensim").in_radians(model)
+    motion = table.lowpass(6.0, like="opensim").in_radians(model)
     spline = NaturalSpline(motion.time, motion.coordinates(model, missing="default"))
     time = kept["so_tight_activation"][:, 0]
     q, u = spline(time), spline(time, 1)

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo import Markers, ToolResult, kinematics, read_osim, read_storage, run_setup, write_trc
+from musculo import Markers, kinematics, read_osim, read_storage
+from musculo.io import write_trc
+from musculo.opensim import ToolResult, run_setup
 from support import opensim_run
 from support.opensim_server import the_server
 from support.tool_setups import arm_folder, document

@@ -117,7 +117,7 @@ class Court:
         self.model, self.q = model, np.atleast_2d(q)
         self.compiled = compiled_paths(model, muscles_only=False)
         self.ours = path_geometry(model, self.q)
-        self.opensim = path_geometry(model, self.q, wrapping="opensim")
+        self.opensim = path_geometry(model, self.q, like="opensim")
         paths = self.compiled.paths
         k = kinematics(model, self.q)
         R, p = k._R[:, paths.surface_node], k._motion[:, paths.surface_node, 0]

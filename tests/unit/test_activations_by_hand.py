@@ -11,24 +11,22 @@ from numpy.testing import assert_allclose
 from musculo import (
     Body,
     Coordinate,
-    InvalidInput,
-    InvalidModel,
     Model,
     PinJoint,
     Placement,
-    UnknownName,
-    active_force_capacity,
     embedding_of,
     inverse_dynamics,
     muscle_equilibrium,
     muscle_geometry,
     path_geometry,
-    static_optimisation,
+    static_optimization,
 )
 from musculo.analyses.static_optimization.least_effort import Status
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model.force import Force, Muscle
 from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import PathActuator, PathSpring
+from musculo.muscle import active_force_capacity
 
 # A dozen operations on numbers up to a thousand.
 ROUNDING = 1e-9
@@ -69,7 +67,7 @@ def arms(model: Model = PAIR) -> np.ndarray:
 def test_the_antagonist_rests():
     flexor, extensor = arms()
     assert flexor > 0.0 > extensor
-    found = static_optimisation(PAIR, *STILL, tau=[5.0], force_length_velocity=False)
+    found = static_optimization(PAIR, *STILL, tau=[5.0], force_length_velocity=False)
     alone = (5.0 - LEAST * 800.0 * extensor) / (500.0 * flexor)
     assert_allclose(found.activation, [alone, LEAST], rtol=ROUNDING)
     assert_allclose(found.force, [alone * 500.0, LEAST * 800.0], rtol=ROUNDING)
@@ -81,15 +79,15 @@ def test_the_antagonist_rests():
 
 def test_accelerations_and_loads_make_the_forces():
     tau = inverse_dynamics(PAIR, [[0.1], [0.2]], [[0.3], [0.1]], [[2.0], [30.0]])
-    given = static_optimisation(PAIR, [[0.1], [0.2]], [[0.3], [0.1]], tau=tau)
-    made = static_optimisation(PAIR, [[0.1], [0.2]], [[0.3], [0.1]], [[2.0], [30.0]])
+    given = static_optimization(PAIR, [[0.1], [0.2]], [[0.3], [0.1]], tau=tau)
+    made = static_optimization(PAIR, [[0.1], [0.2]], [[0.3], [0.1]], [[2.0], [30.0]])
     assert_allclose(made.activation, given.activation, rtol=0, atol=ROUNDING)
     assert np.ptp(made.activation, axis=0).max() > 0.01
 
 
 @pytest.mark.parametrize("passive", [True, False])
 def test_a_muscle_gives_its_capacity_and_what_its_fibre_resists(passive):
-    found = static_optimisation(PAIR, *STILL, tau=[5.0], passive=passive)
+    found = static_optimization(PAIR, *STILL, tau=[5.0], passive=passive)
     g = muscle_geometry(PAIR, *STILL)
     capacity = active_force_capacity(PAIR, g.length, g.speed)
     rest = muscle_equilibrium(PAIR, g.length, g.speed, 0.0, tendon="rigid")
@@ -101,21 +99,21 @@ def test_a_muscle_gives_its_capacity_and_what_its_fibre_resists(passive):
 
 @pytest.mark.parametrize("passive", [True, False])
 def test_an_elastic_tendon_carries_what_the_fibre_does(passive):
-    found = static_optimisation(PAIR, *STILL, tau=[5.0], tendon="elastic", passive=passive)
+    found = static_optimization(PAIR, *STILL, tau=[5.0], tendon="elastic", passive=passive)
     g = muscle_geometry(PAIR, *STILL)
     carried = muscle_equilibrium(PAIR, g.length, g.speed, found.activation).tendon_force
     idle = muscle_equilibrium(PAIR, g.length, g.speed, 0.0).tendon_force
     assert_allclose(found.force, carried - (0.0 if passive else idle), rtol=ROUNDING)
     assert_allclose(g.moment_arm[:, 0] @ found.force, 5.0, rtol=ROUNDING)
     assert found.solved
-    rigid = static_optimisation(PAIR, *STILL, tau=[5.0], passive=passive)
+    rigid = static_optimization(PAIR, *STILL, tau=[5.0], passive=passive)
     assert np.abs(found.activation - rigid.activation).max() > 1e-5
 
 
 @pytest.mark.parametrize("method", ["exact", "opensim"])
 def test_passive_force_is_left_out_unless_asked_for(method):
-    bare = static_optimisation(PAIR, *STILL, tau=[5.0], method=method)
-    asked = static_optimisation(PAIR, *STILL, tau=[5.0], method=method, passive=True)
+    bare = static_optimization(PAIR, *STILL, tau=[5.0], method=method)
+    asked = static_optimization(PAIR, *STILL, tau=[5.0], method=method, passive=True)
     g = muscle_geometry(PAIR, *STILL)
     capacity = active_force_capacity(PAIR, g.length, g.speed, method=method)
     assert_allclose(bare.force, bare.activation * capacity, rtol=ROUNDING)
@@ -128,7 +126,7 @@ def test_fibres_stretched_too_far_are_named_with_what_to_try():
     """An extensor whose tendon is too short: its fibre resists the flexor more than the motion needs."""
     short = replace(EXTENSOR, tendon_slack_length=0.5 * EXTENSOR.tendon_slack_length)
     model = rod(FLEXOR, short)
-    found = static_optimisation(model, *STILL, tau=[5.0], passive=True)
+    found = static_optimization(model, *STILL, tau=[5.0], passive=True)
     assert list(found.overstretched) == ["extensor"]
     assert found.overstretched["extensor"] == pytest.approx(found.passive_force[1] / 800.0)
     given, needed = found.passive_excess["angle"]
@@ -139,15 +137,15 @@ def test_fibres_stretched_too_far_are_named_with_what_to_try():
     assert found.advice.split("; alone")[0] in found._repr_html_()
     assert not found.solved
     assert "stretched fibres, which give" in found.messages[0]
-    assert static_optimisation(model, *STILL, tau=[5.0]).advice == ""
-    assert static_optimisation(PAIR, *STILL, tau=[5.0], passive=True).advice == ""
+    assert static_optimization(model, *STILL, tau=[5.0]).advice == ""
+    assert static_optimization(PAIR, *STILL, tau=[5.0], passive=True).advice == ""
 
 
 def test_a_reserve_shares_by_its_strength():
     """min a^2 + c^2 with R a + S c = b: a = R b / (R^2 + S^2)."""
     model = rod(FLEXOR)
     R, S = 500.0 * arms(model)[0], 4.0
-    found = static_optimisation(
+    found = static_optimization(
         model, *STILL, tau=[5.0], force_length_velocity=False, reserves={"angle": S}, weights={"flexor": 4.0}
     )
     weighted = R / 4.0
@@ -155,13 +153,13 @@ def test_a_reserve_shares_by_its_strength():
     assert_allclose(found.control, [S * 5.0 / (R * weighted + S * S)], rtol=ROUNDING)
     assert_allclose(found.reserve, S * found.control, rtol=ROUNDING)
     assert found.actuators == ("angle_reserve",)
-    assert static_optimisation(model, *STILL, tau=[5.0], reserves=S).actuators == ("angle_reserve",)
+    assert static_optimization(model, *STILL, tau=[5.0], reserves=S).actuators == ("angle_reserve",)
 
 
 def test_a_frame_that_cannot_be_served_says_where_and_by_how_much():
     flexor, extensor = arms()
     most = 500.0 * flexor + LEAST * 800.0 * extensor
-    found = static_optimisation(
+    found = static_optimization(
         PAIR, [[0.1]] * 3, [[0.0]] * 3, tau=[[5.0], [most + 20.0], [5.0]], force_length_velocity=False
     )
     assert list(found.status) == [Status.SOLVED, Status.INFEASIBLE, Status.SOLVED]
@@ -188,17 +186,17 @@ def test_motors_of_the_model_take_part():
         cable: 6.0 / (100.0 * float(path_geometry(rod(cable), [0.1]).moment_arm[0, 0])),
     }
     for force, control in expected.items():
-        found = static_optimisation(rod(force), *STILL, tau=[6.0])
+        found = static_optimization(rod(force), *STILL, tau=[6.0])
         assert_allclose(found.control, [control], rtol=ROUNDING, err_msg=force.name)
         assert_allclose(found.reserve, [6.0], rtol=ROUNDING)
-        off = static_optimisation(rod(replace(force, applies_force=False)), *STILL, tau=[6.0])
+        off = static_optimization(rod(replace(force, applies_force=False)), *STILL, tau=[6.0])
         assert off.actuators == ()
         assert off.status == Status.INFEASIBLE
 
 
 def test_motors_keep_their_bounds():
     at = (("coordinate", "angle"), ("optimal_force", "12"), ("min_control", "-1"), ("max_control", "0.25"))
-    found = static_optimisation(rod(Force("motor", "CoordinateActuator", properties=at)), *STILL, tau=[6.0])
+    found = static_optimization(rod(Force("motor", "CoordinateActuator", properties=at)), *STILL, tau=[6.0])
     assert_allclose(found.balance_residual, [3.0], rtol=1e-6)
     assert found.status == Status.INFEASIBLE
 
@@ -209,13 +207,13 @@ def test_springs_along_paths_take_their_part():
     g = path_geometry(with_spring, [0.1])
     pulled = 50.0 * (g.length[2] - 0.1) * g.moment_arm[2, 0]
     assert pulled > 0.3
-    ours = static_optimisation(with_spring, *STILL, tau=[5.0])
-    assert_allclose(ours.activation, static_optimisation(PAIR, *STILL, tau=[5.0 - pulled]).activation, rtol=ROUNDING)
+    ours = static_optimization(with_spring, *STILL, tau=[5.0])
+    assert_allclose(ours.activation, static_optimization(PAIR, *STILL, tau=[5.0 - pulled]).activation, rtol=ROUNDING)
 
 
 def test_who_is_switched_off_does_nothing():
     model = rod(FLEXOR, replace(EXTENSOR, applies_force=False))
-    found = static_optimisation(model, *STILL, tau=[5.0], force_length_velocity=False)
+    found = static_optimization(model, *STILL, tau=[5.0], force_length_velocity=False)
     assert_allclose(found.activation, [5.0 / (500.0 * arms()[0]), 0.0], rtol=ROUNDING)
     assert found.force[1] == 0.0
 
@@ -225,26 +223,26 @@ def test_locked_coordinates_need_no_muscle(leg):
     q, u = e.default_pose(), np.zeros(len(leg.speed_names))
     name = e.speed_names[-1]
     locked = leg.with_coordinate(name, locked=True)
-    found = static_optimisation(locked, embedding_of(locked).default_pose(), u, u, reserves=1.0)
+    found = static_optimization(locked, embedding_of(locked).default_pose(), u, u, reserves=1.0)
     assert name not in found.coordinates
     assert set(found.coordinates) == set(e.speed_names) - {name}
-    assert static_optimisation(leg, q, u, u, reserves=1.0).reserve.shape == (len(e.speed_names),)
+    assert static_optimization(leg, q, u, u, reserves=1.0).reserve.shape == (len(e.speed_names),)
 
 
 def test_results_have_labels_and_say_what_was_left_out():
     model = rod(FLEXOR, EXTENSOR, Force("stop", "ExponentialContactForce"))
-    found = static_optimisation(model, [[0.1]] * 2, [[0.0]] * 2, tau=[[5.0], [6.0]], reserves=1.0)
+    found = static_optimization(model, [[0.1]] * 2, [[0.0]] * 2, tau=[[5.0], [6.0]], reserves=1.0)
     assert found.left_out == ("stop",)
     data = found.to_xarray([0.0, 0.1])
     assert data["activation"].sel(muscle="flexor", time=0.1) == found.activation[1, 0]
     assert data.attrs["option_tendon"] == "rigid"
     assert data["status"].attrs["flag_meanings"] == "solved infeasible not_converged"
-    assert static_optimisation(model, *STILL, tau=[5.0]).to_xarray()["force"].dims == ("muscle",)
+    assert static_optimization(model, *STILL, tau=[5.0]).to_xarray()["force"].dims == ("muscle",)
 
 
 def test_errors_say_what_to_give():
     def run(model=PAIR, **more):
-        return static_optimisation(model, *STILL, **{"tau": [5.0], **more})
+        return static_optimization(model, *STILL, **{"tau": [5.0], **more})
 
     with pytest.raises(InvalidInput, match="either udot"):
         run(udot=[0.0])

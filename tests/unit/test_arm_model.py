@@ -114,7 +114,7 @@ def test_opensim_sees_the_same_arm(tmp_path):
     names = {"coordinates": np.array(model.coordinate_names), "muscles": np.array(model.muscle_names)}
     a = np.full((20, 6), 0.2)
     folder = muscle_analysis_files(ARM_FILE, tmp_path, True, q=q, u=0.0 * q, activation=a, **names)
-    ours = muscle_analysis(model, q, 0.0 * q, a, method="opensim", wrapping="opensim").tables(np.arange(20) / 100.0)
+    ours = muscle_analysis(model, q, 0.0 * q, a, like="opensim").tables(np.arange(20) / 100.0)
     for title in ("Length", "MomentArm_shoulder_flexion", "MomentArm_elbow_flexion"):
         theirs = musculo.read_storage(folder / f"run_MuscleAnalysis_{title}.sto")
         assert_allclose(ours[title].values, theirs.values, rtol=0, atol=1e-13)  # [m]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, Model, MusculoError, Placement, SingularSystem, UnknownName
+from musculo import Body, Coordinate, Model, MusculoError, Placement
+from musculo.errors import InvalidInput, SingularSystem, UnknownName
 from musculo.functions import Linear
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
 from support.dynamics_models import assert_allclose

@@ -6,20 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    BallJoint,
-    Body,
-    InvalidInput,
-    Model,
-    PinJoint,
-    Placement,
-    SliderJoint,
-    UnknownName,
-    body_kinematics,
-    coordinate_rates,
-    kinematics,
-    point_kinematics,
-)
+from musculo import Body, Model, PinJoint, Placement, body_kinematics, coordinate_rates, kinematics, point_kinematics
+from musculo.errors import InvalidInput, UnknownName
+from musculo.model import BallJoint, SliderJoint
 from musculo.model.coordinate import Coordinate
 
 # Central differences of step h: h^2 times a third derivative of some hundred, and rounding over h.
@@ -59,7 +48,7 @@ def test_a_turning_table_by_hand():
     assert_allclose(seen.velocity, [0.25, 0.0, 0.0], atol=1e-15)
     assert_allclose(seen.acceleration, 0.0, atol=1e-14)
     # OpenSim's: the velocity in ground, in the axes of the table.
-    theirs = point_kinematics(turntable(), q, u, udot, "cart", (0.0, 0.2, 0.0), "table", "opensim")
+    theirs = point_kinematics(turntable(), q, u, udot, "cart", (0.0, 0.2, 0.0), "table", like="opensim")
     assert_allclose(theirs.velocity, [0.25 - 2.0 * 0.2, 1.0, 0.0], atol=1e-15)
 
 
@@ -139,6 +128,6 @@ def test_mistakes_are_named():
     with pytest.raises(UnknownName, match="plate"):
         point_kinematics(model, zero, zero, zero, "cart", relative_to="plate")
     with pytest.raises(InvalidInput, match="method"):
-        point_kinematics(model, zero, zero, zero, "cart", method="simm")
+        point_kinematics(model, zero, zero, zero, "cart", like="simm")
     with pytest.raises(InvalidInput, match="point"):
         point_kinematics(model, zero, zero, zero, "cart", (1.0, 2.0))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import ExternalLoads, InvalidFile, InvalidInput, plates_to_table, read_c3d
+from musculo import read_c3d
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.marker_columns import read_markers
+from musculo.results import ExternalLoads, plates_to_table
 from support.c3d_files import DEC, INTEL, SGI, C3DMaker, plate_group
 
 # Values pass through float32.

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import CoordinateCoupler
 from musculo.embedding.quaternions import with_quaternions
 from musculo.functions import MultivariatePolynomial, Sine
+from musculo.model import CoordinateCoupler
 from musculo.replications.ellipsoid_study import REVOLVED, ellipsoid_rivals
 from musculo.replications.squeezer_reduced import reduced_squeezer
 from musculo.simulation.acting import Acting
@@ -135,7 +135,7 @@ def test_simulations_do_not_depend_on_where_forces_are_computed(name, method):
 @pytest.mark.parametrize("name", ["arm", "ruled", "four-bar"])
 def test_an_event_ends_a_simulation_within_steps_that_were_taken_already(name):
     model, t, q, u = started(name)
-    stop = musculo.SimulationEvent("stop", lambda t, q, u: t - 0.31, terminal=True)
+    stop = musculo.simulation.SimulationEvent("stop", lambda t, q, u: t - 0.31, terminal=True)
     short = musculo.simulate(model, q, u, (t, t + 5.0), forces=springs, method="rkf45", events=stop)
     whole = musculo.simulate(model, q, u, (t, 0.31), forces=springs, method="rkf45")
     assert short.status == "event"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import CoordinateCoupler, EquationConstraint
 from musculo.embedding.quaternions import change_coordinates, with_quaternions
 from musculo.functions import Linear, MultivariatePolynomial, Sine
+from musculo.model import CoordinateCoupler, EquationConstraint
 from musculo.replications.ellipsoid_study import REVOLVED, START, ellipsoid_rivals
 from musculo.replications.knee import knee_rivals
 from musculo.simulation.acting import Acting
@@ -91,10 +91,12 @@ def test_rates_are_those_of_many_frames(name):
 def test_projections_are_those_of_many_frames(name):
     model, t, q, u, _ = near(name)
     found = ConstrainedState(model, 0.0).project(t, np.concatenate([q, u]))
-    pose = musculo.project_position(model, q, t)
+    pose = musculo.simulation.project_position(model, q, t)
     np.testing.assert_allclose(found[: q.size], pose, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(found[q.size :], musculo.project_velocity(model, pose, u, t), rtol=0, atol=1e-10)
-    drift = musculo.constraint_drift(model, found[: q.size], found[q.size :], t)
+    np.testing.assert_allclose(
+        found[q.size :], musculo.simulation.project_velocity(model, pose, u, t), rtol=0, atol=1e-10
+    )
+    drift = musculo.simulation.constraint_drift(model, found[: q.size], found[q.size :], t)
     assert drift.position < 2e-12
     assert drift.velocity < 1e-11
 
@@ -110,8 +112,8 @@ def damping(t, q, u, tau):
 def test_steps_of_a_kernel_are_those_of_the_method(name, method):
     model, t, q, u, tau = near(name)
     system = ConstrainedSystem(model, Acting(model, [tau, damping], None), 0.0, projects=True)
-    q = musculo.project_position(model, q, t)
-    y, control = system.state(t, q, musculo.project_velocity(model, q, u, t)), Control(1e-6, 1e-6)
+    q = musculo.simulation.project_position(model, q, t)
+    y, control = system.state(t, q, musculo.simulation.project_velocity(model, q, u, t)), Control(1e-6, 1e-6)
     ahead = system.ahead("rkf45" if method is RKF45 else "tr-bdf2", control, True)
     assert ahead is not None
     compiled, plain = (method(system.rates, t, y, control, system.settled, way) for way in (ahead, None))
@@ -127,8 +129,8 @@ def test_steps_of_a_kernel_are_those_of_the_method(name, method):
 def test_a_simulation_does_not_depend_on_where_forces_are_computed(name):
     """In compiled code a step is one call; with a force in Python it is one rate after the other."""
     model, t, q, u, tau = near(name)
-    q = musculo.project_position(model, q, t)
-    u = musculo.project_velocity(model, q, u, t)
+    q = musculo.simulation.project_position(model, q, t)
+    u = musculo.simulation.project_velocity(model, q, u, t)
     options = {"method": "rkf45", "formulation": "constrained", "rtol": 1e-7, "atol": 1e-7}
 
     def spoken(t, q, u):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, Model, PinJoint, Placement, Table, UnknownName
+from musculo import Body, Coordinate, Model, PinJoint, Placement, Table
 from musculo.analyses.recorded_motion import motion_of
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.force import Force
 
 

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    InvalidInput,
-    WrapCylinder,
-    WrapEllipsoid,
-    WrapSphere,
-    WrapTorus,
-    demo,
-    kinematics,
-    muscle_geometry,
-    view,
-)
+from musculo import demo, kinematics, muscle_geometry, view
+from musculo.errors import InvalidInput
+from musculo.model import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.viewer.arcs import arc
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.straight import lengths as straight_lengths
@@ -138,7 +130,7 @@ def test_straight_paths_are_those_of_a_model_without_surfaces(data_folder):
     )
     q = np.random.default_rng(7).uniform(-1.0, 1.0, (40, len(model.coordinates)))
     points, lost = straight_paths(kinematics(model, q), q)
-    expected = muscle_geometry(bare, q, wrapping="opensim")
+    expected = muscle_geometry(bare, q, like="opensim")
     assert (points.names, lost) == (expected.names, ())
     np.testing.assert_allclose(straight_lengths(points), expected.length, rtol=1e-12)
     lines = polylines(points, kinematics(model, q))

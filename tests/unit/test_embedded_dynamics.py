@@ -8,13 +8,10 @@ from numpy.testing import assert_allclose
 
 from musculo import (
     Body,
-    CoordinateCoupler,
     ExternalLoad,
-    InvalidInput,
     Model,
     PinJoint,
     Placement,
-    SingularSystem,
     embedding_of,
     forward_dynamics,
     inverse_dynamics,
@@ -22,7 +19,9 @@ from musculo import (
     read_osim,
 )
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions import Polynomial, Sine
+from musculo.model import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from support.recorded_data import NO_DATA, recorded
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from musculo import Scene, demo, view
+from musculo import demo, view
+from musculo.viewer import Scene
 from musculo.viewer import viewer_page as pages
 from musculo.viewer.scene_arrays import floats, integers, steps, unpacked
 

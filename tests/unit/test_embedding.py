@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, UnknownName
+from musculo import Body, Coordinate, Model, Placement
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.functions import Constant, Linear, MultivariatePolynomial, Polynomial, SimmSpline, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import BallJoint, PinJoint

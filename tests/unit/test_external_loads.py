@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, ExternalLoad, InvalidInput, Model, Placement, UnknownName
+from musculo import Body, Coordinate, ExternalLoad, Model, Placement
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.joints import PinJoint
 from support.dynamics_models import assert_allclose
 

@@ -7,16 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import musculo
-from musculo import (
-    ExternalForce,
-    ExternalLoads,
-    InvalidFile,
-    InvalidInput,
-    Table,
-    Unsupported,
-    read_external_loads,
-    write_external_loads,
-)
+from musculo import Table, read_external_loads
+from musculo.errors import InvalidFile, InvalidInput, Unsupported
+from musculo.io import write_external_loads
+from musculo.results import ExternalForce, ExternalLoads
 
 FORCE = (
     '<ExternalForce name="right">{flag}<applied_to_body> {body} </applied_to_body>'
@@ -215,9 +209,9 @@ def test_a_body_that_the_model_lacks_is_named_with_file_and_load(read):
     loads = [musculo.ExternalLoad(*load) for load in read(body="/bodyset/calcn_rr").at([0.0])]
     model = musculo.demo.arm()
     q, u = np.zeros((1, len(model.coordinate_names))), np.zeros((1, len(model.speed_names)))
-    with pytest.raises(musculo.UnknownName, match=r"no body 'calcn_rr' in .*loads\.xml: external force 'right'"):
+    with pytest.raises(musculo.errors.UnknownName, match=r"no body 'calcn_rr' in .*loads\.xml: external force 'right'"):
         musculo.inverse_dynamics(model, q, u, u, loads)
-    with pytest.raises(musculo.UnknownName, match="no body 'hand' in an external load"):
+    with pytest.raises(musculo.errors.UnknownName, match="no body 'hand' in an external load"):
         musculo.inverse_dynamics(model, q, u, u, [musculo.ExternalLoad("hand")])
 
 

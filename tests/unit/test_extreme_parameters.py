@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidInput, InvalidModel
 from musculo.demo import arm
+from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions.formula import compile_expressions
 from musculo.model.force import MuscleCurve
 
@@ -33,9 +33,9 @@ def _millard(element: str, key: str, value: float) -> musculo.Model:
     return _arm(kind="Millard2012EquilibriumMuscle", parameters=(), curves=(curve,), min_control=None)
 
 
-def _optimised(model: musculo.Model) -> musculo.StaticOptimum:
+def _optimised(model: musculo.Model) -> musculo.results.StaticOptimum:
     q = np.linspace(0.0, 1.5, 3)[:, None] * np.ones((1, 2))
-    return musculo.static_optimisation(model, q, np.full((3, 2), 0.3), tau=np.ones((3, 2)), reserves=1.0)
+    return musculo.static_optimization(model, q, np.full((3, 2), 0.3), tau=np.ones((3, 2)), reserves=1.0)
 
 
 @pytest.mark.parametrize("value", [SMALLEST, SMALL, -SMALLEST])

@@ -11,7 +11,7 @@ from scipy.signal import butter, lfilter, lfiltic, sosfiltfilt
 
 from musculo.functions.bsplines import natural_spline, not_a_knot_spline
 from musculo.kernels.scalar.banded_equations import solve_banded
-from musculo.signals.lowpass import butterworth, corrected_cutoff, opensim_lowpass
+from musculo.signals.filters import butterworth, corrected_cutoff, opensim_lowpass
 
 RATE = 200.0  # [Hz]
 # A filter's state is a sum over the past: poles at 1 - d from the unit circle let rounding grow by 1 / d per section.

@@ -78,7 +78,7 @@ EQUATIONS = {
 
 
 def _lift(equations) -> musculo.Model:
-    constraint = musculo.EquationConstraint("lift", coordinates=("crank", "height"), equations=equations)
+    constraint = musculo.model.EquationConstraint("lift", coordinates=("crank", "height"), equations=equations)
     return musculo.demo.arm().replace(constraints=(constraint,))
 
 

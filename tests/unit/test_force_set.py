@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from musculo import InvalidFile, InvalidInput, InvalidModel, read_force_set, with_force_sets
+from musculo.errors import InvalidFile, InvalidInput, InvalidModel
+from musculo.io import read_force_set, with_force_sets
 from musculo.model.path_force import PathSpring
 from support.setup_files import FORCE_SET
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidFile
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
+from musculo.errors import InvalidFile
 from musculo.io.foreign import recognised
 from support.c3d_files import C3DMaker
 
@@ -52,7 +52,7 @@ READERS = {
     "mot": musculo.read_storage,
     "sto": musculo.read_markers,
     "c3d": musculo.read_c3d,
-    "xml": musculo.read_setup,
+    "xml": musculo.opensim.read_setup,
 }
 
 

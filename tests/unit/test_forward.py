@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement, SingularSystem, Unsupported
+from musculo import Body, Coordinate, Model, Placement
+from musculo.errors import InvalidInput, InvalidModel, SingularSystem, Unsupported
 from musculo.functions import Linear, Sine
 from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, GimbalJoint, PinJoint, SliderJoint, WeldJoint

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import InvalidInput, events_from_force, events_from_markers, read_storage, read_trc
+from musculo import read_storage, read_trc
+from musculo.errors import InvalidInput
+from musculo.signals import events_from_force, events_from_markers
 
 # Between frames a ramp is a line, so that only rounding is left.
 ROUNDING = 1e-12

@@ -78,7 +78,7 @@ print(off(forward_dynamics(model, q[0], Foreign(u[0]), cpu[0], device="gpu"), ud
 g, there = muscle_geometry(model, q), muscle_geometry(model, Foreign(q), device="gpu", to_device=True)
 print(max(off(there.length.copy_to_host(), g.length), off(there.moment_arm.copy_to_host(), g.moment_arm)),
       (there.status != g.status).sum(), there.moment_arm.shape)
-g, there = (muscle_geometry(model, x, wrapping="opensim", device="gpu") for x in (q, Foreign(q)))
+g, there = (muscle_geometry(model, x, like="opensim", device="gpu") for x in (q, Foreign(q)))
 print(off(there.length, g.length))
 """
 )

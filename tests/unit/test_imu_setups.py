@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from musculo import (
-    IMUInverseKinematicsSetup,
-    IMUPlacerSetup,
-    InvalidFile,
-    Orientations,
-    embedding_of,
-    kinematics,
-    read_osim,
-    read_setup,
-    read_storage,
-    run_setup,
-    write_orientations,
-    write_osim,
-)
+from musculo import embedding_of, kinematics, read_osim, read_storage, write_osim
 from musculo.cli.main import app
+from musculo.errors import InvalidFile
+from musculo.io import write_orientations
+from musculo.opensim import IMUInverseKinematicsSetup, IMUPlacerSetup, read_setup, run_setup
 from musculo.opensim_tools.order import waits_of
+from musculo.results import Orientations
 from musculo.spatial.rotation import axis_rotation
 from support.ik_models import limb
 

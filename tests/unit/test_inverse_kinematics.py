@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    Markers,
-    Model,
-    Placement,
-    embedding_of,
-    inverse_kinematics,
-    kinematics,
-    with_quaternions,
-)
+from musculo import Body, Coordinate, Markers, Model, Placement, embedding_of, inverse_kinematics, kinematics
 from musculo.analyses.inverse_kinematics.first_pose import unknowns_of
 from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.analyses.inverse_kinematics.targets import Followed, Tasks, targets_of
@@ -27,6 +17,7 @@ from musculo.embedding.couplers.embedding_tables import embedding_tables
 from musculo.functions import Linear
 from musculo.kernels.fit.pose_fit import Misfit, Recorded, fit, slopes_of_fit
 from musculo.kernels.fit.pose_search import space_for
+from musculo.model import with_quaternions
 from musculo.model.body import Marker
 from musculo.model.joints import BallJoint, EllipsoidJoint, PinJoint, SliderJoint
 from musculo.spatial.rotation import axis_rotation

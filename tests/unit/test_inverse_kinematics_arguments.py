@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import InvalidInput, Markers, UnknownName, Unsupported, inverse_kinematics
+from musculo import Markers, inverse_kinematics
+from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.model.constraint import UnsupportedConstraint
 from support.ik_models import motion, planar_arm, recorded
 

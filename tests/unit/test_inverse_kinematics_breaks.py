@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import Body, Coordinate, Model, Orientations, Placement, inverse_kinematics, kinematics
+from musculo import Body, Coordinate, Model, Placement, inverse_kinematics, kinematics
 from musculo.analyses.inverse_kinematics.first_pose import unknowns_of
 from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.analyses.inverse_kinematics.pose_breaks import take_back_turns, whole_turns_off
 from musculo.compile.compiled import compiled
 from musculo.embedding.couplers.embedding_tables import embedding_tables
 from musculo.model.joints import PinJoint
+from musculo.results import Orientations
 from musculo.results.angle_columns import angle_columns
 from musculo.spatial.rotation import to_quaternion
 from support.ik_models import limb, motion, recorded

@@ -8,22 +8,14 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from musculo import (
-    Coordinate,
-    CoordinateCoupler,
-    Markers,
-    Model,
-    Orientations,
-    Placement,
-    embedding_of,
-    inverse_kinematics,
-    kinematics,
-)
+from musculo import Coordinate, Markers, Model, Placement, embedding_of, inverse_kinematics, kinematics
 from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.functions import Linear
+from musculo.model import CoordinateCoupler
 from musculo.model.body import Body
 from musculo.model.constraint import EquationConstraint, PointConstraint, WeldConstraint
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from musculo.results import Orientations
 from support.ik_models import markers_on
 from support.mechanisms import andrews_squeezer, five_bar, four_bar
 

@@ -9,20 +9,11 @@ from numpy.testing import assert_allclose
 import musculo
 from musculo import (
     Body,
-    CoordinateCoupler,
     ExternalLoad,
-    InvalidInput,
     Model,
-    Path,
-    PathPoint,
-    PathSpring,
     PinJoint,
     Placement,
-    ScapulothoracicJoint,
-    SliderJoint,
     Table,
-    UnknownName,
-    WeldJoint,
     embedding_of,
     joint_loads,
     joint_reactions,
@@ -30,6 +21,8 @@ from musculo import (
     read_osim,
 )
 from musculo.analyses import joint_loads as module
+from musculo.errors import InvalidInput, UnknownName
+from musculo.model import CoordinateCoupler, Path, PathPoint, PathSpring, ScapulothoracicJoint, SliderJoint, WeldJoint
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Force, Muscle
 from musculo.model.model_path import MovingPathPoint
@@ -335,7 +328,7 @@ def test_every_body_is_in_balance(file):
 def test_wrenches_have_the_power_of_moment_arms(name, wrapping):
     model = read_osim(DATA / name)
     q, u, _, _ = some_motion(model, 5, 7)
-    ours, known = path_wrenches(model, q, u, wrapping), musculo.path_geometry(model, q, u, wrapping)
+    ours, known = path_wrenches(model, q, u, wrapping=wrapping), musculo.path_geometry(model, q, u, wrapping=wrapping)
     assert_allclose(ours.moment_arm, known.moment_arm, rtol=0, atol=1e-14)
     assert_allclose(ours.speed, known.speed, rtol=0, atol=1e-13)
     assert_allclose(ours.length, known.length, rtol=0, atol=0)
@@ -351,7 +344,7 @@ def test_wrenches_have_the_power_of_moment_arms(name, wrapping):
     still = np.flatnonzero(~np.array(moving))
     assert_allclose(power[:, still], ours.moment_arm[:, still], rtol=0, atol=1e-13)
     # strings (EDCR of MoBL-ARMS) balance to 2e-12 only, contacts to 2e-16; rounding of their thousand knots, it seems
-    rounding = np.where(known.status == musculo.STATUSES.index("overlapped"), 1e-11, 1e-14)[..., None]
+    rounding = np.where(known.status == musculo.results.STATUSES.index("overlapped"), 1e-11, 1e-14)[..., None]
     assert (np.abs(total[..., 3:]) <= rounding).all()
     if wrapping == "geodesic":
         assert (np.abs(total[..., :3]) <= rounding).all()

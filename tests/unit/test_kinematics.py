@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, Marker, Model, Placement, UnknownName
+from musculo import Body, Coordinate, Marker, Model, Placement
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import Frame
 from musculo.model.joints import PinJoint
 from support.dynamics_models import assert_allclose, random_state, random_tree

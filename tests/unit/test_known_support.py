@@ -6,23 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from musculo import (
-    Body,
-    Coordinate,
-    ExternalForce,
-    ExternalLoads,
-    InvalidInput,
-    Model,
-    PinJoint,
-    Placement,
-    PlanarJoint,
-    Table,
-    known_support,
-    write_osim,
-    write_storage,
-)
+from musculo import Body, Coordinate, Model, PinJoint, Placement, Table, known_support, write_osim, write_storage
 from musculo.cli.main import app
+from musculo.errors import InvalidInput
+from musculo.model import PlanarJoint
 from musculo.report import Check, Light, report_of_folder
+from musculo.results import ExternalForce, ExternalLoads
 
 TIME = np.linspace(0.0, 2.0, 201)
 WEIGHT = 40.0 * 9.80665

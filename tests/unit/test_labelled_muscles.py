@@ -12,7 +12,6 @@ import musculo
 from musculo import (
     Body,
     Coordinate,
-    InvalidInput,
     Model,
     Placement,
     muscle_equilibrium,
@@ -21,6 +20,7 @@ from musculo import (
     path_tensions,
 )
 from musculo.demo import arm as demo_arm
+from musculo.errors import InvalidInput
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model_path import Path, PathPoint
@@ -36,7 +36,7 @@ def motion(leg):
 
 def test_geometry_has_names_units_and_provenance(leg, motion):
     q, u, time = motion
-    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    g = muscle_geometry(leg, q, u, like="opensim")
     d = geometry_dataset(g, time)
     own = g.independent_names
     sizes = {"time": 5, "muscle": len(leg.muscles), "coordinate": len(leg.speed_names), "independent": len(own)}
@@ -59,8 +59,8 @@ def test_geometry_has_names_units_and_provenance(leg, motion):
 
 def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
     q, u, _ = motion
-    assert list(geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"))["frame"].values) == [0, 1, 2, 3, 4]
-    one = geometry_dataset(muscle_geometry(leg, q[0], wrapping="opensim"))
+    assert list(geometry_dataset(muscle_geometry(leg, q, u, like="opensim"))["frame"].values) == [0, 1, 2, 3, 4]
+    one = geometry_dataset(muscle_geometry(leg, q[0], like="opensim"))
     assert "frame" not in one.sizes
     assert "speed" not in one
 
@@ -68,7 +68,7 @@ def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
 def test_moment_arms_of_distances_have_no_unit(leg, motion):
     """Force times moment arm is a torque or a force."""
     q, _, time = motion
-    d = geometry_dataset(muscle_geometry(leg, q, wrapping="opensim"), time)
+    d = geometry_dataset(muscle_geometry(leg, q, like="opensim"), time)
     for name, unit in zip(d["coordinate"].values, d["unit"].values, strict=True):
         assert unit == ("1" if str(name).endswith(("_tx", "_ty", "_tz")) else "m"), name
 
@@ -82,7 +82,7 @@ def test_units_that_differ_are_no_unit_of_the_array():
     ends = PathPoint("a", "ground", (0.0, 2.0, 0.0)), PathPoint("b", "block", (0.5, 0.0, 0.0))
     bodies = Body("arm", 1.0), Body("block", 1.0)
     model = Model("hinge", bodies, joints, forces=(Muscle("m", "Thelen2003Muscle", path=Path(ends)),))
-    d = muscle_geometry(model, np.zeros(2), wrapping="opensim").to_xarray()
+    d = muscle_geometry(model, np.zeros(2), like="opensim").to_xarray()
     for arm, where in (("moment_arm", "unit"), ("moment_arm_independent", "independent_unit")):
         assert list(d[where].values) == ["m", "1"]
         assert "units" not in d[arm].attrs
@@ -90,7 +90,7 @@ def test_units_that_differ_are_no_unit_of_the_array():
 
 
 def test_moment_arms_of_angles_alone_have_a_unit():
-    d = muscle_geometry(demo_arm(), np.zeros(2), wrapping="opensim").to_xarray()
+    d = muscle_geometry(demo_arm(), np.zeros(2), like="opensim").to_xarray()
     assert d["moment_arm"].attrs["units"] == d["moment_arm_independent"].attrs["units"] == "m"
 
 
@@ -98,7 +98,7 @@ def test_the_words_of_a_geometry_are_its_shapes(leg, motion):
     """Not its names, of which there may be hundreds."""
     q, u, _ = motion
     n, n_u = len(leg.muscles), len(leg.speed_names)
-    whole, one = (muscle_geometry(leg, *given, wrapping="opensim") for given in ((q, u), (q[0],)))
+    whole, one = (muscle_geometry(leg, *given, like="opensim") for given in ((q, u), (q[0],)))
     start = f"PathGeometry(wrapping='opensim', paths: {n}, "
     assert repr(whole) == f"{start}length (5, {n}), speed (5, {n}), moment_arm (5, {n}, {n_u}))"
     assert repr(one) == f"{start}length ({n},), speed None, moment_arm ({n}, {n_u}))"
@@ -109,7 +109,7 @@ def test_other_paths_are_paths(leg, motion):
     points = leg.muscles[0].path.points
     spring = PathSpring("spring", path=Path((points[0], points[-1])), resting_length=0.1, stiffness=10.0)
     model = leg.replace(forces=(*leg.forces, spring))
-    g = path_geometry(model, q, u, wrapping="opensim")
+    g = path_geometry(model, q, u, like="opensim")
     assert geometry_dataset(g, time)["length"].dims == ("time", "path")
     t = path_tensions(model, g.length, g.speed)
     d = t.to_xarray(time, model)
@@ -120,7 +120,7 @@ def test_other_paths_are_paths(leg, motion):
 
 def test_states_have_units_and_meanings(leg, motion):
     q, u, time = motion
-    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    g = muscle_geometry(leg, q, u, like="opensim")
     forces = muscle_equilibrium(leg, g.length, g.speed, 0.5)
     d = forces_dataset(forces, time, leg, activation=0.5)
     assert d["tendon_force"].attrs["units"] == "N"
@@ -133,20 +133,20 @@ def test_states_have_units_and_meanings(leg, motion):
 
 def test_time_that_does_not_fit_is_refused(leg, motion):
     q, u, time = motion
-    g = muscle_geometry(leg, q, u, wrapping="opensim")
+    g = muscle_geometry(leg, q, u, like="opensim")
     with pytest.raises(InvalidInput, match="time has shape"):
         geometry_dataset(g, time[:3])
     with pytest.raises(InvalidInput, match="increase"):
         geometry_dataset(g, time[::-1])
     with pytest.raises(InvalidInput, match="single pose"):
-        geometry_dataset(muscle_geometry(leg, q[0], wrapping="opensim"), time)
+        geometry_dataset(muscle_geometry(leg, q[0], like="opensim"), time)
 
 
 def test_datasets_survive_netcdf(leg, motion, tmp_path):
     import xarray
 
     q, u, time = motion
-    d = geometry_dataset(muscle_geometry(leg, q, u, wrapping="opensim"), time)
+    d = geometry_dataset(muscle_geometry(leg, q, u, like="opensim"), time)
     d.to_netcdf(tmp_path / "geometry.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "geometry.nc", engine="scipy") as again:
         assert np.array_equal(again["moment_arm"].values, d["moment_arm"].values)

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from musculo import InvalidInput, static_optimisation
+from musculo import static_optimization
 from musculo.analyses.static_optimization.least_effort import Status, check_power, least_effort
+from musculo.errors import InvalidInput
 
 # Equations are in the working set from the start; every answer is within 1e-9 of the largest x.
 ROUNDING, CONVERGED = 1e-12, 2e-9
@@ -175,5 +176,5 @@ def test_the_powers_that_are_stated_are_those_that_are_taken():
     for power in (0.99, 100.5, "2"):
         with pytest.raises(InvalidInput, match="1 to 100"):
             check_power(power)
-    for documented in (check_power, least_effort, static_optimisation):
+    for documented in (check_power, least_effort, static_optimization):
         assert "1 to 100" in documented.__doc__

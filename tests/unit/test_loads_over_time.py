@@ -10,20 +10,10 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    Body,
-    Coordinate,
-    ExternalForce,
-    ExternalLoad,
-    ExternalLoads,
-    FreeJoint,
-    InvalidInput,
-    Model,
-    MusculoWarning,
-    PinJoint,
-    Placement,
-    Table,
-)
+from musculo import Body, Coordinate, ExternalLoad, Model, MusculoWarning, PinJoint, Placement, Table
+from musculo.errors import InvalidInput
+from musculo.model import FreeJoint
+from musculo.results import ExternalForce, ExternalLoads
 
 FRAMES = 60
 TIME = np.linspace(0.0, 1.0, FRAMES)
@@ -59,7 +49,7 @@ def loads(tmp_path) -> ExternalLoads:
     data = np.column_stack([0 * time, 300.0 + 90.0 * time, 0 * time, 0.05 + 0 * time, 0 * time, 0.2 + 0 * time])
     table = Table(time, [f"f_{k}{a}" for k in "vp" for a in "xyz"], data)
     given = ExternalLoads("plates", (ExternalForce("plate", "foot_r", "f_v", "f_p"),), table)
-    musculo.write_external_loads(given, tmp_path / "loads.xml")
+    musculo.io.write_external_loads(given, tmp_path / "loads.xml")
     return musculo.read_external_loads(tmp_path / "loads.xml")
 
 
@@ -68,7 +58,7 @@ def calls(model, q, u, loads, **time):
     reserves = {"reserves": 100.0}
     return {
         "inverse_dynamics": musculo.inverse_dynamics(model, q, u, u, loads, **time),
-        "static_optimisation": musculo.static_optimisation(model, q, u, u, loads=loads, **reserves, **time).reserve,
+        "static_optimization": musculo.static_optimization(model, q, u, u, loads=loads, **reserves, **time).reserve,
         "joint_loads": musculo.joint_loads(model, q, u, u, loads=loads, **time).force,
     }
 
@@ -100,14 +90,14 @@ def test_times_of_the_frames_are_asked_for(loads, time):
     model, (q, u) = walker(), standing()
     for call in (
         lambda: musculo.inverse_dynamics(model, q, u, u, loads, **time),
-        lambda: musculo.static_optimisation(model, q, u, u, loads=loads, reserves=100.0, **time),
+        lambda: musculo.static_optimization(model, q, u, u, loads=loads, reserves=100.0, **time),
         lambda: musculo.joint_loads(model, q, u, u, loads=loads, **time),
         lambda: musculo.joint_reactions(model, q, u, u, loads),
     ):
         with pytest.raises(InvalidInput, match=r"give the times of the 60 frames .*loads.at\(motion.time\)"):
             call()
     with pytest.raises(InvalidInput, match="loads are part of tau already"):
-        musculo.static_optimisation(model, q, u, tau=u, loads=loads, time=TIME)
+        musculo.static_optimization(model, q, u, tau=u, loads=loads, time=TIME)
 
 
 @pytest.mark.parametrize("name", ["grf.xml", Path("grf.xml")])
@@ -138,7 +128,7 @@ def test_what_the_shell_says_of_loads_is_warned_of_and_noted(loads):
     ):
         for call in (
             lambda bad=bad: musculo.inverse_dynamics(model, q, u, u, bad, time=TIME),
-            lambda bad=bad: musculo.static_optimisation(model, q, u, u, loads=bad, reserves=100.0, time=TIME),
+            lambda bad=bad: musculo.static_optimization(model, q, u, u, loads=bad, reserves=100.0, time=TIME),
             lambda bad=bad: musculo.joint_loads(model, q, u, u, loads=bad, time=TIME),
         ):
             with pytest.warns(MusculoWarning, match=words) as told:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import EquationConstraint, InvalidInput, InvalidModel, Model, MusculoError, SingularSystem
+from musculo import Model, MusculoError
+from musculo.errors import InvalidInput, InvalidModel, SingularSystem
 from musculo.functions import Linear
+from musculo.model import EquationConstraint
 from musculo.model.force import Muscle
 from musculo.model.model_path import Path, PathPoint
 from support.mechanisms import andrews_squeezer, chain, four_bar, pinned, squeezer_forces
@@ -63,7 +65,7 @@ def test_equations_that_are_not_finite_are_named(what, equations):
         musculo.simulate(model, None, None, (0.0, 0.1))
     still = np.zeros(3)
     with pytest.raises(SingularSystem, match="constraint 'odd', or their derivatives, are not finite at frame 0"):
-        musculo.project_position(model, still)
+        musculo.simulation.project_position(model, still)
     with pytest.raises(SingularSystem, match="constraint 'odd', or their derivatives, are not finite at frame 0"):
         musculo.constrained_acceleration(model, still, still, still)
 
@@ -204,7 +206,7 @@ def test_poses_out_of_reach_are_statuses_or_errors_and_never_numbers():
         e.coordinates(z)
     assert e.closure(z).status.tolist() == [0, 1]
     with pytest.raises(InvalidInput, match="constraint 'closure'"):
-        musculo.project_position(chain("short", (0.1, 0.1, 0.1), 1.0, (0.5, 0.2, -1.0)), [0.5, 0.2, -1.0])
+        musculo.simulation.project_position(chain("short", (0.1, 0.1, 0.1), 1.0, (0.5, 0.2, -1.0)), [0.5, 0.2, -1.0])
 
 
 # --- poses of which some cannot be closed -----------------------------------------------------------------------------

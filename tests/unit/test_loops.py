@@ -8,23 +8,19 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
+from musculo import PointConstraint
+from musculo.embedding.loops.closed_loop import LoopStatus
+from musculo.errors import InvalidInput, InvalidModel, SingularSystem, UnknownName, Unsupported
+from musculo.functions import Linear
+from musculo.model import (
     ConstantDistanceConstraint,
     CoordinateCoupler,
     EquationConstraint,
     Fitted,
-    InvalidInput,
-    InvalidModel,
     Molecule,
-    PointConstraint,
     PointOnLineConstraint,
-    SingularSystem,
-    UnknownName,
-    Unsupported,
     WeldConstraint,
 )
-from musculo.embedding.loops.closed_loop import LoopStatus
-from musculo.functions import Linear
 from musculo.model.joints import BallJoint
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar, hinge, link
 
@@ -209,7 +205,7 @@ def test_states_off_the_manifold_are_refused():
     with pytest.raises(InvalidInput, match=r"speed 'q[12]' is .* at frame 0, but it is closed by the loop 'closure'"):
         musculo.forward_dynamics(model, q[0], u + np.array([0.0, 0.1, 0.0]), np.zeros(3))
     with pytest.raises(InvalidInput, match=r"constraint 'closure': it stays open|satisfies the constraint 'closure'"):
-        musculo.project_position(four_bar(base=2.0), [0.9, 0.2, -2.0])
+        musculo.simulation.project_position(four_bar(base=2.0), [0.9, 0.2, -2.0])
 
 
 def test_coordinates_out_of_reach_are_named():

@@ -6,26 +6,12 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    BallJoint,
-    Body,
-    Coordinate,
-    CustomJoint,
-    EquationConstraint,
-    Fitted,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    Molecule,
-    MusculoWarning,
-    PinJoint,
-    Placement,
-    PointConstraint,
-    SimulationEvent,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, PinJoint, Placement, PointConstraint
 from musculo.embedding.loops.frame_jets import Jet
-from musculo.errors import UnknownName
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
+from musculo.model import BallJoint, CustomJoint, EquationConstraint, Fitted, Molecule
 from musculo.replications.mechanisms import andrews_squeezer
+from musculo.simulation import SimulationEvent
 from musculo.simulation.accelerations import EmbeddedRates
 from musculo.simulation.embedded_state import is_open
 from support.mechanisms import four_bar

@@ -8,22 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    Marker,
-    Markers,
-    Model,
-    PinJoint,
-    Placement,
-    Table,
-    UnknownName,
-    kinematics,
-    place_markers,
-    tasks_of_setup,
-)
+from musculo import Body, Coordinate, Marker, Markers, Model, PinJoint, Placement, Table, kinematics
+from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup.kinematics_setups import CoordinateTask, MarkerTask
+from musculo.model import place_markers
+from musculo.opensim import tasks_of_setup
 
 # The accuracy of inverse kinematics [rad, m].
 ACCURACY = 1e-9

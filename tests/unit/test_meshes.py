@@ -8,7 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from musculo import InvalidFile, MusculoError, Unsupported
+from musculo import MusculoError
+from musculo.errors import InvalidFile, Unsupported
 from musculo.io.meshes import TriangleMesh, read_mesh
 from musculo.viewer.coarsen import coarsened
 from support import mesh_files

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, InvalidModel, Model, Placement
+from musculo import Body, Coordinate, Model, Placement
+from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions import Linear, SimmSpline
 from musculo.model.joints import (
     Axis,

@@ -15,23 +15,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import (
-    Body,
-    Coordinate,
-    CoordinateCoupler,
-    EllipsoidJoint,
-    ExternalLoad,
-    InvalidFile,
-    InvalidInput,
-    InvalidModel,
-    Marker,
-    Model,
-    Muscle,
-    PinJoint,
-    Placement,
-    UnknownName,
-)
+from musculo import Body, Coordinate, ExternalLoad, Marker, Model, Muscle, PinJoint, Placement
+from musculo.errors import InvalidFile, InvalidInput, InvalidModel, UnknownName
 from musculo.functions import Linear
+from musculo.model import CoordinateCoupler, EllipsoidJoint
 
 INERTIA = (0.1, 0.1, 0.1, 0.0, 0.0, 0.0)
 

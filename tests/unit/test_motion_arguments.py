@@ -9,22 +9,12 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    Body,
-    Coordinate,
-    CoordinateCoupler,
-    InvalidInput,
-    Model,
-    MusculoWarning,
-    PinJoint,
-    Placement,
-    Table,
-    motion_of,
-    place_markers,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, PinJoint, Placement, Table, motion_of
 from musculo.analyses.recorded_motion import motion_of_states
 from musculo.demo import ARM_FILE, arm, arm_flexion
+from musculo.errors import InvalidInput
 from musculo.functions import Linear
+from musculo.model import CoordinateCoupler, place_markers
 
 
 @pytest.mark.parametrize("table", ["motion.mot", np.zeros((7, 2)), None])
@@ -33,7 +23,7 @@ def test_what_is_no_table_is_refused(table):
         with pytest.raises(InvalidInput, match=rf"is {type(table).__name__}; read a file with read_storage\(path\)"):
             make(arm(), table)
     with pytest.raises(InvalidInput, match=r"speeds is .*; read a file with"):
-        motion_of(arm(), arm_flexion(), like="opensim analyze", speeds=table if table is not None else 3)
+        motion_of(arm(), arm_flexion(), like="opensim", tool="analyze", speeds=table if table is not None else 3)
     with pytest.raises(InvalidInput, match=rf"static trial is {type(table).__name__}; read it with read_markers"):
         place_markers(arm(), table)
 
@@ -80,15 +70,15 @@ def test_ranges_are_judged_in_the_recording_and_not_in_what_the_filter_adds():
     """OpenSim's filter reflects the ends of a recording: a ramp within the range goes on beyond it there."""
     time, model = np.linspace(0.0, 1.0, 101), clamped_pair()
     ramp = Table(time, ("bend",), (0.02 + 0.96 * time)[:, None])
-    found = motion_of(model, ramp, 6.0, like="opensim analyze")
-    padded = ramp.lowpass(6.0, method="opensim")
+    found = motion_of(model, ramp, 6.0, like="opensim", tool="analyze")
+    padded = ramp.lowpass(6.0, like="opensim")
     assert padded.values.max() > 1.2
     assert found.q[:, 0].max() == 1.0  # as OpenSim's assembly
     assert not any("leave their range" in note for note in found.notes)
     steeper = replace(ramp, values=1.2 * ramp.values)
-    (note,) = (n for n in motion_of(model, steeper, like="opensim analyze").notes if "leave their range" in n)
+    (note,) = (n for n in motion_of(model, steeper, like="opensim", tool="analyze").notes if "leave their range" in n)
     assert "bend (by up to 0.176 at 16 of 101 frames between 0.85 and 1 s)" in note
-    early = motion_of(model, steeper, like="opensim analyze", span=(0.0, 0.5))
+    early = motion_of(model, steeper, like="opensim", tool="analyze", span=(0.0, 0.5))
     assert not any("leave their range" in n for n in early.notes)
 
 
@@ -102,8 +92,8 @@ def beside(*names: str) -> Table:
 def test_columns_of_coordinates_that_the_model_lacks_are_named():
     other = beside("wrist_flexion", "pelvis_tz", "/jointset/hip/hip_flexion_r/value")
     words = "no coordinate for wrist_flexion, pelvis_tz, /jointset/hip/hip_flexion_r/value: these columns are ignored"
-    for like in ("exact", "opensim id", "opensim analyze"):
-        (note,) = motion_of(arm(), other, like=like).notes
+    for how in ({}, {"like": "opensim"}, {"like": "opensim", "tool": "analyze"}):
+        (note,) = motion_of(arm(), other, **how).notes
         assert words in note
     with pytest.warns(MusculoWarning, match=f"q: the model has {words}") as told:
         musculo.muscle_geometry(arm(), other)

@@ -136,7 +136,7 @@ def test_force_from_the_state_returns_the_velocity_of_the_equilibrium(model):
 
 def test_static_method_ignores_the_speed_as_opensim_does():
     model = model_of(muscle(MILLARD))
-    still, moving = (muscle_equilibrium(model, 0.31, v, 0.5, method="opensim") for v in (0.0, 0.4))
+    still, moving = (muscle_equilibrium(model, 0.31, v, 0.5, like="opensim") for v in (0.0, 0.4))
     assert_allclose(moving.fiber_length, still.fiber_length)
     assert abs(muscle_equilibrium(model, 0.31, 0.4, 0.5).fiber_length - still.fiber_length) > 1e-4
 
@@ -335,7 +335,7 @@ def test_a_fibre_with_a_mass_is_refused_with_the_way_out():
 def test_deprecated_kinds_refuse_speeds_that_are_none(kind):
     """They do not move by it, but OpenSim's rule for their capacity does."""
     with pytest.raises(InvalidModel, match=r"muscle 'm': its max_contraction_velocity is nan"):
-        active_force_capacity(model_of(muscle(kind, max_contraction_velocity=math.nan)), 0.3, 0.1, method="opensim")
+        active_force_capacity(model_of(muscle(kind, max_contraction_velocity=math.nan)), 0.3, 0.1, like="opensim")
 
 
 def test_bad_arrays_are_placed(model):

@@ -7,8 +7,9 @@ import pytest
 import xarray
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, Model, Placement, UnknownName
+from musculo import Body, Coordinate, Model, Placement
 from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint
@@ -90,7 +91,7 @@ def test_paths_go_by_name(model):
         assert np.array_equal(musculo.path_tensions(model, length, speed, 0.5).tension, plain.tension)
     tau = plain.generalized_forces(g)
     for tension in turned(plain.tension, plain.names, "path"):
-        assert np.array_equal(musculo.path_generalized_forces(g, tension, plain.names), tau)
+        assert np.array_equal(musculo.muscle.path_generalized_forces(g, tension, plain.names), tau)
 
 
 def test_columns_without_names_go_by_position(model):
@@ -128,8 +129,8 @@ def test_what_holds_arrays_is_told_from_an_array(model):
     with pytest.raises(
         InvalidInput, match=r"geometry is a Model; give what muscle_geometry .* returns, then the tension"
     ):
-        musculo.path_generalized_forces(model, g, np.ones(2))
+        musculo.muscle.path_generalized_forces(model, g, np.ones(2))
     along = musculo.path_geometry(model, Q, Q)
     tensions = musculo.path_tensions(model, along.length, along.speed, control=0.0)
     with pytest.raises(InvalidInput, match=r"tension is a PathTensions; give the array in it, its 'tension'"):
-        musculo.path_generalized_forces(along, tensions)
+        musculo.muscle.path_generalized_forces(along, tensions)

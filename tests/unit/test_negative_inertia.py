@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Body, Coordinate, Model, PinJoint, Placement, SingularSystem
+from musculo import Body, Coordinate, Model, PinJoint, Placement
+from musculo.errors import SingularSystem
 from musculo.functions import Linear
 from musculo.model.constraint import CoordinateCoupler
 

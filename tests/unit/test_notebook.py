@@ -62,7 +62,7 @@ def test_empty_and_missing_values():
 
 def test_results_show_themselves(motion):
     model = arm()
-    effort = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0)
+    effort = musculo.static_optimization(model, motion.q, motion.u, motion.udot, reserves=1.0)
     assert "every frame" in shown(effort)
     assert model.muscle_names[0] in shown(effort)
     assert "N" in shown(musculo.joint_loads(model, motion.q, motion.u, motion.udot))

@@ -8,28 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidFile,
-    InvalidInput,
-    Markers,
-    Model,
-    Orientations,
-    Placement,
-    UnknownName,
-    inverse_kinematics,
-    kinematics,
-    place_sensors,
-    read_orientations,
-    read_osim,
-    write_orientations,
-    write_osim,
-)
+from musculo import Body, Coordinate, Markers, Model, Placement, inverse_kinematics, kinematics, read_osim, write_osim
 from musculo.analyses.inverse_kinematics.follow_recording import Status
+from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io import read_orientations, write_orientations
 from musculo.io.orientation_files import space_fixed_xyz
+from musculo.model import place_sensors
 from musculo.model.body import Frame, Marker
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from musculo.results import Orientations
 from musculo.spatial.rotation import axis_rotation, from_quaternion, from_xyz, to_quaternion
 
 # The accuracy asked for by default [rad, m].
@@ -236,7 +223,7 @@ def test_heading_is_level(axis, tilt):
     assert placed.heading == pytest.approx(-0.8)
     turned = placed.rotation @ ahead
     assert_allclose(turned, [np.cos(tilt), np.sin(tilt), 0.0], atol=ROUNDING)
-    opensim = place_sensors(model, sensors, base="pelvis_imu", heading_axis=axis, heading="opensim")
+    opensim = place_sensors(model, sensors, base="pelvis_imu", heading_axis=axis, like="opensim")
     assert opensim.heading == pytest.approx(-np.arccos(np.cos(0.8) * np.cos(tilt)))
 
 
@@ -261,8 +248,8 @@ def test_placements_that_cannot_be():
         place_sensors(model, sensors, base="pelvis_imu")
     with pytest.raises(InvalidInput, match="heading_axis='w'"):
         place_sensors(model, sensors, base="pelvis_imu", heading_axis="w")
-    with pytest.raises(InvalidInput, match="heading='level'"):
-        place_sensors(model, sensors, heading="level")
+    with pytest.raises(InvalidInput, match="like='level'"):
+        place_sensors(model, sensors, like="level")
     with pytest.raises(UnknownName, match="no body 'foot'"):
         place_sensors(model.replace(frames=()), sensors, bodies={"shank_imu": "foot"})
     with pytest.raises(InvalidInput, match="on 'shank' already"):

@@ -7,21 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    PinJoint,
-    Placement,
-    UnknownName,
-    Unsupported,
-    muscle_equilibrium,
-    path_generalized_forces,
-    path_geometry,
-    path_tensions,
-)
+from musculo import Body, Coordinate, Model, PinJoint, Placement, muscle_equilibrium, path_geometry, path_tensions
+from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions.formula import compile_expressions
 from musculo.model.force import Force, Muscle
 from musculo.model.model_path import Path, PathPoint
@@ -33,6 +20,7 @@ from musculo.model.path_force import (
     PathActuator,
     PathSpring,
 )
+from musculo.muscle import path_generalized_forces
 from musculo.muscle.path_forces import spring_forces
 
 # A few operations on numbers of order one to a thousand.
@@ -120,7 +108,7 @@ def test_springs_act_where_actuators_are_idle():
 
 def test_muscle_forces_are_pulled_back_by_name(leg):
     q = np.full((3, len(leg.coordinate_names)), 0.1)
-    g = path_geometry(leg, q, wrapping="opensim")
+    g = path_geometry(leg, q, like="opensim")
     names = leg.muscle_names[::-1]
     T = np.arange(3.0 * len(names)).reshape(3, -1)
     expected = np.einsum("fp,fpu->fu", T[:, ::-1], g.moment_arm)

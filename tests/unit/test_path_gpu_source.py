@@ -74,7 +74,7 @@ def lane(paths, table, q, u, motion, columns, C, I, counts, S, length, speed, ar
 launch = gpu.cuda_module().jit(types.FunctionType(lane.__code__, names, "lane"))
 QT, UT = np.ascontiguousarray(q.T), np.ascontiguousarray(u.T)
 launch[1, 4](p.paths, p.table, QT, UT, motion, columns, C, I, counts, S, length, speed, arms)
-g = muscle_geometry(model, q, u, wrapping="opensim")
+g = muscle_geometry(model, q, u, like="opensim")
 print(counts.sum(), abs(length.T - g.length).max(), abs(speed.T - g.speed).max(),
       abs(arms.T - g.moment_arm[:, :, 0]).max(), (counts.T != g.path_points.count).sum())
 """

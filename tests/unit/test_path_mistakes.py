@@ -8,11 +8,8 @@ import pytest
 from musculo import (
     Body,
     Coordinate,
-    InvalidInput,
-    InvalidModel,
     Model,
     MusculoError,
-    NaturalSpline,
     Placement,
     muscle_equilibrium,
     muscle_geometry,
@@ -21,11 +18,13 @@ from musculo import (
     read_osim,
     write_osim,
 )
+from musculo.errors import InvalidInput, InvalidModel
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.model.force import Muscle, MuscleCurve
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere, WrapTorus
+from musculo.signals import NaturalSpline
 
 REACH, RADIUS = 0.3, 0.05
 

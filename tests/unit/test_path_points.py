@@ -8,19 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import (
-    Body,
-    Coordinate,
-    InvalidInput,
-    InvalidModel,
-    Model,
-    MusculoWarning,
-    Placement,
-    UnknownName,
-    Unsupported,
-    read_osim,
-    write_osim,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, Placement, read_osim, write_osim
+from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions.elementary_functions import Linear
 from musculo.functions.scaled import Scaled
 from musculo.functions.unsupported_function import UnsupportedFunction
@@ -168,7 +157,7 @@ def test_a_moving_point_rests_outside_the_range_of_its_coordinate():
     h = 1e-4
     length = muscle_geometry(model, [(0.5 + s * h, 0.0) for s in (1, -1)]).length[:, 0]
     assert g.moment_arm[0, 0] == pytest.approx((length[1] - length[0]) / (2 * h), abs=1e-8)
-    literal = muscle_geometry(model, (0.5, 0.0), wrapping="opensim")
+    literal = muscle_geometry(model, (0.5, 0.0), like="opensim")
     assert literal.length == pytest.approx(g.length, abs=ROUNDING)
     assert abs(literal.moment_arm[0, 0] - g.moment_arm[0, 0]) > 0.1
 
@@ -176,7 +165,7 @@ def test_a_moving_point_rests_outside_the_range_of_its_coordinate():
 def test_opensim_forgets_a_point_that_moves_on_the_body_of_its_neighbour():
     """Between two points of one body OpenSim pulls nothing; the exact rules pull the moving one."""
     model = hinge(replace(B, location=(1.0, 1.0, 0.0)), sliding_point())
-    assert muscle_geometry(model, (0.0, 0.0), wrapping="opensim").moment_arm[0, 0] == 0.0
+    assert muscle_geometry(model, (0.0, 0.0), like="opensim").moment_arm[0, 0] == 0.0
     assert muscle_geometry(model, (0.0, 0.0)).moment_arm[0, 0] == pytest.approx(1.0, abs=ROUNDING)
 
 
@@ -184,7 +173,7 @@ def test_coincident_points_have_no_direction():
     """By the exact rules the pair pulls nothing; in OpenSim it is not a number."""
     model = hinge(A, PathPoint("a2", "arm", (0.0, 2.0, 0.0)), B)
     assert np.isfinite(muscle_geometry(model, (0.0, 0.0)).moment_arm).all()
-    assert np.isnan(muscle_geometry(model, (0.0, 0.0), wrapping="opensim").moment_arm[0, 0])
+    assert np.isnan(muscle_geometry(model, (0.0, 0.0), like="opensim").moment_arm[0, 0])
 
 
 def test_muscles_come_first_and_other_paths_on_request():
@@ -253,7 +242,7 @@ SPHERE = WrapSphere("ball", "ground", radius=0.1)
 )
 def test_impossible_paths_are_refused_by_name(model, error, words):
     with pytest.raises(error) as caught:
-        muscle_geometry(model, (0.0, 0.0), wrapping="opensim")
+        muscle_geometry(model, (0.0, 0.0), like="opensim")
     assert words in str(caught.value)
 
 
@@ -275,7 +264,7 @@ def test_a_point_moved_by_an_angle_of_a_ball_is_refused_by_the_exact_rules():
     model = model.replace(joints=(ball, model.joints[1]))
     with pytest.raises(Unsupported, match="moved by 'turn'"):
         muscle_geometry(model, np.zeros(4))
-    assert np.isfinite(muscle_geometry(model, np.zeros(4), wrapping="opensim").moment_arm).all()
+    assert np.isfinite(muscle_geometry(model, np.zeros(4), like="opensim").moment_arm).all()
 
 
 def test_speeds_need_u_and_u_needs_as_many_frames():

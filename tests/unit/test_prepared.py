@@ -11,8 +11,9 @@ import pytest
 
 import musculo
 import musculo.demo
-from musculo import Body, Coordinate, InvalidInput, Model, Placement, SingularSystem
+from musculo import Body, Coordinate, Model, Placement
 from musculo.demo import MODEL_FILE
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions import MultivariatePolynomial, Polynomial, Sine
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
@@ -258,12 +259,12 @@ def test_it_can_be_sent_to_a_process():
 def test_speeds_are_not_left_from_the_call_before(answer):
     one, q = musculo.prepared(musculo.demo.arm()), np.array([0.3, 0.4])
     getattr(one, answer)(q, np.array([5.0, 50.0]), q)
-    with pytest.raises(musculo.InvalidInput):
+    with pytest.raises(musculo.errors.InvalidInput):
         getattr(one, answer)(q, None, q)
 
 
 @pytest.mark.parametrize("time", ["x", 1j, math.nan])
 def test_a_time_is_checked_as_the_function_does(time):
     q = np.array([0.3, 0.4])
-    with pytest.raises(musculo.InvalidInput):
+    with pytest.raises(musculo.errors.InvalidInput):
         musculo.prepared(musculo.demo.arm()).forward_dynamics(q, q, q, time=time)

@@ -17,7 +17,7 @@ from musculo import (
     joint_loads,
     muscle_geometry,
     path_wrenches,
-    static_optimisation,
+    static_optimization,
 )
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
@@ -58,7 +58,7 @@ def test_a_geometry_notes_its_prices(model):
     assert g.notes == (sentence(g.price[:, 1], "paths"),)
     free = TURN[g.price[:, 1] == 0.0]
     assert muscle_geometry(model, free).notes == ()
-    assert muscle_geometry(model, TURN, wrapping="opensim").notes == ()
+    assert muscle_geometry(model, TURN, like="opensim").notes == ()
 
 
 def test_a_single_pose_has_no_frames(model):
@@ -125,11 +125,11 @@ def test_statuses_other_than_converged_are_printed(model, of):
 
 def test_an_optimum_advises_of_prices(model):
     still = np.zeros_like(TURN)
-    found = static_optimisation(model, TURN, still, tau=still, reserves=10.0)
+    found = static_optimization(model, TURN, still, tau=still, reserves=10.0)
     assert found.advice == sentence(found.price[:, 1], "muscles")
     assert "lengths with a price" in found._repr_html_()
     free = TURN[found.price[:, 1] == 0.0]
-    assert static_optimisation(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
+    assert static_optimization(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
 
 
 def test_joint_loads_warn_of_doubtful_pulls(model):

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import Fitted, SimulationEvent, inverse_kinematics, simulate, static_optimisation
+from musculo import inverse_kinematics, simulate, static_optimization
 from musculo.demo import arm
+from musculo.model import Fitted
 from musculo.results.provenance import Provenance
+from musculo.simulation import SimulationEvent
 from support.ik_models import motion, planar_arm, recorded
 from support.mechanisms import four_bar
 
@@ -49,12 +51,12 @@ def test_static_optimisation_tells_of_reserves_weights_and_time():
     first = model.muscle_names[0]
     states = np.zeros((3, n)), np.zeros((3, n))
     given = {"reserves": 10.0, "weights": {first: 3.0}, "time": [0.1, 0.2, 0.4]}
-    options = static_optimisation(model, *states, np.zeros((3, n)), **given).to_xarray().attrs
+    options = static_optimization(model, *states, np.zeros((3, n)), **given).to_xarray().attrs
     assert options["option_reserves"] == "10.0"
     assert json.loads(options["option_weights"]) == {first: 3.0}
     assert (options["option_start"], options["option_end"]) == ("0.1", "0.4")
     speed = musculo.embedding_of(model).speed_names[0]
-    by_name = static_optimisation(model, *states, np.zeros((3, n)), reserves={speed: 2})
+    by_name = static_optimization(model, *states, np.zeros((3, n)), reserves={speed: 2})
     assert by_name.options["reserves"] == {speed: 2}
     assert "weights" not in by_name.options
 
@@ -83,7 +85,7 @@ def test_inverse_kinematics_tells_of_weights_tasks_and_start():
 def test_inverse_kinematics_tells_of_sensors():
     model = planar_arm()
     body = model.body_names[0]
-    measured = musculo.Orientations(np.array([0.0, 0.1]), ("imu",), np.tile([1.0, 0.0, 0.0, 0.0], (2, 1, 1)))
+    measured = musculo.results.Orientations(np.array([0.0, 0.1]), ("imu",), np.tile([1.0, 0.0, 0.0, 0.0], (2, 1, 1)))
     told = inverse_kinematics(
         model, orientations=measured, orientation_weights={"imu": 2.0}, sensor_frames={"imu": body}
     ).provenance.options

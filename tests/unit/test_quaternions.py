@@ -9,18 +9,16 @@ from numpy.testing import assert_allclose
 from musculo import (
     Body,
     Coordinate,
-    InvalidModel,
     Model,
     Placement,
-    SingularSystem,
-    change_coordinates,
     coordinate_rates,
     forward_dynamics,
     inverse_dynamics,
     kinematics,
     speeds_from_rates,
-    with_quaternions,
 )
+from musculo.errors import InvalidModel, SingularSystem
+from musculo.model import change_coordinates, with_quaternions
 from musculo.model.joints import BallJoint, FreeJoint
 
 # Two ways to the same rotation matrix in float64.

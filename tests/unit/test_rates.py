@@ -7,8 +7,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import musculo
-from musculo import CoordinateCoupler, InvalidInput, SingularSystem
+from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions import Linear
+from musculo.model import CoordinateCoupler
 from musculo.replications.squeezer_exact import exact_squeezer
 from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, chain, five_bar, four_bar, squeezer_forces

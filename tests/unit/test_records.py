@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import musculo
-from musculo import read_storage, run_setup
+from musculo import read_storage
 from musculo.demo import arm
 from musculo.model.contact_model import ContactGeometry
+from musculo.opensim import run_setup
 from musculo.opensim_tools import record
 from musculo.opensim_tools.own_sources import own_sources, sources_of
 from musculo.opensim_tools.result import Status

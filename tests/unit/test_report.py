@@ -13,31 +13,27 @@ import pytest
 from musculo import (
     Body,
     Coordinate,
-    CustomJoint,
-    ExternalForce,
-    ExternalLoads,
-    FreeJoint,
-    InvalidInput,
     Marker,
     Markers,
     Model,
     Muscle,
-    Path,
-    PathPoint,
     PinJoint,
     Table,
     demo,
     kinematics,
     write_osim,
     write_storage,
-    write_trc,
 )
+from musculo.errors import InvalidInput
+from musculo.io import write_trc
+from musculo.model import CustomJoint, FreeJoint, Path, PathPoint
 from musculo.report import Check, Curve, Light, Panel, Report, Section, report_of_folder, write_report
 from musculo.report.actuator_table import crossed_coordinates
 from musculo.report.contents import panels_by_name, side_of, without_side
 from musculo.report.folder import _cycles
 from musculo.report.report_page import page, thinned
 from musculo.report.results import Results, read_results
+from musculo.results import ExternalForce, ExternalLoads
 
 TIME = np.linspace(0.0, 1.0, 51)
 

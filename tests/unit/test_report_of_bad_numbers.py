@@ -14,8 +14,6 @@ from musculo import (
     Markers,
     Model,
     Muscle,
-    Path,
-    PathPoint,
     PinJoint,
     Table,
     inverse_kinematics,
@@ -25,6 +23,7 @@ from musculo import (
     write_storage,
 )
 from musculo.demo import arm
+from musculo.model import Path, PathPoint
 from musculo.report import Curve, Light, Panel, Section, report_of_folder
 from musculo.report.contents import drawable
 from musculo.report.judge import checks_of

@@ -10,30 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import (
-    Axis,
-    Body,
-    Coordinate,
-    CustomJoint,
-    InvalidInput,
-    Marker,
-    Markers,
-    Measurement,
-    Model,
-    PinJoint,
-    Placement,
-    UnknownName,
-    factors_of_setup,
-    move_markers,
-    read_setup,
-    scale_factors,
-    scale_model,
-)
+from musculo import Body, Coordinate, Marker, Markers, Model, PinJoint, Placement, scale_model
 from musculo.analyses.scaling.subject_scaling import scaled_inertia
+from musculo.errors import InvalidInput, UnknownName
 from musculo.functions import Linear, Polynomial, Scaled, SimmSpline
+from musculo.model import Axis, CustomJoint, Measurement, move_markers, scale_factors
 from musculo.model.force import Muscle
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
+from musculo.opensim import factors_of_setup, read_setup
 from support.setup_files import SCALE_SETUP, SCALE_TASKS
 
 ROUNDING = 1e-14  # a few products of numbers near one

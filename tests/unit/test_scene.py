@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import ExternalForce, ExternalLoads, InvalidInput, Markers, Table, demo, kinematics, muscle_geometry, view
+from musculo import Markers, Table, demo, kinematics, muscle_geometry, view
+from musculo.errors import InvalidInput
+from musculo.results import ExternalForce, ExternalLoads
 from musculo.spatial.rotation import from_quaternion
 from musculo.viewer import scene as scenes
 from musculo.viewer.inputs import sampled
@@ -52,7 +54,9 @@ def test_series_have_the_units_of_the_field(arm, arm_motion):
 def test_a_coordinate_that_turns_through_a_curve_stays_in_radians():
     """As in files and in the report: `knee_angle_r_beta` of Rajagopal's model is such a one."""
     bend = np.linspace(0.0, 2.0, 9)
-    knee = musculo.CustomJoint.from_samples("knee_r", "ground", "leg", {"beta_r": bend, "rz": bend + 0.1 * bend**2})
+    knee = musculo.model.CustomJoint.from_samples(
+        "knee_r", "ground", "leg", {"beta_r": bend, "rz": bend + 0.1 * bend**2}
+    )
     model = musculo.Model("knee", (musculo.Body("leg", 5.0, inertia=(0.1, 0.1, 0.1, 0, 0, 0)),), (knee,))
     motion = Table(np.linspace(0.0, 1.0, 11), ("beta_r",), np.linspace(0.2, 1.2, 11)[:, None], degrees=True)
     (series,) = (s for s in view(model, motion).data["series"] if s["name"] == "beta_r")

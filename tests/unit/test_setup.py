@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from musculo import (
-    AnalyzeSetup,
-    InvalidFile,
-    InvalidInput,
-    InverseDynamicsSetup,
-    InverseKinematicsSetup,
-    ScaleSetup,
-    read_setup,
-    read_tasks,
-)
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.setup import (
     CoordinateTask,
     ManualScale,
@@ -25,6 +16,14 @@ from musculo.io.setup import (
     StaticOptimizationAnalysis,
 )
 from musculo.model.measurement import Measurement
+from musculo.opensim import (
+    AnalyzeSetup,
+    InverseDynamicsSetup,
+    InverseKinematicsSetup,
+    ScaleSetup,
+    read_setup,
+    read_tasks,
+)
 from support.setup_files import OLD_SETUPS, SCALE_SETUP, SCALE_TASKS
 
 

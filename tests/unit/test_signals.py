@@ -7,19 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.signal import butter, filtfilt
 
-from musculo import (
-    InvalidInput,
-    Markers,
-    NaturalSpline,
-    Table,
-    lowpass,
-    resample,
-    residual_cutoff,
-    smoothing_spline,
-    time_derivative,
-)
+from musculo import Markers, Table, time_derivative
+from musculo.errors import InvalidInput
+from musculo.signals import NaturalSpline, lowpass, resample, residual_cutoff, smoothing_spline
+from musculo.signals.filters import corrected_cutoff
 from musculo.signals.gaps import fill_gaps, find_gaps, runs
-from musculo.signals.lowpass import corrected_cutoff
 from musculo.signals.named_arrays import sampling_rate
 from musculo.signals.natural_smoothing import even_times
 
@@ -140,9 +132,9 @@ def test_gaps_stay_and_part_the_signal():
         ({"cutoff": np.nan}, "cannot be had"),
         ({"cutoff": [1.0, 2.0, 3.0]}, "one per column"),
         ({"order": 3}, "is even"),
-        ({"method": "bessel"}, "known: butterworth, opensim"),
-        ({"method": "opensim", "cutoff": [1.0, 2.0]}, "one cutoff"),
-        ({"method": "opensim", "cutoff": 0.0}, "impossible"),
+        ({"like": "bessel"}, "it is 'opensim', or None"),
+        ({"like": "opensim", "cutoff": [1.0, 2.0]}, "one cutoff"),
+        ({"like": "opensim", "cutoff": 0.0}, "impossible"),
         ({"time": np.r_[np.arange(50), np.arange(49.5, 99)] / 100.0}, "resample first"),
         ({"time": np.zeros(100)}, r"does not increase from frame 0 \(0\.0 s\) to 1 \(0\.0 s\)"),
         ({"time": np.arange(99) / 100.0}, r"shape \(99,\)"),
@@ -159,7 +151,7 @@ def test_opensims_filter_refuses_gaps_by_frame():
     x = np.ones((50, 2))
     x[7, 1] = np.nan
     with pytest.raises(InvalidInput, match=r"column 1 has 1 frames .* frame 7 \(0.07 s\); fill"):
-        lowpass(np.arange(50) / 100.0, x, 6.0, method="opensim")
+        lowpass(np.arange(50) / 100.0, x, 6.0, like="opensim")
 
 
 def test_a_lone_frame_between_gaps_is_refused():
@@ -324,7 +316,7 @@ def labelled(kind):
         (lambda t, y: (DENSE, resample(t, y, DENSE)), 0),
         (lambda t, y: (t, fill_gaps(t, y, 3)), 0),
         (lambda t, y: lowpass(t, y, 6.0), 0),
-        (lambda t, y: lowpass(t, y, 6.0, method="opensim"), 0),
+        (lambda t, y: lowpass(t, y, 6.0, like="opensim"), 0),
     ],
     ids=["derivative", "second derivative", "resample", "fill", "lowpass", "lowpass as OpenSim"],
 )

@@ -7,7 +7,9 @@ import pytest
 from scipy.special import ellipk
 
 import musculo
-from musculo import ExternalLoad, InvalidInput, Model, SimulationEvent
+from musculo import ExternalLoad, Model
+from musculo.errors import InvalidInput
+from musculo.simulation import SimulationEvent
 from musculo.simulation.dense import Course
 from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
 from support.mechanisms import chain, four_bar, hinge, link
@@ -48,7 +50,7 @@ def test_a_pendulum_swings_in_the_time_of_the_elliptic_integral(method):
 
 def falling() -> Model:
     """A bar on a slider: it falls freely, y = -g t^2 / 2."""
-    slide = musculo.SliderJoint(
+    slide = musculo.model.SliderJoint(
         "s",
         musculo.Placement("ground", (0, 0, 0), (0, 0, np.pi / 2)),
         musculo.Placement("b"),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import InvalidInput, Model, UnknownName
+from musculo import Model
+from musculo.errors import InvalidInput, UnknownName
 from musculo.replications.mechanisms import REST, SC, SD, STIFFNESS, TORQUE, B, C
 from support.dynamics_models import random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar, hinge, link, squeezer_forces
@@ -150,7 +151,7 @@ def test_angles_of_a_ball_may_be_independent_one_by_one():
         model = model.with_coordinate(name, default_value=q[k])
     model = model.replace(constraints=(rod,))
     angles = next(joint for joint in model.joints if joint.kind == "BallJoint").coordinate_names
-    u = musculo.project_velocity(model, q, 0.5 * rng.normal(size=4))
+    u = musculo.simulation.project_velocity(model, q, 0.5 * rng.normal(size=4))
     times = np.linspace(0.0, 0.15, 4)
     expected = musculo.simulate(model, q, u, times, formulation="constrained", method="rkf45", **TIGHT)
     assert expected.status == "finished", expected.reason
@@ -191,7 +192,7 @@ def test_what_cannot_be_independent_is_named():
 def test_projected_states_are_on_the_constraints_at_every_time(method):
     """Loose steps, and times between them: positions and velocities satisfy the loop, also those of events."""
     options = {"method": method, "formulation": "constrained", "rtol": 1e-5, "atol": 1e-5}
-    low = musculo.SimulationEvent("low", lambda t, q, u: q[0] - 0.5)
+    low = musculo.simulation.SimulationEvent("low", lambda t, q, u: q[0] - 0.5)
     held = musculo.simulate(
         four_bar(), None, None, np.linspace(0.0, 1.0, 37), stabilisation="project", events=[low], **options
     )
@@ -199,10 +200,10 @@ def test_projected_states_are_on_the_constraints_at_every_time(method):
     assert held.drift.position.max() < 1e-10
     assert held.drift.velocity.max() < 1e-10
     assert held.provenance.options["stabilisation"].startswith("project")
-    at = musculo.constraint_drift(four_bar(), *held.at(0.123456))
+    at = musculo.simulation.constraint_drift(four_bar(), *held.at(0.123456))
     assert max(at.position, at.velocity) < 1e-10
     for event in held.events:
-        assert musculo.constraint_drift(four_bar(), event.q, event.u).position < 1e-10
+        assert musculo.simulation.constraint_drift(four_bar(), event.q, event.u).position < 1e-10
     assert held.events
     if method != "rkf45":
         left = musculo.simulate(four_bar(), None, None, np.linspace(0.0, 1.0, 37), **options)

@@ -8,18 +8,9 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import (
-    BallJoint,
-    Body,
-    Coordinate,
-    InvalidModel,
-    Model,
-    MusculoWarning,
-    PinJoint,
-    Placement,
-    PointConstraint,
-    SliderJoint,
-)
+from musculo import Body, Coordinate, Model, MusculoWarning, PinJoint, Placement, PointConstraint
+from musculo.errors import InvalidModel
+from musculo.model import BallJoint, SliderJoint
 from musculo.spatial.rotation import from_xyz
 
 INERTIA = (0.02, 0.02, 0.02, 0.0, 0.0, 0.0)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from musculo import InvalidFile, InvalidInput, Provenance, Table, read_storage, write_storage
+from musculo import Table, read_storage, write_storage
+from musculo.errors import InvalidFile, InvalidInput
+from musculo.results import Provenance
 
 HEAD = "t\nversion=1\nnRows=2\nnColumns=3\ninDegrees=no\nendheader\n"
 ROWS = "time\ta\tb\n0\t1\t2\n0.5\t3\t4\n"

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import (
-    InvalidFile,
-    InvalidInput,
-    Markers,
-    Provenance,
-    Table,
-    UnknownName,
-    labelled,
-    lowpass,
-    read_netcdf,
-    write_netcdf,
-)
+from musculo import Markers, Table, write_netcdf
+from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io import read_netcdf
+from musculo.results import Provenance, labelled
 from musculo.results.angle_columns import rotational_coordinates
+from musculo.signals import lowpass
 
 
 def table(**changes) -> Table:
@@ -100,7 +93,7 @@ def test_signals_of_a_table():
     made = table(units=("rad", "m"))
     assert_array_equal(made.lowpass(10.0).values, lowpass(made.time, made.values, 10.0).values)
     assert made.lowpass(10.0).notes == ("low-pass filtered at 10 Hz (butterworth, order 4)",)
-    assert len(made.lowpass(10.0, method="opensim")) == 40  # half a recording on either side
+    assert len(made.lowpass(10.0, like="opensim")) == 40  # half a recording on either side
     speed = made.derivative()
     assert speed.units == ("rad/s", "m/s")
     assert_allclose(speed.values[:, 1], 1.0, atol=1e-9)

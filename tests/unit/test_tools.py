@@ -10,13 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import musculo
-from musculo import InvalidFile, InvalidInput, Table, inverse_dynamics, motion_of, read_setup, read_storage, run_setup
+from musculo import Table, inverse_dynamics, motion_of, read_storage
 from musculo.analyses.recorded_motion import motion_of_states, opensim_rows
 from musculo.demo import ARM_FLEXION_FILE, arm
+from musculo.errors import InvalidFile, InvalidInput
 from musculo.functions import Linear, Polynomial
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set
 from musculo.io.tool_results import write_controls, write_result
 from musculo.model.joints import Axis
+from musculo.opensim import read_setup, run_setup
 from musculo.opensim_tools.inverse_dynamics_tool import moment_columns, tree_order
 from musculo.opensim_tools.order import waits_of
 from musculo.opensim_tools.result import Status
@@ -92,10 +94,10 @@ def test_the_three_ways_treat_a_coordinate_without_a_column_as_they_say(leg):
     assert_allclose(exact.q, motion.q)
     assert_allclose(exact.u, motion.u)
     assert np.abs(exact.u[:, patella]).max() > 0.1
-    like_id = motion_of(leg, table, like="opensim id")
+    like_id = motion_of(leg, table, like="opensim")
     assert (like_id.q[:, patella] == leg.coordinate("patella_angle").default_value).all()
     assert "patella_angle" in like_id.notes[0]
-    analyzed = motion_of(leg, table, like="opensim analyze")
+    analyzed = motion_of(leg, table, like="opensim", tool="analyze")
     # The coordinate is made to follow, its speed is not: a fault of OpenSim that is kept.
     assert_allclose(analyzed.q, exact.q)
     assert (analyzed.u[:, patella] == 0.0).all()
@@ -107,7 +109,7 @@ def test_rates_are_derivatives(leg):
     t, inside = table.time, slice(10, -10)
     assert_allclose(motion.u[inside, 0], 0.6 * np.cos(2.0 * t)[inside], atol=1e-8)
     assert_allclose(motion.udot[inside, 0], -1.2 * np.sin(2.0 * t)[inside], atol=1e-5)
-    analyzed = motion_of(leg, table, like="opensim analyze")
+    analyzed = motion_of(leg, table, like="opensim", tool="analyze")
     assert_allclose(analyzed.udot[inside, 0], motion.udot[inside, 0], atol=1e-4)
     assert np.abs(analyzed.udot - motion.udot).max() > 1e-9  # splines of speeds are others
 
@@ -116,13 +118,13 @@ def test_the_speeds_of_a_ball_are_its_angular_velocity():
     model = arm()
     pin = model.joint("shoulder")
     three = tuple(musculo.Coordinate(name) for name in ("rx", "ry", "rz"))
-    ball = musculo.BallJoint("shoulder", pin.parent, pin.child, three)
+    ball = musculo.model.BallJoint("shoulder", pin.parent, pin.child, three)
     model = model.replace(joints=(ball, model.joint("elbow")), forces=())
     t = np.linspace(0.0, 1.0, 201)
     angles = np.stack([0.5 * np.sin(t + 0.3 * k) for k in range(4)], axis=1)
     table = Table(t, model.coordinate_names, angles)
     exact = motion_of(model, table)
-    assert_allclose(exact.u, musculo.speeds_from_rates(model, exact.q, motion_of(model, table, like="opensim id").u))
+    assert_allclose(exact.u, musculo.speeds_from_rates(model, exact.q, motion_of(model, table, like="opensim").u))
     slopes = (exact.u[2:] - exact.u[:-2]) / (t[2:] - t[:-2])[:, None]
     assert_allclose(exact.udot[5:-5], slopes[4:-4], atol=1e-4)
 
@@ -152,7 +154,7 @@ def test_loads_give_what_simbody_adds(leg):
     turns = (*turns, ((1.0, 0.0, 0.0), Polynomial((-0.4, 0.2, 0.0))))
     axes = tuple(Axis(direction, function, ("knee_flexion",)) for direction, function in turns)
     model = leg.with_joint(
-        musculo.CustomJoint(knee.name, knee.parent, knee.child, knee.coordinates, rotations=axes)
+        musculo.model.CustomJoint(knee.name, knee.parent, knee.child, knee.coordinates, rotations=axes)
     ).replace(forces=())
     rng = np.random.default_rng(1)
     q, u = rng.normal(size=(2, 5, len(model.coordinates)))
@@ -197,7 +199,7 @@ def test_the_filter_is_opensims_unless_exact(tmp_path):
     more = "<lowpass_cutoff_frequency_for_coordinates>6</lowpass_cutoff_frequency_for_coordinates>"
     folder = arm_folder(tmp_path, id=tool_setups.inverse_dynamics(more))
     theirs = run_setup(folder / "id.xml", output=tmp_path / "theirs")
-    exact = run_setup(folder / "id.xml", output=tmp_path / "exact", exact=True)
+    exact = run_setup(folder / "id.xml", output=tmp_path / "exact", like=None)
     a, b = (read_storage(result.files[0]) for result in (theirs, exact))
     assert len(a) > 1.9 * len(b)
     assert len(b) == 121
@@ -316,7 +318,7 @@ def test_a_run_is_not_done_twice_unless_something_changed(tmp_path):
     assert [file.name for file in again.files] == ["id.sto"]
     assert again.notes == first.notes
     assert run_setup(setup).status is Status.DONE  # asked for from Python, it runs
-    assert run_setup(setup, force=False, exact=True).status is Status.DONE
+    assert run_setup(setup, force=False, like=None).status is Status.DONE
     run_setup(setup)
     result = folder / "results" / "id.sto"
     result.write_text(result.read_text().replace("version=1", "version=1 "))

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import InvalidFile, InvalidInput, Markers, read_markers, read_trc, write_trc
+from musculo import Markers, read_trc
+from musculo.errors import InvalidFile, InvalidInput
+from musculo.io import read_markers, write_trc
 
 HEAD = (
     "PathFileType\t4\t(X/Y/Z)\tx.trc\n"

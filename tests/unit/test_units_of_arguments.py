@@ -9,8 +9,9 @@ import pytest
 import xarray
 
 import musculo
-from musculo import Body, Coordinate, InvalidInput, Model, MusculoWarning, Placement, Table, UnknownName
+from musculo import Body, Coordinate, Model, MusculoWarning, Placement, Table
 from musculo.demo import arm, arm_flexion
+from musculo.errors import InvalidInput, UnknownName
 from musculo.functions import SimmSpline
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, PinJoint, SliderJoint
 from musculo.results.angle_columns import rotational_coordinates

@@ -43,7 +43,7 @@ def around(radius, start=(-0.3, 0.01), stop=(0.3, 0.01)):
 )
 def test_a_circle_across_the_path(surface, allowed):
     """Tangent, arc, tangent; the arm about the circle's centre is its radius."""
-    g = muscle_geometry(over(surface), (0.0,), wrapping="opensim")
+    g = muscle_geometry(over(surface), (0.0,), like="opensim")
     assert g.length[0] == pytest.approx(around(0.1), abs=allowed)
     assert abs(g.moment_arm[0, 0]) == pytest.approx(0.1, abs=max(allowed, ROUNDING) * 10)
     points, touched = g.path_points.of("cord")
@@ -54,9 +54,9 @@ def test_a_circle_across_the_path(surface, allowed):
 def test_a_quadrant_sends_the_path_round_the_other_side():
     """Ends a little above the axis; held to -y it goes below: the other arc, the other sign of the arm."""
     cylinder = WrapCylinder("s", "ground", radius=0.1, length=1.0)
-    above = muscle_geometry(over(cylinder), (0.0,), wrapping="opensim")
+    above = muscle_geometry(over(cylinder), (0.0,), like="opensim")
     below = WrapCylinder("s", "ground", radius=0.1, length=1.0, quadrant="-y")
-    g = muscle_geometry(over(below), (0.0,), wrapping="opensim")
+    g = muscle_geometry(over(below), (0.0,), like="opensim")
     extra = 2.0 * np.pi - 2.0 * np.arccos(np.dot((-0.3, 0.01), (0.3, 0.01)) / (0.3**2 + 0.01**2))
     assert g.length[0] - above.length[0] == pytest.approx(0.1 * extra, abs=ROUNDING)
     assert np.sign(g.moment_arm[0, 0]) == -np.sign(above.moment_arm[0, 0])
@@ -73,7 +73,7 @@ def test_a_quadrant_sends_the_path_round_the_other_side():
     ],
 )
 def test_straight_where_the_surface_is_off_beside_beyond_or_around_an_end(surface):
-    g = muscle_geometry(over(surface), (0.0,), wrapping="opensim")
+    g = muscle_geometry(over(surface), (0.0,), like="opensim")
     assert g.length[0] == pytest.approx(0.6, abs=ROUNDING)
     assert g.path_points.of("cord")[1] == ("", "")
 
@@ -81,9 +81,9 @@ def test_straight_where_the_surface_is_off_beside_beyond_or_around_an_end(surfac
 def test_threads_and_order_do_not_change_an_answer():
     model = over(WrapEllipsoid("s", "ground", semi_axes=(0.1, 0.08, 0.2)))
     q = np.linspace(-0.5, 0.5, 1201)[:, None]
-    one = muscle_geometry(model, q, wrapping="opensim", threads=1)
-    two = muscle_geometry(model, q, wrapping="opensim", threads=2)
-    back = muscle_geometry(model, q[::-1], wrapping="opensim", threads=1)
+    one = muscle_geometry(model, q, like="opensim", threads=1)
+    two = muscle_geometry(model, q, like="opensim", threads=2)
+    back = muscle_geometry(model, q[::-1], like="opensim", threads=1)
     for name in ("length", "moment_arm"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
         assert np.array_equal(getattr(one, name), getattr(back, name)[::-1])

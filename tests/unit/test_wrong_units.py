@@ -9,21 +9,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import (
-    InvalidFile,
-    InvalidInput,
-    Markers,
-    MusculoWarning,
-    inverse_kinematics,
-    place_markers,
-    read_c3d,
-    read_markers,
-    read_storage,
-    read_trc,
-    write_trc,
-)
+from musculo import Markers, MusculoWarning, inverse_kinematics, read_c3d, read_storage, read_trc
 from musculo.demo import arm
 from musculo.dynamics.poses import kinematics
+from musculo.errors import InvalidFile, InvalidInput
+from musculo.io import read_markers, write_trc
+from musculo.model import place_markers
 from musculo.results.markers import FARTHEST
 from support.c3d_files import C3DMaker
 

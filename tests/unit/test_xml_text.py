@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from musculo import InvalidFile, MusculoWarning, read_external_loads
+from musculo import MusculoWarning, read_external_loads
+from musculo.errors import InvalidFile
 from musculo.io.setup import read_setup
 from musculo.io.xml_text import parse_text
 

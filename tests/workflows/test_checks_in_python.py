@@ -10,11 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 import musculo
-from musculo import Body, Coordinate, FreeJoint, Marker, Markers, Model, MusculoWarning, Placement
+from musculo import Body, Coordinate, Marker, Markers, Model, MusculoWarning, Placement
 from musculo.cli.main import app
 from musculo.cli.summary import motion_of as motion_type
 from musculo.demo import ARM_FILE, arm, arm_flexion
 from musculo.functions import Constant, Linear, Scaled, SimmSpline
+from musculo.model import FreeJoint
 from musculo.model.joints import Axis, CustomJoint, PinJoint, PlanarJoint
 from musculo.results.angle_columns import sliding_coordinates, translational_coordinates
 

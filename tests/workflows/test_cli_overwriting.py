@@ -92,8 +92,8 @@ def test_all_that_commands_write_is_known():
 
 def _still(folder):
     model = arm()
-    write = musculo.Orientations.from_rotations([0.0], (f"{model.body_names[-1]}_imu",), np.eye(3)[None, None])
-    musculo.write_orientations(write, folder / "still.sto")
+    write = musculo.results.Orientations.from_rotations([0.0], (f"{model.body_names[-1]}_imu",), np.eye(3)[None, None])
+    musculo.io.write_orientations(write, folder / "still.sto")
     shutil.copy(ARM_FILE, folder / "m.osim")
     return folder / "m.osim", folder / "still.sto"
 
@@ -169,7 +169,7 @@ def test_moments_are_not_written_over_an_input(shell, tmp_path, output, kind):
     assert (told.status, told.out) == (1, "")
     assert f"the output {folder / name} {REFUSED}, or --force to write over it" in told.err
     with pytest.raises(musculo.MusculoError, match="overwrite=True"):
-        musculo.run_setup(folder / "setup.xml", compare=False)
+        musculo.opensim.run_setup(folder / "setup.xml", compare=False)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -199,7 +199,7 @@ def test_what_no_list_of_outputs_knows_is_not_written_over_either(tmp_path, monk
     before = (folder / "motion.mot").read_bytes()
     monkeypatch.setattr("musculo.opensim_tools.setup_runner.refuse_overwriting_of", lambda *_: None)
     with pytest.raises(musculo.MusculoError, match=REFUSED):
-        musculo.run_setup(folder / "setup.xml", compare=False)
+        musculo.opensim.run_setup(folder / "setup.xml", compare=False)
     assert (folder / "motion.mot").read_bytes() == before
 
 
@@ -329,7 +329,7 @@ def test_names_that_only_look_alike_are_no_matter(shell, tmp_path, text):
 def test_both_steps_of_scaling_may_write_one_model(tmp_path):
     """The second one writes it with all that the first one did."""
     folder = arm_folder(tmp_path, setup=_scale("a.osim", "f.xml", "a.osim", "c.mot"))
-    refuse_one_name(musculo.read_setup(folder / "setup.xml"))
+    refuse_one_name(musculo.opensim.read_setup(folder / "setup.xml"))
 
 
 # --- files that another set-up of the call reads ----------------------------------------------------------------------

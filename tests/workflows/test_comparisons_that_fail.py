@@ -47,16 +47,16 @@ def test_analyses_of_an_open_loop(shell, tmp_path):
     assert "nothing changed" in shell("run", setup, "-o", tmp_path / "out", "--no-report").out
 
 
-@pytest.mark.parametrize("error", [musculo.InvalidInput("no such pose"), ZeroDivisionError("by nought")])
+@pytest.mark.parametrize("error", [musculo.errors.InvalidInput("no such pose"), ZeroDivisionError("by nought")])
 def test_a_comparison_of_one_analysis(shell, tmp_path, monkeypatch, error):
     """Whatever goes wrong in it."""
-    from musculo.opensim_tools import static_optimization_tool as static_optimisation
+    from musculo.opensim_tools import static_optimization_tool as static_optimization
     from support import tool_setups
 
     def fails(*_):
         raise error
 
-    monkeypatch.setattr(static_optimisation, "_compare", fails)
+    monkeypatch.setattr(static_optimization, "_compare", fails)
     folder = tool_setups.arm_folder(tmp_path, so=tool_setups.analyze('<StaticOptimization name="SO"/>'))
     told = shell("run", folder / "so.xml", "--no-report")
     assert (told.status, told.err) == (0, "")

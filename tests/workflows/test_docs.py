@@ -17,6 +17,7 @@ import pytest
 import musculo
 import musculo.demo
 import musculo.report
+import musculo.viewer
 from musculo.cli.main import app
 from musculo.model.muscle_parameters import PARAMETERS
 from support.doc_pages import COLUMNS, DOCS, ROOT, Block, blocks_of, differs, make_files, pages, run_block, spans_of
@@ -26,6 +27,9 @@ import check_links
 import reference_pages
 
 PAGES = pages()
+FOLDERS = ("errors", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "viewer")
+WINDOWS = (musculo, *(getattr(musculo, name) for name in FOLDERS if name != "errors"))
+PUBLIC = (*WINDOWS, musculo.demo, musculo.report)
 RUNNING = [page for page in PAGES if any(not block.why_not for block in blocks_of(page))]
 # Code words of the pages that are no names of musculo: of NumPy, of files, of OpenSim, and of examples.
 FOREIGN = {
@@ -78,8 +82,16 @@ def test_comparison_sees_differences():
 @cache
 def _known() -> frozenset[str]:
     """Public names, their arguments and members, kinds of muscles, and the names of the models that ship."""
-    known = {"musculo", "demo", "report", *musculo.STATUSES, *PARAMETERS}
-    for module in (musculo, musculo.demo, musculo.report):
+    known = {
+        "musculo",
+        "demo",
+        "report",
+        *FOLDERS,
+        *musculo._ELSEWHERE["musculo.errors"],
+        *musculo.results.STATUSES,
+        *PARAMETERS,
+    }
+    for module in PUBLIC:
         known |= set(module.__all__)
         for name in module.__all__:
             known |= _members(getattr(module, name))
@@ -180,12 +192,18 @@ def test_commands_and_their_options_exist():
 
 
 def test_every_public_name_is_in_the_reference_once():
+    """By the shortest of its names: `musculo.Model`, not `musculo.model.Model`."""
     entries = [
         name
         for page in sorted((DOCS / "reference").glob("*.md"))
-        for name in re.findall(r"^::: musculo\.(\w+)$", page.read_text(encoding="utf-8"), flags=re.M)
+        for name in re.findall(r"^::: musculo\.((?:\w+\.)?\w+)$", page.read_text(encoding="utf-8"), flags=re.M)
     ]
-    assert sorted(entries) == sorted(set(musculo.__all__) - {"__version__"})
+    top = set(musculo.__all__)
+    within = {f"{m.__name__.removeprefix('musculo.')}.{name}" for m in WINDOWS[1:] for name in set(m.__all__) - top}
+    errors = {f"errors.{name}" for name in musculo._ELSEWHERE["musculo.errors"]}
+    own = {name for name in entries if name.startswith(("demo.", "report."))}
+    assert sorted(set(entries) - own) == sorted((top - {"__version__"}) | within | errors)
+    assert len(entries) == len(set(entries))
 
 
 def test_extras_exist():

@@ -11,12 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import musculo
-from musculo import Body, Coordinate, ExternalLoad, FreeJoint, Model, PinJoint, Placement, Table
+from musculo import Body, Coordinate, ExternalLoad, Model, PinJoint, Placement, Table
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
 from musculo.diagnostics.implausible_angles import angles_far_outside, leaping_angles
 from musculo.diagnostics.loads import misplaced_loads
+from musculo.model import FreeJoint
 from musculo.model.force import Muscle
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapEllipsoid
@@ -126,7 +127,7 @@ def test_rows_that_a_filter_reflects_are_counted(tmp_path):
         f"<AnalysisSet><objects>{analysis}</objects></AnalysisSet>",
     )
     folder = arm_folder(tmp_path, late=text)
-    notes = musculo.run_setup(folder / "late.xml").notes
+    notes = musculo.opensim.run_setup(folder / "late.xml").notes
     assert any("rows lie outside the recording" in note for note in notes)
 
 
@@ -223,8 +224,8 @@ def test_feet_and_plates_at_the_shell(swapped, tmp_path):
     place = musculo.kinematics(model, q[:1]).position("foot_r", (0.0, -1.0, 0.0))
     data = np.tile([0.0, 392.0, 0.0, *np.ravel(place)], (60, 1))
     table = Table(t, [f"f_{k}{a}" for k in "vp" for a in "xyz"], data)
-    force = musculo.ExternalForce("plate", "foot_l" if swapped else "foot_r", "f_v", "f_p")
-    musculo.write_external_loads(musculo.ExternalLoads("plates", (force,), table), tmp_path / "loads.xml")
+    force = musculo.results.ExternalForce("plate", "foot_l" if swapped else "foot_r", "f_v", "f_p")
+    musculo.io.write_external_loads(musculo.results.ExternalLoads("plates", (force,), table), tmp_path / "loads.xml")
     words = ("id", tmp_path / "walker.osim", tmp_path / "still.mot", "-o", tmp_path / "out")
     _, said = shell(*words, "--loads", tmp_path / "loads.xml")
     assert ("note: the external load on foot_l acts" in said) == swapped

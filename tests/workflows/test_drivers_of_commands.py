@@ -8,13 +8,14 @@ import sys
 import numpy as np
 import pytest
 
-from musculo import Orientations, write_orientations
 from musculo.cli import drivers, main, reproduce
 from musculo.cli.reproduce import FALLS_SHORT
 from musculo.demo import arm, arm_chain
+from musculo.io import write_orientations
 from musculo.kernels.compiler import parts
 from musculo.replications import rival_times, squeezer_work, timing
 from musculo.report import folder as report_folder
+from musculo.results import Orientations
 from support import listed_signatures
 
 STEPS = {

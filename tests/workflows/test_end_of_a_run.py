@@ -95,7 +95,7 @@ def test_no_page_where_none_is_wanted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error", [musculo.InvalidInput("odd numbers"), ValueError("odd numbers"), OSError("disk full")]
+    "error", [musculo.errors.InvalidInput("odd numbers"), ValueError("odd numbers"), OSError("disk full")]
 )
 def test_a_page_that_cannot_be_made_costs_no_result(error, tmp_path, monkeypatch):
     """But it is no success either."""
@@ -248,7 +248,7 @@ def test_a_folder_without_known_tables_is_an_error(tmp_path):
     musculo.write_storage(table, tmp_path / "arm_BodyKinematics_pos_global.sto")
     musculo.write_storage(table, tmp_path / "anything.sto")
     result = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert isinstance(result.exception, musculo.InvalidInput)
+    assert isinstance(result.exception, musculo.errors.InvalidInput)
     assert "holds no motion" in str(result.exception)
     assert "2 tables looked at" in str(result.exception)
     assert not (tmp_path / "report.html").exists()

@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import musculo
-from musculo import InvalidInput
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, INCOMPLETE, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.errors import InvalidInput
 from support.unusual_setups import arm_recordings, inverse_kinematics, marker_placer, marker_task, scale
 
 MODEL, MOTION = str(ARM_FILE), str(ARM_FLEXION_FILE)
@@ -77,7 +77,7 @@ def test_effort_and_loads_are_those_of_the_functions(motion, tmp_path):
     name = f"{ARM_FLEXION_FILE.stem}_StaticOptimization"
     found = musculo.read_storage(tmp_path / f"{name}_activation.sto")
     model = arm()
-    effort = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0, power=3.0, passive=False)
+    effort = musculo.static_optimization(model, motion.q, motion.u, motion.udot, reserves=1.0, power=3.0, passive=False)
     columns = np.stack([found.column(m) for m in model.muscle_names], axis=1)
     np.testing.assert_allclose(columns, effort.activation, atol=1e-6)
     assert set(found.names) - set(model.muscle_names) == {f"{c}_reserve" for c in model.coordinate_names}
@@ -203,12 +203,12 @@ def test_frames_that_cannot_be_served_end_in_three(tmp_path):
 
 def weight_in_the_hand(folder, force=-10.0, end=2.0):
     """A set-up of a weight that the hand carries from the beginning to a time."""
-    loads = musculo.ExternalLoads(
+    loads = musculo.results.ExternalLoads(
         "weight",
-        (musculo.ExternalForce("hand", arm().body_names[-1], "f_v", "", ""),),
+        (musculo.results.ExternalForce("hand", arm().body_names[-1], "f_v", "", ""),),
         musculo.Table(np.linspace(0.0, end, 41), ("f_vx", "f_vy", "f_vz"), [[0.0, force, 0.0]] * 41),
     )
-    musculo.write_external_loads(loads, folder / "weight.xml")
+    musculo.io.write_external_loads(loads, folder / "weight.xml")
     return folder / "weight.xml"
 
 
@@ -320,8 +320,8 @@ def test_weights_are_those_of_the_function(motion, tmp_path):
     heavy = "biceps_long"
     shell("so", MODEL, MOTION, "-o", tmp_path, "--reserve", 1, "--weight", f"{heavy}=9")
     found = musculo.read_storage(tmp_path / f"{ARM_FLEXION_FILE.stem}_StaticOptimization_activation.sto")
-    effort = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0, weights={heavy: 9.0})
-    plain = musculo.static_optimisation(model, motion.q, motion.u, motion.udot, reserves=1.0)
+    effort = musculo.static_optimization(model, motion.q, motion.u, motion.udot, reserves=1.0, weights={heavy: 9.0})
+    plain = musculo.static_optimization(model, motion.q, motion.u, motion.udot, reserves=1.0)
     np.testing.assert_allclose(found.column(heavy), effort.activation[:, effort.muscles.index(heavy)], atol=1e-6)
     assert np.abs(plain.activation - effort.activation).max() > 1e-3
 

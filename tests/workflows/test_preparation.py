@@ -41,12 +41,12 @@ def shaking_weight(folder):
     values = np.zeros((len(time), 9))
     values[:, 1], values[:, 3], values[:, 8] = force, np.where(time > 0.6, 0.3, 0.1), 0.2 * force
     names = tuple(f"{what}{axis}" for what in ("f_v", "f_p", "f_t") for axis in "xyz")
-    loads = musculo.ExternalLoads(
+    loads = musculo.results.ExternalLoads(
         "weight",
-        (musculo.ExternalForce("hand", arm().body_names[-1], "f_v", "f_p", "f_t"),),
+        (musculo.results.ExternalForce("hand", arm().body_names[-1], "f_v", "f_p", "f_t"),),
         musculo.Table(time, names, values),
     )
-    musculo.write_external_loads(loads, folder / "weight.xml")
+    musculo.io.write_external_loads(loads, folder / "weight.xml")
     return folder / "weight.xml", loads
 
 
@@ -76,7 +76,7 @@ def test_a_filtered_load_has_the_filtered_moment(tmp_path):
         p, f, t = columns
         return np.cross(p, f) + t
 
-    expected = musculo.lowpass(before.time, moment(before), 6.0).values
+    expected = musculo.signals.lowpass(before.time, moment(before), 6.0).values
     np.testing.assert_allclose(moment(after), expected, atol=1e-12)
     np.testing.assert_array_equal(after.column("f_px"), before.column("f_px"))
     np.testing.assert_allclose(after.column("f_vy")[500:-500], -20.0, atol=0.02)
@@ -136,7 +136,7 @@ def test_a_cutoff_is_suggested_and_taken(tmp_path):
     table = musculo.read_storage(motion)
     # the shoulder holds still: it has nothing but noise, and no say
     elbow, shoulder = (
-        musculo.residual_cutoff(table.time, table.column(name)).cutoff[0]
+        musculo.signals.residual_cutoff(table.time, table.column(name)).cutoff[0]
         for name in ("elbow_flexion", "shoulder_flexion")
     )
     assert found.cutoff == pytest.approx(elbow, abs=0.05)

@@ -12,12 +12,16 @@ import pytest
 import musculo
 import musculo.demo
 import musculo.report
+import musculo.viewer
+from musculo.window import shown
 from support.doc_pages import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 import reference_pages
 
-MODULES = (musculo, musculo.demo, musculo.report)
+FOLDERS = ("io", "model", "muscle", "opensim", "results", "signals", "simulation")
+WINDOWS = (musculo, *(getattr(musculo, name) for name in FOLDERS))
+MODULES = (*WINDOWS, musculo.demo, musculo.report, musculo.viewer)
 CLASSES = {name: one for m in MODULES for name in m.__all__ if inspect.isclass(one := getattr(m, name))}
 FUNCTIONS = {name: one for m in MODULES for name in m.__all__ if inspect.isfunction(one := getattr(m, name))}
 # Names and units of columns, titles and defaults: any text will do.
@@ -73,3 +77,42 @@ def test_words_that_an_argument_knows_are_its_type():
         if isinstance(one.default, str) and "str" in str(one.annotation).split(" | ")
     }
     assert found - FREE_TEXT == set()
+
+
+@pytest.mark.parametrize("module", WINDOWS, ids=lambda module: module.__name__)
+def test_names_are_what_the_stub_says(module):
+    """Each can be imported, and comes from the module that the stub names."""
+    for name, where in shown(module.__name__).items():
+        value = getattr(module, name)
+        if where != "musculo":
+            assert value is getattr(sys.modules[where], name)
+        assert name in dir(module)
+
+
+def test_a_name_that_is_elsewhere_is_said_where():
+    for name, where in {
+        "CustomJoint": "musculo.model",
+        "lowpass": "musculo.signals",
+        "read_netcdf": "musculo.io",
+        "run_setup": "musculo.opensim",
+        "StaticOptimum": "musculo.results",
+        "project_position": "musculo.simulation",
+        "activation_rate": "musculo.muscle",
+        "InvalidInput": "musculo.errors",
+        "Scene": "musculo.viewer",
+    }.items():
+        with pytest.raises(AttributeError, match=rf"it is {where}\.{name}$"):
+            getattr(musculo, name)
+        assert hasattr(sys.modules[where], name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        getattr(musculo, "nothing")  # noqa: B009 (mypy and readers see that it is not there)
+
+
+def test_folders_have_all_that_is_theirs_beside_the_top():
+    """Errors, too, are either at the top or where the message says."""
+    for name in set(musculo.__all__) - {"__version__"}:
+        for folder in FOLDERS:
+            twin = shown(f"musculo.{folder}").get(name)
+            assert twin in (None, shown("musculo")[name])
+    kinds = {name for name, one in vars(musculo.errors).items() if inspect.isclass(one) and issubclass(one, Exception)}
+    assert kinds - set(musculo.__all__) == set(musculo._ELSEWHERE["musculo.errors"])

@@ -201,7 +201,7 @@ def test_forces_of_constraints_that_the_model_lacks_are_not_missing(shell, tmp_p
     told = shell("run", folder / "f.xml", "--no-report")
     assert (told.status, told.err) == (0, "")
     model = musculo.read_osim(folder / "arm.osim")
-    pull = musculo.CoordinateCoupler("c", True, (), "shoulder_flexion", ("elbow_flexion",), Linear(0.5, 0.0))
+    pull = musculo.model.CoordinateCoupler("c", True, (), "shoulder_flexion", ("elbow_flexion",), Linear(0.5, 0.0))
     musculo.write_osim(model.replace(constraints=(pull,)), folder / "arm.osim")
     told = shell("run", folder / "f.xml", "--no-report", "--no-compare")
     assert told.status == 3

@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from musculo import (
-    ExternalForce,
-    ExternalLoads,
-    Markers,
-    NaturalSpline,
-    Table,
-    kinematics,
-    motion_of,
-    read_storage,
-    run_setup,
-    write_external_loads,
-    write_trc,
-)
+from musculo import Markers, Table, kinematics, motion_of, read_storage
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.io import write_external_loads, write_trc
+from musculo.opensim import run_setup
+from musculo.results import ExternalForce, ExternalLoads
+from musculo.signals import NaturalSpline
 from support import tool_setups
 from support.tool_setups import arm_folder
 

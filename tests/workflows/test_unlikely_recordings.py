@@ -12,9 +12,6 @@ import musculo
 from musculo import (
     Body,
     Coordinate,
-    ExternalForce,
-    ExternalLoads,
-    FreeJoint,
     Marker,
     Markers,
     Model,
@@ -22,14 +19,15 @@ from musculo import (
     motion_of,
     read_osim,
     read_storage,
-    write_external_loads,
     write_osim,
     write_storage,
-    write_trc,
 )
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.io import write_external_loads, write_trc
+from musculo.model import FreeJoint
 from musculo.report import report_of_folder
 from musculo.report.results import read_results
+from musculo.results import ExternalForce, ExternalLoads
 from support import tool_setups
 from support.tool_setups import arm_folder
 

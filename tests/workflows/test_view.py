@@ -7,9 +7,10 @@ import webbrowser
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from musculo import Table, demo, read_storage, write_storage, write_trc
+from musculo import Table, demo, read_storage, write_storage
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 from musculo.dynamics.poses import kinematics
+from musculo.io import write_trc
 from musculo.results.markers import Markers
 
 

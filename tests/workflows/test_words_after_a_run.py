@@ -98,7 +98,7 @@ def test_an_undetermined_static_pose_names_its_coordinates(tmp_path, monkeypatch
     assert "no marker that was followed and seen moves elbow_flexion" in said
 
     def placed(*args, **options):
-        found = musculo.place_markers(*args, **options)
+        found = musculo.model.place_markers(*args, **options)
         return replace(found, pose=replace(found.pose, status=np.array([Status.UNDETERMINED])))
 
     monkeypatch.setattr("musculo.opensim_tools.scale_tool.place_markers", placed)

@@ -16,15 +16,15 @@ from musculo.compile.frame_arrays import frames_of
 from musculo.dynamics.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, MusculoError, UnknownName
-from musculo.forces.compiled_forces import Method, compiled_forces
+from musculo.forces.compiled_forces import compiled_forces
 from musculo.forces.model_forces import passive_forces
 from musculo.kernels.tree.transmitted_frames import pulled_frames
 from musculo.kernels.tree.tree_frames import over_frames
+from musculo.like import Method, Wrapping
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
-from musculo.muscle.geometry import Wrapping
 from musculo.muscle.path_forces import path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.table import Table
@@ -240,7 +240,7 @@ def applied_forces(
         return AppliedForces(tau, tuple(loads), None, np.zeros((len(Q), 0)), passive)
     # Lengthening speeds are for springs and ligaments.
     speeds = U if any(f.path is not None and not isinstance(f, Muscle) for f in model.forces) else None
-    paths = geometry if geometry is not None else path_wrenches(model, Q, speeds, wrapping, threads)
+    paths = geometry if geometry is not None else path_wrenches(model, Q, speeds, wrapping=wrapping, threads=threads)
     tension = all_tensions(model, given, paths, threads)
     # As a product of matrices for each frame: einsum walks the arms without the processor's vectors.
     if driving:

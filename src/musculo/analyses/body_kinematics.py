@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import UnknownName
+from musculo.like import Like, Method, method_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
@@ -161,7 +161,7 @@ class PointKinematics:
     body: str
     point: tuple[float, ...]  # in the body's frame [m]
     relative_to: str  # the frame that the results are relative to
-    method: Literal["exact", "opensim"]
+    method: Method
     position: FloatArray = field(repr=False)  # (frames, 3) [m]
     velocity: FloatArray = field(repr=False)  # (frames, 3) [m/s]
     acceleration: FloatArray = field(repr=False)  # (frames, 3) [m/s^2]
@@ -196,7 +196,8 @@ def point_kinematics(
     body: str,
     point: ArrayLike = (0.0, 0.0, 0.0),
     relative_to: str | None = None,
-    method: Literal["exact", "opensim"] = "exact",
+    *,
+    like: Like | None = None,
     threads: int | None = None,
 ) -> PointKinematics:
     """Position, velocity and acceleration of a point of a body, in ground or as seen from another body.
@@ -205,7 +206,7 @@ def point_kinematics(
 
     with the other body at o, R, turning with w and alpha; r = x - o and vr = xdot - odot - w x r.
 
-    Departs: `method="opensim"` gives OpenSim's numbers: p as here, but v = R^T xdot and a = R^T xddot, the motion in
+    Departs: `like="opensim"` gives OpenSim's numbers: p as here, but v = R^T xdot and a = R^T xddot, the motion in
              ground merely expressed in the axes of the other body.
 
     Args:
@@ -214,11 +215,10 @@ def point_kinematics(
         body: a body, or a frame of the model, that the point is fixed to.
         point: (3,) in that frame [m].
         relative_to: another body or frame; ground by default.
-        method: "exact" or "opensim"; they differ where `relative_to` moves.
+        like: "opensim" for OpenSim's numbers, which differ where `relative_to` moves.
         threads: at most so many; all cores by default.
     """
-    if method not in ("exact", "opensim"):
-        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+    method = method_of(like, None)
     frame = GROUND if relative_to is None else relative_to
     motion = kinematics(model, q, u, udot, threads=threads)
     x, v, a = motion.position(body, point), motion.velocity(body, point), motion.acceleration(body, point)

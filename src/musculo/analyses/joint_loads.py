@@ -26,10 +26,11 @@ from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
 from musculo.dynamics.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, MusculoWarning, UnknownName
-from musculo.forces.compiled_forces import Method, left_out
+from musculo.forces.compiled_forces import left_out
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
-from musculo.muscle.geometry import STATUSES, WRAPPINGS, Wrapping
+from musculo.muscle.geometry import STATUSES
 from musculo.muscle.path_wrenches import PathWrenches
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
@@ -117,8 +118,9 @@ def joint_loads(
     on: Choice = "child",
     frame: Choice = "ground",
     geometry: PathWrenches | None = None,
-    wrapping: Wrapping = "geodesic",
-    method: Method = "exact",
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Method | None = None,
     time: ArrayLike | None = None,
     threads: int | None = None,
 ) -> JointLoads:
@@ -159,8 +161,8 @@ def joint_loads(
         frame: to express it in: "ground", "child" or "parent" (the frame of that body), or any body or frame of the
             model; one for all, one for each, or by joint.
         geometry: `path_wrenches(model, q, u)` of these frames, so that paths are not computed again.
-        wrapping: "geodesic" or "opensim", where they are.
-        method: "exact", or "opensim" for OpenSim's faults in contacts (`musculo.model_forces`).
+        like: "opensim" for OpenSim's wrapping and its faults in contacts (`musculo.model_forces`).
+        wrapping, method: the parts of `like`: "geodesic" or "opensim" where paths are computed; "exact" or "opensim".
         time: (frames,) or a number, for prescribed forces, loads over time, and prescribed motion where udot is None
             [s]; by default what a table or an xarray `q` states, else 0.
         threads: at most so many; all cores by default.
@@ -169,6 +171,7 @@ def joint_loads(
         InvalidInput, UnknownName: arrays, tables or names that do not fit; loops that are not closed.
         Unsupported: a constraint of a kind that is carried only.
     """
+    wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
     wanted = _wanted(model, joints, on, frame)
     closed = closes_loops(model)
     A = None
@@ -180,8 +183,6 @@ def joint_loads(
     compiled(model).check_coordinates(Q)
     if geometry is not None:
         _check_geometry(model, geometry, frames)
-    elif wrapping not in WRAPPINGS:
-        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     given = given_forces(model, Q, muscle_forces, actuator_forces, tau)
     when = frame_times(time, q, frames)
     times = when if when is not None else times_of(0.0 if time is None else time, frames)

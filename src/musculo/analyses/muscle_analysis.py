@@ -14,13 +14,14 @@ from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import columns_by_name, same_frames
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.equilibrium import Method, MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import STATUSES, PathGeometry, Wrapping, muscle_geometry
+from musculo.muscle.equilibrium import MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
+from musculo.muscle.geometry import STATUSES, PathGeometry, muscle_geometry
 from musculo.muscle.tendon_states import fiber_length_at_tension
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
@@ -85,7 +86,7 @@ class MuscleAnalysis:
     status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.equilibrium.Status`
     # what of a length is no path [m]: moment arms include its slope there and may be far too large
     price: FloatArray = field(repr=False)
-    path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.STATUSES` each path has
+    path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.results.STATUSES` each path has
     options: Mapping[str, Any] = field(repr=False)
 
     def tables(
@@ -150,8 +151,9 @@ def muscle_analysis(
     tendon_force: ArrayLike | None = None,
     coordinates: Iterable[str] | None = None,
     tendon: Tendon = "as stated",
-    method: Method = "exact",
-    wrapping: Wrapping = "geodesic",
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Method | None = None,
     threads: int | None = None,
 ) -> MuscleAnalysis:
     """Lengths, states, forces, powers, moment arms and moments of all muscles in a motion.
@@ -165,7 +167,7 @@ def muscle_analysis(
 
     Source:     OpenSim's MuscleAnalysis, the same quantities and names.
     Departs:    the powers of fibres are those of their active and of their passive force (damping included).
-                `method="opensim"` counts damping with the active one, puts fibres where OpenSim's equilibrium does, and
+                `like="opensim"` counts damping with the active one, puts fibres where OpenSim's equilibrium does, and
                 takes their velocity from the state found so, which is then not the one equilibrium was found with: of
                 Millard's muscles it is about zero whatever the motion. The default keeps one velocity for both.
                 A muscle that is switched off is analysed as if it were on; OpenSim leaves its fibre where it was.
@@ -181,20 +183,21 @@ def muscle_analysis(
             OpenSim's files hold over the maximum isometric force, as `normalized_tendon_force`).
         coordinates: whose moment arms are wanted; all by default.
         tendon: "as stated" by each muscle, or "rigid" for all.
-        method: "exact", or "opensim" for OpenSim's own definitions.
-        wrapping: "geodesic" or "opensim".
+        like: "opensim" for OpenSim's wrapping and its own definitions.
+        wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
         threads: at most so many; all cores by default.
 
     Raises:
         Unsupported: a constraint is of a kind that is carried only, and moment arms are wanted; `coordinates=()` wants
             none.
     """
+    wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
     Q, single = coordinates_of(model, q)
     U, _ = speeds_of(model, u)
     same_frames(q=Q, u=U)
     wanted = tuple(model.speed_names if coordinates is None else coordinates)
     _indices("coordinate", wanted, model.speed_names)
-    g = muscle_geometry(model, Q, U, wrapping, threads)
+    g = muscle_geometry(model, Q, U, wrapping=wrapping, threads=threads)
     length, speed = g.length, g.speed
     assert speed is not None
     # poses for which OpenSim's wrapping has no number

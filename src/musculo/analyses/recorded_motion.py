@@ -23,14 +23,16 @@ from musculo.embedding.speed_rates import (
     turning_joints,
 )
 from musculo.errors import InvalidInput, unwarned
+from musculo.like import Like, like_opensim
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.notebook_figures import series_html
 from musculo.results.table import Table
 from musculo.signals.natural_smoothing import NaturalSpline
 
-Like = Literal["exact", "opensim id", "opensim analyze"]
-LIKE: tuple[Like, ...] = ("exact", "opensim id", "opensim analyze")
+_Way = Literal["exact", "opensim id", "opensim analyze"]
+Tool = Literal["id", "analyze"]
+TOOLS: tuple[Tool, ...] = ("id", "analyze")
 # Below so many frames no quintic spline passes through.
 _FEWEST = 6
 # What rounding of printed times moves a frame by at most [s].
@@ -90,7 +92,8 @@ def motion_of(
     table: Table,
     cutoff: float | None = None,
     *,
-    like: Like = "exact",
+    like: Like | None = None,
+    tool: Tool = "id",
     speeds: Table | None = None,
     few_at_rest: bool = False,
     span: tuple[float, float] | None = None,
@@ -99,18 +102,18 @@ def motion_of(
 
     Quintic natural splines through the coordinates give rates. Three ways:
 
-    - "exact": the frames of the file; a Butterworth filter of both passes together at the cutoff; coupled, locked and
-      prescribed coordinates follow the independent ones, with their rates; u and udot are the joints' own speeds.
-      An independent coordinate without a column keeps its default value.
-    - "opensim id": as OpenSim's inverse dynamics does. Its filter (`opensim_lowpass`), whose frames reach half a
+    - by default, exactly: the frames of the file; a Butterworth filter of both passes together at the cutoff; coupled,
+      locked and prescribed coordinates follow the independent ones, with their rates; u and udot are the joints' own
+      speeds. An independent coordinate without a column keeps its default value.
+    - `like="opensim"`: as OpenSim's inverse dynamics does. Its filter (`opensim_lowpass`), whose frames reach half a
       recording beyond both ends; coupled and locked coordinates as the file has them, else at their default; u and
       udot are q' and q'' even where a joint's speeds are no derivatives.
-    - "opensim analyze": as OpenSim's analyses do. The same filter; a coordinate without a column is zero; q follows
-      couplers and locks, but the speed of a coupled coordinate is that of its own column, or zero; udot are slopes of
-      quintic splines through the speeds (not second derivatives of q), of coupled coordinates as they follow. In a
-      model with constraints clamped coordinates stay in their range, closed loops are closed by the pose nearest to
-      the file's (`musculo.analyses.inverse_kinematics.opensim_assembly`), and locked coordinates keep the speeds of
-      their columns.
+    - `like="opensim", tool="analyze"`: as OpenSim's analyses do. The same filter; a coordinate without a column is
+      zero; q follows couplers and locks, but the speed of a coupled coordinate is that of its own column, or zero;
+      udot are slopes of quintic splines through the speeds (not second derivatives of q), of coupled coordinates as
+      they follow. In a model with constraints clamped coordinates stay in their range, closed loops are closed by the
+      pose nearest to the file's (`musculo.analyses.inverse_kinematics.opensim_assembly`), and locked coordinates
+      keep the speeds of their columns.
 
     Source: OpenSim 4.6, `InverseDynamicsTool`, `SimbodyEngine::formCompleteStorages`, `Model::assemble`,
     `StaticOptimization`.
@@ -119,35 +122,43 @@ def motion_of(
         model: the model.
         table: coordinates over time, angles in degrees or radians as `table.degrees` says.
         cutoff: [Hz]; None or a negative number filters nothing.
-        like: which way.
-        speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; "opensim analyze" only.
-        few_at_rest: take fewer than six frames, which have no rates, as poses at rest, with a note; "exact" only.
+        like: "opensim" for one of OpenSim's ways.
+        tool: which of them: "id", or "analyze" for static optimization, joint reactions and muscle analysis.
+        speeds: speeds by column [rad/s, m/s] at the same times, in place of derivatives; with `tool="analyze"` only.
+        few_at_rest: take fewer than six frames, which have no rates, as poses at rest, with a note; not with `like`.
         span: the times that notes about poses speak of [s], as far as the table has them: those that are looked at.
     """
     check_model(model)
     _check_table("the table of coordinates", table)
     if speeds is not None:
         _check_table("speeds", speeds)
-    if like not in LIKE:
-        raise InvalidInput(f"like={like!r}; known: {', '.join(LIKE)}")
-    if speeds is not None and like != "opensim analyze":
-        raise InvalidInput("speeds from a table are taken with like='opensim analyze' only")
+    way = _way(like, tool)
+    if speeds is not None and way != "opensim analyze":
+        raise InvalidInput("speeds from a table are taken with like='opensim', tool='analyze' only")
     _check_columns(table, model.coordinate_names)
-    findings = motion_findings(table, model, cutoff, opensim=like != "exact")
+    findings = motion_findings(table, model, cutoff, opensim=way != "exact")
     warn_of(findings)
-    notes = (*texts(findings), *_notes(model, table, like))
+    notes = (*texts(findings), *_notes(model, table, way))
     start, end = span or (-np.inf, np.inf)
     if len(table):
         start, end = max(start, table.time[0]), min(end, table.time[-1])
     with unwarned():
-        return _motion(model, table, cutoff, like, speeds, few_at_rest, notes, (start, end))
+        return _motion(model, table, cutoff, way, speeds, few_at_rest, notes, (start, end))
+
+
+def _way(like: Like | None, tool: Tool) -> _Way:
+    if tool not in TOOLS:
+        raise InvalidInput(f"tool={tool!r}; known: {', '.join(TOOLS)}")
+    if not like_opensim(like):
+        return "exact"
+    return "opensim id" if tool == "id" else "opensim analyze"
 
 
 def _motion(
     model: Model,
     table: Table,
     cutoff: float | None,
-    like: Like,
+    way: _Way,
     speeds: Table | None,
     few_at_rest: bool,
     notes: tuple[str, ...],
@@ -155,24 +166,24 @@ def _motion(
 ) -> Motion:
     """What `motion_of` gives, its arguments checked."""
     if cutoff is not None and cutoff >= 0.0:
-        table = table.lowpass(cutoff, method="butterworth" if like == "exact" else "opensim")
+        table = table.lowpass(cutoff, like=None if way == "exact" else "opensim")
     few = len(table) < _FEWEST
     count = f"{len(table)} frame{'s' if len(table) != 1 else ''}"
     short = f"{table.source or 'the table of coordinates'} has {count}; rates need {_FEWEST} or more"
-    if few and not (few_at_rest and like == "exact" and len(table)):
+    if few and not (few_at_rest and way == "exact" and len(table)):
         raise InvalidInput(short)
     table.check_finite(k for c in model.coordinates if (k := table.find(c.name)) is not None)
-    values = table.coordinates(model, missing="zero" if like == "opensim analyze" else "default")
+    values = table.coordinates(model, missing="zero" if way == "opensim analyze" else "default")
     if few:
         still = np.zeros_like(values)
         return _exact(model, table.time, values, still, still, (*notes, f"{short}: they are taken as poses at rest"))
     spline = NaturalSpline(table.time, values)
     q, qdot, qddot = (spline(table.time, order) for order in range(3))
-    if like == "exact":
+    if way == "exact":
         return _exact(model, table.time, q, qdot, qddot, notes)
     pick = _speed_columns(model)
     u, udot = qdot[:, pick], qddot[:, pick]
-    if like == "opensim id":
+    if way == "opensim id":
         return Motion(table.time, q, u, udot, notes, model.coordinate_names)
     if speeds is not None:
         u, told = _speeds(model, speeds, table.time)
@@ -231,14 +242,14 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def _notes(model: Model, table: Table, like: Like) -> tuple[str, ...]:
+def _notes(model: Model, table: Table, way: _Way) -> tuple[str, ...]:
     free = set(model.free_coordinate_names)
-    absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or like != "exact")]
+    absent = [c.name for c in model.coordinates if table.find(c.name) is None and (c.name in free or way != "exact")]
     # "opensim id" takes locked coordinates as the file has them
-    notes = _overruled(model, table) if like != "opensim id" else ()
+    notes = _overruled(model, table) if way != "opensim id" else ()
     if not absent:
         return notes
-    how = "zero, as OpenSim's analyses take them" if like == "opensim analyze" else "their default values"
+    how = "zero, as OpenSim's analyses take them" if way == "opensim analyze" else "their default values"
     # columns of muscles and other states are no misspelt coordinates: only near ones are named
     used = {table.find(name) for name in model.coordinate_names}
     unused = {name.lower(): name for k, name in enumerate(table.names) if k not in used}
@@ -269,7 +280,7 @@ def _speed_columns(model: Model) -> list[int]:
     """The coordinate whose derivative OpenSim takes for each speed: the one of the same name."""
     for name in model.speed_names:
         if name not in model.coordinate_names:
-            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); use like='exact'")
+            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); leave out like")
     return [model.coordinate_index(name) for name in model.speed_names]
 
 

@@ -142,7 +142,9 @@ def reproduce(
 @app.command(epilog=EXIT_CODES)
 def run(
     setups: Annotated[list[Path], typer.Argument(metavar="SETUP.xml...", help="Set-up files of OpenSim's tools.")],
-    exact: Annotated[bool, typer.Option("--exact", help="Exact methods in place of OpenSim's own.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact/--like-opensim", help="Exact methods, or OpenSim's own, known faults included.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where all results go.")
     ] = None,

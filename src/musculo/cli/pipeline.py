@@ -54,7 +54,7 @@ Resample = Annotated[
     typer.Option("--resample", metavar="HZ", help="Bring uneven frames of the motion to this rate, by splines."),
 ]
 Opensim = Annotated[
-    bool, typer.Option("--like-opensim", help="OpenSim's methods, known faults included, instead of the exact ones.")
+    bool, typer.Option("--like-opensim/--exact", help="OpenSim's methods, known faults included, or the exact ones.")
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results at the end.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed, or an input is overwritten.")]

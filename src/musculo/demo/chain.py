@@ -12,7 +12,7 @@ from musculo.analyses.inverse_kinematics.follow_recording import InverseKinemati
 from musculo.analyses.joint_loads import JointLoads, joint_loads
 from musculo.analyses.muscle_analysis import MuscleAnalysis, muscle_analysis
 from musculo.analyses.recorded_motion import Motion, motion_of
-from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.share_load import static_optimization
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.arrays import FloatArray
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
@@ -35,7 +35,7 @@ RESERVE = 1.0
 # A recording is longer than what is analysed, because filters and splines know least at its ends [s].
 LEAD = 0.25
 SEED = 2026
-_EFFORT = "static_optimisation"  # the step, in the files that it gives
+_EFFORT = "static_optimization"  # the step, in the files that it gives
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class ArmChain:
     def effort(self) -> StaticOptimum:
         """Activations and forces of muscles, with small reserves."""
         m = self.motion
-        return static_optimisation(self.model, m.q, m.u, tau=self.moments, reserves=RESERVE)
+        return static_optimization(self.model, m.q, m.u, tau=self.moments, reserves=RESERVE)
 
     @cached_property
     def loads(self) -> JointLoads:

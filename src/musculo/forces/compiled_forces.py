@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,12 +19,11 @@ from musculo.forces.contact_smooth import SmoothContacts
 from musculo.forces.coordinate_forces import CoordinateExpressions, CoordinateLimits, CoordinateSprings
 from musculo.forces.placed import Acting, Columns, Moving
 from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
+from musculo.like import METHODS, Method
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import PATH_FORCES, ClutchedPathSpring, PathActuator
 
-Method = Literal["exact", "opensim"]
-METHODS: tuple[Method, ...] = ("exact", "opensim")
 # Frames at a time: what is held between the steps stays small beside the results.
 _CHUNK = 1024
 

@@ -49,7 +49,7 @@ class HertzContacts:
     Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behaviour.
     Departs:    OpenSim leaves out all contacts of a force that come after one that parts so fast that its f is negative
                 (Simbody returns where it should go on), so that a foot loses its toe as its heel lifts off. This is
-                done with `method="opensim"` only, as is counting the energy of shapes of one body that overlap, which
+                done with `like="opensim"` only, as is counting the energy of shapes of one body that overlap, which
                 do nothing.
     Guarantees: wrenches of a pair add up to zero; f_H = -dV/dq at rest.
     """

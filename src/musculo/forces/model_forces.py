@@ -17,14 +17,15 @@ from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.along_paths import path_columns, stored_energy
-from musculo.forces.compiled_forces import Group, Method, acting_on, add, compiled_forces, moving, passive_paths
+from musculo.forces.compiled_forces import Group, acting_on, add, compiled_forces, moving, passive_paths
 from musculo.forces.placed import Acting, Columns, Moving
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.geometry import WRAPPINGS, Wrapping, path_geometry
+from musculo.muscle.geometry import path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 
@@ -137,8 +138,9 @@ def model_forces(
     *,
     time: ArrayLike = 0.0,
     paths: bool = True,
-    wrapping: Wrapping = "geodesic",
-    method: Method = "exact",
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Method | None = None,
     threads: int | None = None,
 ) -> ModelForces:
     """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
@@ -158,18 +160,17 @@ def model_forces(
         u: speeds, likewise; at rest by default.
         time: (frames,) or a number, for prescribed forces [s].
         paths: whether springs and ligaments along paths are among them.
-        wrapping: of those, "geodesic" or "opensim".
-        method: "exact", or "opensim" for OpenSim's faults too (`HuntCrossleyForce`).
+        like: "opensim" for OpenSim's wrapping of these, and its faults in contacts (`HuntCrossleyForce`).
+        wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
         threads: at most so many; all cores by default.
 
     Raises:
         InvalidInput: arrays that do not fit.
         InvalidModel: a force whose numbers, frames, shapes or expressions cannot be used; names it.
     """
+    wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
     c = compiled_forces(model, method)
     Q, U, times, single = _arrays(model, q, u, time)
-    if wrapping not in WRAPPINGS:
-        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = len(Q)
     poses = kinematics(model, Q[0] if single else Q, U[0] if single else U, threads=threads)
     s = moving(poses, Q, U, times)
@@ -184,7 +185,7 @@ def model_forces(
     along = passive_paths(model) if paths else None
     lines, tension = None, np.zeros((frames, 0))
     if along is not None:
-        lines = path_wrenches(along, Q, U, wrapping, threads)
+        lines = path_wrenches(along, Q, U, wrapping=wrapping, threads=threads)
         assert lines.speed is not None
         tension = path_tensions(along, lines.length, lines.speed, threads=threads).tension
         tau = tau + (tension[:, None] @ lines.moment_arm)[:, 0]

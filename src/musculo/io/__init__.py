@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from musculo.window import window as _window
 
-if TYPE_CHECKING:
-    from musculo.io.osim import read_osim, write_osim
-
-__all__ = ["read_osim", "write_osim"]
+__all__, __getattr__ = _window("musculo.io")
 
 
-def __getattr__(name: str) -> Any:
-    # Tables and markers are read without what models need.
-    if name in __all__:
-        return getattr(import_module("musculo.io.osim"), name)
-    raise AttributeError(f"module 'musculo.io' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput
 from musculo.kernels.hill.hill_frames import capacity_frames
 from musculo.kernels.tree.tree_frames import over_frames
+from musculo.like import Like, Method, method_of
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
 from musculo.muscle.muscle_arrays import muscle_columns
@@ -21,7 +19,8 @@ def active_force_capacity(
     length: ArrayLike,
     speed: ArrayLike,
     *,
-    method: Literal["exact", "opensim"] = "exact",
+    like: Like | None = None,
+    method: Method | None = None,
     threads: int | None = None,
 ) -> FloatArray:
     """Active force along the tendon at full activation, with a tendon that does not stretch [N].
@@ -30,7 +29,7 @@ def active_force_capacity(
 
     Static optimisation multiplies it by the activation.
 
-    Departs:    `method="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
+    Departs:    `like="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
                 cosine is taken at l / l0 instead of l, De Groote-Fregly's is left out, as is the one in the velocity of
                 RigidTendonMuscle, and the deprecated muscles give their static elastic force, passive part included,
                 times a generic f_V.
@@ -39,9 +38,11 @@ def active_force_capacity(
     Args:
         length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.
         speed: its rate [m/s], lengthening positive.
+        like: "opensim" for OpenSim's own definitions.
+        method: another word for it: "exact" or "opensim".
+        threads: at most so many; all cores by default.
     """
-    if method not in ("exact", "opensim"):
-        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
+    method = method_of(like, method)
     c = compiled_muscles(model, rigid=method == "exact")
     (L, v), single = muscle_columns(c, length=length, speed=speed)
     out = np.empty_like(L)

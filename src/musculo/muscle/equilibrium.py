@@ -21,6 +21,7 @@ from musculo.kernels.hill.hill_frames import (
     state_frames,
 )
 from musculo.kernels.tree.tree_frames import over_frames
+from musculo.like import Like, Method, method_of
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.labelled_paths import LabelledForces
@@ -33,7 +34,6 @@ _PACKED_FROM = 3
 LONGEST_FIBER = 2.0  # over the optimal length
 LONGEST_TENDON = 1.15  # over the slack length
 Tendon = Literal["as stated", "rigid"]
-Method = Literal["exact", "opensim"]
 
 
 class Status(IntEnum):
@@ -86,7 +86,8 @@ def muscle_equilibrium(
     activation: ArrayLike,
     *,
     tendon: Tendon = "as stated",
-    method: Method = "exact",
+    like: Like | None = None,
+    method: Method | None = None,
     threads: int | None = None,
     device: Literal["cpu", "gpu"] = "cpu",
 ) -> MuscleForces:
@@ -99,16 +100,16 @@ def muscle_equilibrium(
 
     Source:     [Millard2013] eq. 6-12; [DeGroote2016] for the assumption on the speed. With `tendon="rigid"`:
                 [Ruggiero2020] eq. 20-21 (eq. 20 as corrected: F = F0 (a f_L f_V + f_PE) cos a).
-    Departs:    `method="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
+    Departs:    `like="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
                 muscles as if the speed were zero, Thelen with the speed shared by stiffness.
-                Delp's muscles have no mass here. Tendon forces are never negative. With `method="opensim"` the tendon
+                Delp's muscles have no mass here. Tendon forces are never negative. With `like="opensim"` the tendon
                 of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there,
                 and so does RigidTendonMuscle without pennation, with a fibre of no length; De Groote-Fregly's rigid
                 tendons push where the fibre does. Other rigid tendons that are slack carry nothing; OpenSim's De
                 Groote-Fregly fibres turn round there and push, with any force, which is not followed. OpenSim may end
                 with a Delp fibre that is shorter than its width, on a tendon of several times the maximum force;
                 here fibre and tendon carry the same.
-    Guarantees: an answer for every length, speed and activation (with `method="opensim"` some of Thelen's muscles have
+    Guarantees: an answer for every length, speed and activation (with `like="opensim"` some of Thelen's muscles have
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill/fiber_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where
                 there
@@ -124,11 +125,12 @@ def muscle_equilibrium(
         speed: its rate [m/s], lengthening positive.
         activation: 0 to 1; raised to the muscle's least activation where it has one.
         tendon: "rigid" treats every tendon as one that does not stretch, not only those that say so.
-        method: "exact", or "opensim" for OpenSim's own definitions.
+        like: "opensim" for OpenSim's own definitions.
+        method: another word for it: "exact" or "opensim".
         threads: at most so many; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
     """
-    rigid, opensim = _choices(tendon, method)
+    rigid, opensim = _choices(tendon, method_of(like, method))
     c = compiled_muscles(model, rigid)
     (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     if on_gpu(device):
@@ -152,7 +154,8 @@ def muscle_force(
     fiber_length: ArrayLike,
     *,
     tendon: Tendon = "as stated",
-    method: Method = "exact",
+    like: Like | None = None,
+    method: Method | None = None,
     threads: int | None = None,
 ) -> MuscleForces:
     """Forces at given fibre lengths, and the fibre velocities at which fibres and tendons carry the same.
@@ -162,7 +165,7 @@ def muscle_force(
     This is the state equation of muscles whose state is the fibre length. Rigid tendons have no such state: their
     fibres follow from path length and speed, and `fiber_length` is not looked at.
 
-    Departs:    `method="opensim"` neglects the damping of De Groote and Fregly's muscles, does not let Schutte's
+    Departs:    `like="opensim"` neglects the damping of De Groote and Fregly's muscles, does not let Schutte's
                 fibres shorten under negative load, and drops the fibre forces of Millard's at their least length.
     Guarantees: the left side increases with w, so w is unique. Fibres shorter than their least length are taken at
                 it; those at it do not shorten (status FIBER_AT_MINIMUM).
@@ -170,7 +173,7 @@ def muscle_force(
     Args: as in `muscle_equilibrium`, and
         fiber_length: [m]; (frames, muscles), (muscles,) or a number.
     """
-    rigid, opensim = _choices(tendon, method)
+    rigid, opensim = _choices(tendon, method_of(like, method))
     c = compiled_muscles(model, rigid)
     (L, v, a, fiber), single = muscle_columns(
         c, length=length, speed=speed, activation=activation, fiber_length=fiber_length
@@ -180,11 +183,9 @@ def muscle_force(
     return _result(c, out, single)
 
 
-def _choices(tendon: str, method: str) -> tuple[bool, bool]:
+def _choices(tendon: str, method: Method) -> tuple[bool, bool]:
     if tendon not in ("as stated", "rigid"):
         raise InvalidInput(f"tendon is 'as stated' or 'rigid', not {tendon!r}")
-    if method not in ("exact", "opensim"):
-        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
     return tendon == "rigid", method == "opensim"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,14 +25,13 @@ from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.labelled_paths import LabelledGeometry
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
 from musculo.results.table import Table
 
-Wrapping = Literal["geodesic", "opensim"]
-WRAPPINGS: tuple[Wrapping, ...] = ("geodesic", "opensim")
 # How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
 # "other side": the length has a price; "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and
 # "cut short": an end of the path is a conditional point that is out of its range, so that the path runs between the
@@ -81,7 +80,7 @@ class PathGeometry(LabelledGeometry):
     """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
 
     Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
-    wrapping="opensim" both are OpenSim's own, which do not always agree with each other.
+    like="opensim" both are OpenSim's own, which do not always agree with each other.
     """
 
     model: Model = field(repr=False)
@@ -92,7 +91,7 @@ class PathGeometry(LabelledGeometry):
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
     # (frames, paths) which of STATUSES the worst stretch of a path has; "converged" or "cut short" with
-    # wrapping="opensim"
+    # like="opensim"
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
     _paths: CompiledPaths = field(repr=False)
@@ -116,7 +115,7 @@ class PathGeometry(LabelledGeometry):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface or are not
-        taut, how many lengths have a price, where prices take no time (`has_price`). None with wrapping="opensim".
+        taut, how many lengths have a price, where prices take no time (`has_price`). None with like="opensim".
         """
         if self.wrapping == "opensim":
             return ()
@@ -128,14 +127,14 @@ class PathGeometry(LabelledGeometry):
     @property
     def model_notes(self) -> tuple[str, ...]:
         """What this wrapping does otherwise than a modeller might expect of the model, one sentence each: quadrants of
-        cylinders that paths do not keep to in every pose. None with wrapping="opensim"."""
+        cylinders that paths do not keep to in every pose. None with like="opensim"."""
         return () if self.wrapping == "opensim" else self._paths.notes
 
     @property
     def price(self) -> FloatArray:
         """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
 
-        Zero wherever the status is "converged" or "inside", and with wrapping="opensim". Lengths less prices are those
+        Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths less prices are those
         of the paths; moment arms are those of the whole length.
         """
         price = self.path_points.price if self._price is None else self._price
@@ -214,7 +213,9 @@ def muscle_geometry(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table | None = None,
-    wrapping: Wrapping = "geodesic",
+    *,
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
     threads: int | None = None,
     device: Device = "cpu",
     to_device: bool = False,
@@ -226,14 +227,15 @@ def muscle_geometry(
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
     Guarantees: r = -dl/du, except where the status is "not converged" or "ignored" (see `notes`), and with
-                wrapping="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
+                like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
                 tells.
 
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
         u: speeds, likewise; needed for lengthening speeds.
-        wrapping: "geodesic" for shortest ways over surfaces, "opensim" for OpenSim's approximations of them.
+        like: "opensim" for OpenSim's approximations of shortest ways over surfaces.
+        wrapping: another word for it: "geodesic" or "opensim".
         threads: at most so many; all cores by default.
         device: "cpu" or "gpu", which pays from some 10^6 poses on; the first call there compiles, once for a machine.
             Paths over surfaces that overlap are finished on the CPU.
@@ -244,19 +246,25 @@ def muscle_geometry(
         InvalidInput: a shape that does not fit, an entry that is no finite number, or a pose in which a path is too
             long for a float64.
     """
-    return _geometry(model, compiled_paths(model, muscles_only=True), q, u, wrapping, threads, device, to_device)
+    return _geometry(
+        model, compiled_paths(model, muscles_only=True), q, u, wrapping_of(like, wrapping), threads, device, to_device
+    )
 
 
 def path_geometry(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table | None = None,
-    wrapping: Wrapping = "geodesic",
+    *,
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
     threads: int | None = None,
     device: Device = "cpu",
 ) -> PathGeometry:
     """As `muscle_geometry`, for everything with a path: muscles first, then springs, ligaments and path actuators."""
-    return _geometry(model, compiled_paths(model, muscles_only=False), q, u, wrapping, threads, device)
+    return _geometry(
+        model, compiled_paths(model, muscles_only=False), q, u, wrapping_of(like, wrapping), threads, device
+    )
 
 
 def _geometry(
@@ -269,8 +277,6 @@ def _geometry(
     device: str,
     to_device: bool = False,
 ) -> PathGeometry:
-    if wrapping not in WRAPPINGS:
-        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     if wrapping == "geodesic":
         refuse_mixed_rates(p)
     c = compiled(model)
@@ -284,32 +290,32 @@ def _geometry(
     U = None if u is None else speeds_of(model, u)[0]
     if U is not None:
         same_frames(q=Q, u=U)
-    literal = wrapping == "opensim"
+    like_opensim = wrapping == "opensim"
     if to_device and U is not None:
         raise Unsupported("lengthening speeds do not stay on the device; leave out u: they are -moment_arm times u")
     if on_gpu(device):
-        if literal and U is not None:
+        if like_opensim and U is not None:
             raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
         from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
         where = Q if given is None else given
-        length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, where, literal, to_device)
+        length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, where, like_opensim, to_device)
         # the second pass needs more room than a GPU's threads have
         rest = unfinished(status)
         if len(rest):
             begun = Begun(_rows(length, rest), _rows(arms, rest), status[rest])
-            run_paths(c, p, Q[rest], None, literal, threads, keep_points=False, begun=begun)
+            run_paths(c, p, Q[rest], None, like_opensim, threads, keep_points=False, begun=begun)
             for array, rows in zip((length, arms, status), begun, strict=True):
                 _put_rows(array, rest, rows)
         mark_cut_short(p, Q, status)
         speed, points, price = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
-        run = run_paths(c, p, Q, U, literal, threads, keep_points=len(Q) <= KEPT_POINTS)
+        run = run_paths(c, p, Q, U, like_opensim, threads, keep_points=len(Q) <= KEPT_POINTS)
         length, speed, arms, status, points = run.length, run.speed, run.arms, run.status, run.points
         price = run.price if points is None else None
     if not to_device:
-        refuse_endless(model, p.names, Q, length, literal)
-    if literal and not to_device:
+        refuse_endless(model, p.names, Q, length, like_opensim)
+    if like_opensim and not to_device:
         _warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
@@ -335,7 +341,7 @@ def _put_rows(array: Any, frames: NDArray[np.int64], rows: Any) -> None:
         array[frame : frame + 1].copy_to_device(row[None])
 
 
-def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, literal: bool) -> None:
+def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, like_opensim: bool) -> None:
     """Refuse poses Q (frames, n) in which a path is too long for a float64: (frames, paths) lengths of infinity or NaN.
 
     With OpenSim's wrapping NaN may be OpenSim's own answer (`_warn_of_no_length`).
@@ -345,7 +351,7 @@ def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: 
     """
     if np.isfinite(length).all():
         return
-    lost = np.argwhere(np.isinf(length) if literal else ~np.isfinite(length))
+    lost = np.argwhere(np.isinf(length) if like_opensim else ~np.isfinite(length))
     if not len(lost):
         return
     frame, path = lost[0]
@@ -364,9 +370,9 @@ def _warn_of_no_length(names: tuple[str, ...], length: FloatArray) -> None:
     frames = np.flatnonzero(lost.any(axis=1))
     where = [names[k] for k in np.flatnonzero(lost.any(axis=0))]
     warnings.warn(
-        f"wrapping='opensim' gives NaN at {len(frames)} of {len(length)} frames, frame {frames[0]} the first of them, "
+        f"like='opensim' gives NaN at {len(frames)} of {len(length)} frames, frame {frames[0]} the first of them, "
         f"for {', '.join(where[:4])}{f' and {len(where) - 4} others' if where[4:] else ''}, as OpenSim itself does in "
-        "these poses; wrapping='geodesic' has a length in every pose",
+        "these poses; without it there is a length in every pose",
         MusculoWarning,
         stacklevel=4,  # through `_geometry` and who called it
     )
@@ -382,7 +388,7 @@ def refuse_mixed_rates(p: CompiledPaths) -> None:
     if p.indirect:
         raise Unsupported(
             f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "
-            "derivative; make the joint a gimbal or custom joint, or use wrapping='opensim', which mixes the two up"
+            "derivative; make the joint a gimbal or custom joint, or use like='opensim', which mixes the two up"
         )
 
 
@@ -468,7 +474,7 @@ def run_paths(
     p: CompiledPaths,
     Q: FloatArray,
     U: FloatArray | None,
-    literal: bool,
+    like_opensim: bool,
     threads: int | None,
     extra: FloatArray = _NO_TWISTS,
     keep_points: bool = True,
@@ -486,7 +492,7 @@ def run_paths(
     first = p.paths.path_entry
     entries, size = int(first[-1]), min(frames, _CHUNK)
     first_pass = begun is None
-    later = begins_later(c, p, threads, extra) if first_pass and not (literal or first_only) else _NONE_LATER
+    later = begins_later(c, p, threads, extra) if first_pass and not (like_opensim or first_only) else _NONE_LATER
     if begun is None:
         begun = Begun(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
     length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
@@ -494,7 +500,7 @@ def run_paths(
     places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
     counts, price = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
     rest = np.zeros((1, n_u))
-    moving = U is not None and literal
+    moving = U is not None and like_opensim
     speed = np.zeros((frames if moving else 1, n))
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
     twists[:, 6 * c.n_u :] = extra.ravel()
@@ -504,7 +510,7 @@ def run_paths(
         X, there = Q[now], now if keep_points else slice(0, size)
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
         found = (arms[now], places[there], owners[there], price[now], counts[there])
-        if literal:
+        if like_opensim:
             given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
             results = (length[now], speed[now] if moving else speed, *found)
             over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)

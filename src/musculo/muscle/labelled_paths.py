@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
 from musculo.results.angle_columns import sliding_coordinates
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 

@@ -59,7 +59,7 @@ def _checked(name: str, value: ArrayLike, muscles: tuple[str, ...]) -> FloatArra
         )
     if not np.isfinite(array).all():
         where, what = _first(array, ~np.isfinite(array), muscles)
-        lost = "; where wrapping='opensim' gives NaN, 'geodesic' has a length" if name in ("length", "speed") else ""
+        lost = "; where like='opensim' gives NaN, the exact paths have a length" if name in ("length", "speed") else ""
         raise InvalidInput(f"{name} holds {what}{where}; fill or drop such frames first{lost}")
     if name in _NOT_NEGATIVE and (array < 0.0).any():
         where, what = _first(array, array < 0.0, muscles)

@@ -14,18 +14,10 @@ from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import same_frames
 from musculo.errors import InvalidInput
+from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.geometry import (
-    KEPT_POINTS,
-    WRAPPINGS,
-    PathGeometry,
-    PathPoints,
-    Wrapping,
-    refuse_endless,
-    refuse_mixed_rates,
-    run_paths,
-)
+from musculo.muscle.geometry import KEPT_POINTS, PathGeometry, PathPoints, refuse_endless, refuse_mixed_rates, run_paths
 from musculo.results.table import Table
 
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and
@@ -149,21 +141,23 @@ def path_wrenches(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table | None = None,
-    wrapping: Wrapping = "geodesic",
+    *,
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
     threads: int | None = None,
 ) -> PathWrenches:
     """As `path_geometry`, and the wrench of unit tension on each body that a path touches.
 
         f = e_next - e_previous at each point,   the same at the ends of a contact: there it presses on the surface
 
-    Guarantees: with wrapping="geodesic" the wrenches of a path add up to zero, and their power at any speed of the
-                tree is its moment arm (for a moving point, without what moves it along its body). With "opensim" they
-                are what OpenSim applies: contacts that stand elsewhere than where they pull leave a moment over.
+    Guarantees: by default the wrenches of a path add up to zero, and their power at any speed of the
+                tree is its moment arm (for a moving point, without what moves it along its body). With
+                like="opensim" they are what OpenSim applies: contacts that stand elsewhere than where they pull
+                leave a moment over.
 
     Args: as `path_geometry`.
     """
-    if wrapping not in WRAPPINGS:
-        raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
+    wrapping = wrapping_of(like, wrapping)
     c = compiled(model)
     muscles_only = all(f.path is None for f in model.forces if f not in model.muscles)
     p = compiled_paths(model, muscles_only)

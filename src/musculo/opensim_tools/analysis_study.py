@@ -244,10 +244,10 @@ def _motions(
         return motion, motion
     say_unseen_columns(table, model, work)
     speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
-    filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
+    filtered = table if cutoff < 0.0 else table.lowpass(cutoff, like="opensim")
     if len(table):  # the filter adds frames beyond the recording
         span = max(span[0], table.time[0]), min(span[1], table.time[-1])
-    motion = motion_of(model, filtered, like="opensim analyze", speeds=speeds, span=span)
+    motion = motion_of(model, filtered, like="opensim", tool="analyze", speeds=speeds, span=span)
     twin = None
     if work.compare:
         with work.beside("OpenSim's analyses with the exact methods"):

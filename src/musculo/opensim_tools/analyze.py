@@ -194,7 +194,9 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
 
 def _path_files(study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], coordinates: tuple[str, ...]) -> None:
     """Lengths and moment arms, which muscles of every kind have."""
-    g = muscle_geometry(study.model, study.motion.q, study.motion.u, study.work.wrapping, study.work.threads)
+    g = muscle_geometry(
+        study.model, study.motion.q, study.motion.u, wrapping=study.work.wrapping, threads=study.work.threads
+    )
     study.tell_paths(g, muscles, analysis.name)
     columns = [g.index(name) for name in muscles]
     arms = moment_arms(study.model, g, study.motion.q, coordinates)

@@ -52,7 +52,7 @@ def point_files(study: Study, analysis: PointKinematicsAnalysis) -> None:
         analysis.body_name,
         analysis.point,
         None if other.lower() in ("none", "", GROUND) else other,
-        method="exact" if work.exact else "opensim",
+        like=work.like,
         threads=work.threads,
     )
     for what, table in found.tables(study.time).items():

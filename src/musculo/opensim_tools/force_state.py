@@ -18,10 +18,11 @@ from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.forces.model_forces import passive_forces
+from musculo.like import Wrapping
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, spring_forces
 from musculo.opensim_tools.control_tool import is_direct
 from musculo.opensim_tools.simbody_departures import simbody_loop_accelerations
@@ -76,7 +77,7 @@ def muscle_forces(
     fiber_length: FloatArray | None = None,
 ) -> MuscleState:
     """Forces of muscles at given or default activations, their fibres in equilibrium or at their default lengths."""
-    g = muscle_geometry(model, motion.q, motion.u, work.wrapping, work.threads)
+    g = muscle_geometry(model, motion.q, motion.u, wrapping=work.wrapping, threads=work.threads)
     a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
     if not model.muscles:
         return MuscleState((), g, np.zeros_like(g.length), a, None)
@@ -108,7 +109,7 @@ def springs_in_motion(model: Model, motion: Motion, wrapping: Wrapping, threads:
     """(frames, n_u): what springs and ligaments along paths do on every speed."""
     if len(model.muscles) == sum(f.path is not None for f in model.forces):
         return np.zeros((len(motion), len(model.speed_names)))
-    return spring_forces(model, path_geometry(model, motion.q, motion.u, wrapping, threads), threads)
+    return spring_forces(model, path_geometry(model, motion.q, motion.u, wrapping=wrapping, threads=threads), threads)
 
 
 def actuators_in_motion(
@@ -120,7 +121,7 @@ def actuators_in_motion(
     given = given_forces(model, motion.q, None, forces, None)
     tau = given.on_speeds
     if given.on_paths:
-        paths = path_geometry(model, motion.q, motion.u, wrapping, threads)
+        paths = path_geometry(model, motion.q, motion.u, wrapping=wrapping, threads=threads)
         tension = np.stack(list(given.on_paths.values()), axis=1)
         tau = tau + path_generalized_forces(paths, tension, tuple(given.on_paths))
     return tau, list(given.on_bodies)

@@ -137,7 +137,9 @@ def actuation(study: Study, analysis: ActuationAnalysis) -> None:
             speed[:, k] = motion.u[:, model.speed_index(motor.coordinate)]
         elif isinstance(motor.force, PathActuator):
             if along is None:
-                along = path_geometry(model, motion.q, motion.u, study.muscles.geometry.wrapping, study.work.threads)
+                along = path_geometry(
+                    model, motion.q, motion.u, wrapping=study.muscles.geometry.wrapping, threads=study.work.threads
+                )
             assert along.speed is not None
             speed[:, k] = along.speed[:, along.index(name)]
             power[:, k] = -forces[name] * speed[:, k]

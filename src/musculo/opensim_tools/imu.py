@@ -52,7 +52,7 @@ def run_imu_placer(setup: IMUPlacerSetup, work: Work) -> None:
         work.note("base_imu_label is stated without base_heading_axis: no heading is corrected, as in OpenSim")
     base = {"base": setup.base_imu_label, "heading_axis": setup.base_heading_axis} if based else {}
     work.report("placing sensors", 0.3)
-    placed = place_sensors(model, still, **base, heading="horizontal" if work.exact else "opensim")  # type: ignore[arg-type]
+    placed = place_sensors(model, still, **base, like=work.like)  # type: ignore[arg-type]
     if placed.unplaced:
         work.note(f"no body of the model is named for {', '.join(placed.unplaced)}: these sensors are left out")
     if based:

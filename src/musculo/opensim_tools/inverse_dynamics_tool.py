@@ -54,7 +54,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
     work.tell(plate_findings(loads))
     work.report("filter and splines", 0.1)
-    whole = motion_of(model, table, cutoff, like="exact" if work.exact else "opensim id")
+    whole = motion_of(model, table, cutoff, like=work.like)
     work.notes += whole.notes
     work.check_span(setup.time_range, table.time, table.source)
     rows = opensim_rows(whole.time, *setup.time_range)
@@ -66,7 +66,7 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     tau = _forces(model, motion, external, work, controls)
     if not work.exact and work.compare:
         with work.beside("OpenSim's inverse dynamics with the exact one"):
-            filtered = table if cutoff < 0.0 else table.lowpass(cutoff, method="opensim")
+            filtered = table if cutoff < 0.0 else table.lowpass(cutoff, like="opensim")
             _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
         with work.beside("columns of external loads in their order with those by their names"):
             _compare_columns(model, motion, loads, external, work)
@@ -204,7 +204,7 @@ def _say_paths(
             for name in paths:
                 value = model.coordinate(name).default_value
                 values[:, found[name]] = np.degrees(value) if table.degrees and name in angles else value
-            still = motion_of(model, replace(table, values=values), cutoff, like="opensim id").rows(rows)
+            still = motion_of(model, replace(table, values=values), cutoff, like="opensim").rows(rows)
             apart, worst = largest(model.speed_names, ours, _forces(model, still, external, work, controls))
             differ = f" by up to {apart:.4g} ({worst})"
     shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

@@ -51,7 +51,7 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     forces = _given(study, analysis)
     muscles = {name: forces[name] for name in model.muscle_names}
     motors = {motor.name: forces[motor.name] for motor in actuators_of(model)}
-    paths = path_wrenches(model, motion.q, motion.u, work.wrapping, work.threads)
+    paths = path_wrenches(model, motion.q, motion.u, wrapping=work.wrapping, threads=work.threads)
     study.tell_paths(paths, model.muscle_names, analysis.name)
     loads = [*study.loads, *study.simbody]
     udot = motion.udot

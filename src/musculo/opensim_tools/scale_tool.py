@@ -89,8 +89,8 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
         model,
         found.factors,
         setup.mass if setup.mass > 0.0 else None,
-        scaler.preserve_mass_distribution,
-        wrapping=work.wrapping,
+        preserve_mass_distribution=scaler.preserve_mass_distribution,
+        like=work.like,
     )
     # OpenSim lists the frames of joints, too, which follow their bodies.
     frames = [place.name for joint in model.joints for place in (joint.parent, joint.child) if place.name]

@@ -18,6 +18,7 @@ from musculo.io.setup import (
     read_setup,
 )
 from musculo.io.text import PathLike, hashes_of_reads
+from musculo.like import Like, like_opensim
 from musculo.opensim_tools.analyze import run_analyze
 from musculo.opensim_tools.imu import run_imu_inverse_kinematics, run_imu_placer
 from musculo.opensim_tools.inverse_dynamics_tool import run_inverse_dynamics
@@ -49,6 +50,7 @@ _TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
 def run_setup(
     setup: Setup | PathLike,
     *,
+    like: Like | None = "opensim",
     exact: bool = False,
     output: PathLike | None = None,
     progress: Progress | None = None,
@@ -65,7 +67,8 @@ def run_setup(
 
     Args:
         setup: the path of a set-up file, or what `read_setup` made of it.
-        exact: use the exact methods: those of the functions of this package by default.
+        like: None for the exact methods: those of the functions of this package by default.
+        exact: true is another word for like=None, as `--exact` of `musculo run` is.
         output: a folder for all results, whatever the set-up says.
         progress: is called with what is being done and which part of the work is behind, 0 to 1.
         threads: at most so many; all cores by default.
@@ -76,6 +79,7 @@ def run_setup(
     Raises:
         MusculoError: files that are missing or cannot be read, names that do not fit the model.
     """
+    exact = exact or not like_opensim(like)
     known = with_own_forces(setup if isinstance(setup, Setup) else read_setup(setup), output, exact)
     tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
     source = known.source or UNNAMED

@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.static_optimization.least_effort import Status
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.share_load import static_optimization as shared_load
 from musculo.analyses.static_optimization.static_optimum import TOO_FAR, StaticOptimum
 from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_prices, price_findings
@@ -39,7 +39,7 @@ _STEEP = 4.0
 
 @dataclass(frozen=True)
 class LeastEffort(StaticOptimizationAnalysis):
-    """Static optimisation with choices that no set-up file of OpenSim has; see `musculo.static_optimisation`.
+    """Static optimisation with choices that no set-up file of OpenSim has; see `musculo.static_optimization`.
 
     They count where the exact method is used. `reserve` is the optimal force of a reserve at every free speed.
     """
@@ -120,7 +120,7 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
     motion = study.exact_motion if exact else study.motion
     loads = study.exact_loads if exact else [*study.loads, *study.simbody]
     chosen = analysis if exact and isinstance(analysis, LeastEffort) else LeastEffort()
-    return static_optimisation(
+    return shared_load(
         model,
         motion.q,
         motion.u,
@@ -169,7 +169,9 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     ratio = optimum.passive_force[:, worst] / strength
     elastic = optimum.options["tendon"] == "elastic"
     frames = ratio[:, :most].argmax(axis=0)
-    g = muscle_geometry(model, motion.q[frames], motion.u[frames], optimum.options["wrapping"], work.threads)
+    g = muscle_geometry(
+        model, motion.q[frames], motion.u[frames], wrapping=optimum.options["wrapping"], threads=work.threads
+    )
     assert g.speed is not None
     still = muscle_equilibrium(
         model,

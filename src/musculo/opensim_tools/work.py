@@ -18,7 +18,6 @@ from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
-from musculo.forces.compiled_forces import Method
 from musculo.forces.contact_foundation import mesh_files
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
@@ -27,10 +26,10 @@ from musculo.io.osim import read_osim
 from musculo.io.setup import AnalyzeSetup, IMUInverseKinematicsSetup, InverseKinematicsSetup
 from musculo.io.storage import read_storage
 from musculo.io.tool_results import PRECISION, write_result
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.coordinate import bare_name
 from musculo.model.model import Model
-from musculo.muscle.geometry import Wrapping
 from musculo.opensim_tools.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
 from musculo.results.external_loads import ExternalLoads
@@ -88,14 +87,19 @@ class Work:
         return Path(self.source).is_file()
 
     @property
+    def like(self) -> Like | None:
+        """Whose methods, as functions take it."""
+        return None if self.exact else "opensim"
+
+    @property
     def wrapping(self) -> Wrapping:
         """How muscles run over surfaces: exactly, or as in OpenSim."""
-        return "geodesic" if self.exact else "opensim"
+        return wrapping_of(self.like, None)
 
     @property
     def method(self) -> Method:
         """By which definitions: the exact ones, or OpenSim's own."""
-        return "exact" if self.exact else "opensim"
+        return method_of(self.like, None)
 
     # --- reading ----------------------------------------------------------------------------------------------------
     def model(self, path: Path | None) -> Model:

@@ -14,7 +14,7 @@ import numpy as np
 from musculo.analyses.joint_loads import joint_loads
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.recorded_motion import Motion, motion_of
-from musculo.analyses.static_optimization.share_load import static_optimisation
+from musculo.analyses.static_optimization.share_load import static_optimization
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import inverse_dynamics
@@ -211,7 +211,7 @@ def _off_over(forces: Part, activations: Part) -> float | None:
 # --- the parts -------------------------------------------------------------------------------------------------------
 def _fiber_lengths(model: Model, m: Motion, peer: Peer) -> Part:
     ours = muscle_analysis(model, m.q, m.u, coordinates=()).fiber_length
-    alike = muscle_analysis(model, m.q, m.u, coordinates=(), method="opensim", wrapping="opensim").fiber_length
+    alike = muscle_analysis(model, m.q, m.u, coordinates=(), like="opensim").fiber_length
     remark = "Paper: alike but for the long head of the biceps, by another wrapping."
     if peer.fiber_length is not None:
         apart = np.abs(ours - peer.fiber_length).max(axis=0)
@@ -259,21 +259,21 @@ def _moments(model: Model, m: Motion, peer: Peer) -> Part:
 
 def _like_opensim(model: Model, flexion: Table) -> Motion:
     """Speeds and accelerations as OpenSim's analyses take them."""
-    return motion_of(model, flexion, like="opensim analyze")
+    return motion_of(model, flexion, like="opensim", tool="analyze")
 
 
 def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations and forces without passive forces, and what the joints carry then."""
-    plain = static_optimisation(model, m.q, m.u, m.udot, force_length_velocity=False)
-    full = static_optimisation(model, m.q, m.u, m.udot, passive=False)
+    plain = static_optimization(model, m.q, m.u, m.udot, force_length_velocity=False)
+    full = static_optimization(model, m.q, m.u, m.udot, passive=False)
     given = (model, theirs.q, theirs.u, theirs.udot)
-    plain_alike = static_optimisation(*given, force_length_velocity=False, method="opensim", wrapping="opensim")
-    alike = static_optimisation(*given, method="opensim", wrapping="opensim")
+    plain_alike = static_optimization(*given, force_length_velocity=False, like="opensim")
+    alike = static_optimization(*given, like="opensim")
     muscles = model.muscle_names
     loads = joint_loads(model, m.q, m.u, m.udot, muscle_forces=full.force)
     # As OpenSim: accelerations are those of the forces that were found.
     loads_alike = joint_loads(
-        model, theirs.q, theirs.u, muscle_forces=alike.force if peer.loads is None else peer.force, wrapping="opensim"
+        model, theirs.q, theirs.u, muscle_forces=alike.force if peer.loads is None else peer.force, like="opensim"
     )
     components = tuple(f"{name} {part}" for name in model.joint_names for part in ("fx", "fy", "fz", "mx", "my", "mz"))
     carried, carried_alike = (
@@ -324,8 +324,8 @@ def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: st
 
 def _with_passive(model: Model, m: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations, forces and residual actuators with passive forces; tendons give in OpenSim's control."""
-    rigid = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE)
-    elastic = static_optimisation(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE, tendon="elastic")
+    rigid = static_optimization(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE)
+    elastic = static_optimization(model, m.q, m.u, m.udot, passive=True, reserves=_RESERVE, tendon="elastic")
     driving = np.abs(inverse_dynamics(model, m.q, m.u, m.udot)).max()
     most = np.abs(rigid.reserve).max()
     loads = joint_loads(model, m.q, m.u, m.udot, muscle_forces=rigid.force)

@@ -15,7 +15,7 @@ from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.results.force_plates import CONTACT, ForcePlate, plates_to_table
 from musculo.results.table import Table
-from musculo.signals.lowpass import butterworth
+from musculo.signals.filters import butterworth
 from musculo.signals.natural_smoothing import NaturalSpline
 
 
@@ -181,7 +181,7 @@ class ExternalLoads:
         return replace(self, table=table, notes=(*self.notes, *new))
 
     def lowpass(self, cutoff: float, order: int = 4) -> ExternalLoads:
-        """Forces and moments filtered; see `musculo.lowpass`. OpenSim filters no loads.
+        """Forces and moments filtered; see `musculo.signals.lowpass`. OpenSim filters no loads.
 
         Points jump where a foot lands, and a filtered jump would put forces where nobody stands. So they stay, and the
         moment about the origin is filtered in their place: T' = M' - p x F' with M = p x F + T. Where a load has no

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
-from musculo.results.labelled import AXES, labelled
+from musculo.results.labelled_arrays import AXES, labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
+from musculo.signals.filters import butterworth, parts_in_words
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
-from musculo.signals.lowpass import butterworth, parts_in_words
 from musculo.signals.natural_smoothing import even_times, resample
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Markers:
 
     # --- signals ----------------------------------------------------------------------------------------------------
     def lowpass(self, cutoff: float, order: int = 4) -> Markers:
-        """Filtered trajectories, piece by piece between gaps; see `musculo.lowpass`."""
+        """Filtered trajectories, piece by piece between gaps; see `musculo.signals.lowpass`."""
         position = butterworth(self.time, self.position, cutoff, order)
         note = f"low-pass filtered at {cutoff:g} Hz (butterworth, order {order}){parts_in_words(self.time)}"
         return replace(self, position=position, notes=(*self.notes, note))

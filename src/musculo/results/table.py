@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
+from musculo.like import Like
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
 from musculo.results.provenance import Provenance
+from musculo.signals.filters import lowpass, parts_in_words
 from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.labels import derived_unit
-from musculo.signals.lowpass import FilterMethod, lowpass, parts_in_words
 from musculo.signals.named_arrays import sampling_rate
 from musculo.signals.natural_smoothing import even_times, resample, time_derivative
 
@@ -256,15 +257,15 @@ class Table:
             notes.append(f"{len(left)} gaps, the longest {worst}, exceed {longest} frames or are at an end, {_STAY}")
         return replace(self, values=values, notes=(*self.notes, *notes))
 
-    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, method: FilterMethod = "butterworth") -> Table:
-        """Filtered columns; see `musculo.lowpass`. With `method="opensim"` other frames come back."""
+    def lowpass(self, cutoff: float | ArrayLike, order: int = 4, *, like: Like | None = None) -> Table:
+        """Filtered columns; see `musculo.signals.lowpass`. With `like="opensim"` other frames come back."""
         self.check_finite(range(len(self.names)))
         try:
-            filtered = lowpass(self.time, self.values, cutoff, order, method)
+            filtered = lowpass(self.time, self.values, cutoff, order, like=like)
         except InvalidInput as error:
             raise InvalidInput(f"{self._where}: {error}") from None
-        how = "as OpenSim does" if method == "opensim" else f"butterworth, order {order}"
-        parts = "" if method == "opensim" else parts_in_words(self.time)
+        how = "as OpenSim does" if like else f"butterworth, order {order}"
+        parts = "" if like else parts_in_words(self.time)
         at = f"{float(np.asarray(cutoff)):g} Hz" if np.ndim(cutoff) == 0 else "a cutoff for each column"
         notes = (*self.notes, f"low-pass filtered at {at} ({how}){parts}")
         return replace(self, time=filtered.time, values=filtered.values, notes=notes)
@@ -284,7 +285,7 @@ class Table:
     # --- labels -----------------------------------------------------------------------------------------------------
     def to_xarray(self, dim: str = "column") -> xarray.DataArray:
         """Labelled values (time, `dim`); say dim="coordinate" or "muscle" where the columns are such."""
-        from musculo.results.labelled import labelled
+        from musculo.results.labelled_arrays import labelled
 
         extra: dict[str, Any] = {"degrees": int(self.degrees)} if self.degrees else {}
         one = self.units[0] if self.units and len(set(self.units)) == 1 else ""
@@ -308,6 +309,6 @@ class Table:
     @classmethod
     def from_xarray(cls, array: xarray.DataArray) -> Table:
         """The table of a labelled array with `time` and any other dimensions; those are joined to names by `/`."""
-        from musculo.results.labelled import to_table
+        from musculo.results.labelled_arrays import to_table
 
         return to_table(array)

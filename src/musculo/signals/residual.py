@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.signals.lowpass import butterworth
+from musculo.signals.filters import butterworth
 from musculo.signals.named_arrays import sampling_rate, series
 
 # The line of the noise is fitted between these parts of the Nyquist frequency: above the movement, below the bend that

@@ -17,7 +17,7 @@ from musculo.errors import InvalidInput
 from musculo.forces.model_forces import model_forces
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.simulation.constraint_projection import Drift, constraint_drift

@@ -255,7 +255,7 @@ class ConstrainedSystem(System):
                 name = self.equations.name_of(int(np.argmax(error)))
                 raise InvalidInput(
                     f"the {what} at the start are off constraint {name!r}, by {error.max():.3g}; "
-                    f"musculo.{way}(model, ...) brings them onto it"
+                    f"musculo.simulation.{way}(model, ...) brings them onto it"
                 )
         self.loops = LoopWatch(self.model, q)
         self.guess = q.copy()

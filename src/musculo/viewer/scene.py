@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.errors import InvalidInput, MusculoError, unwarned
+from musculo.like import Like, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
@@ -100,7 +101,8 @@ def view(
     loads: ExternalLoads | None = None,
     reactions: Table | None = None,
     geometry: str | os.PathLike[str] | None = None,
-    wrapping: Drawing = "geodesic",
+    like: Like | None = None,
+    wrapping: Drawing | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Scene:
     """A model, or its motion, to look at in a browser.
@@ -117,15 +119,18 @@ def view(
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
         geometry: the folder of the model's bone meshes; $MUSCULO_GEOMETRY, the model's folder and Geometry beside it
             are looked into, too. Without meshes simple bones are drawn.
-        wrapping: how muscles run over surfaces, "geodesic" or "opensim" as in `muscle_geometry`; "straight" draws lines
-            through the points of their paths, for which no kernels are compiled.
+        like: "opensim" for muscles that run over surfaces as they do there (`muscle_geometry`).
+        wrapping: another word for it, "geodesic" or "opensim"; "straight" draws lines through the points of their
+            paths, for which no kernels are compiled.
         path: where to write the page.
     """
     if not isinstance(model, Model):
         raise InvalidInput(f"view(model, ...) needs a Model, not {type(model).__name__}; read_osim makes one")
     if geometry is not None and not Path(geometry).is_dir():
         raise InvalidInput(f"no folder {os.fspath(geometry)}; give the folder that holds the .vtp, .obj or .stl files")
-    if wrapping not in WRAPPINGS:
+    if wrapping is None:
+        wrapping = wrapping_of(like, None)
+    elif wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = frames_in(model, q, time)
     measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers

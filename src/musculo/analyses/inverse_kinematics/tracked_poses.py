@@ -16,7 +16,7 @@ from musculo.diagnostics.finding import Finding, texts
 from musculo.kernels.fit import pose_search as kernels
 from musculo.model.model import Model
 from musculo.results.angle_columns import angle_columns
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table

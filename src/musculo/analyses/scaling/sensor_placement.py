@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +13,11 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput
+from musculo.like import Like, like_opensim
 from musculo.model.body import GROUND, Frame, Placement
 from musculo.model.model import Model
 from musculo.results.orientations import Orientations
 from musculo.spatial.rotation import axis_rotation, to_xyz
-
-Heading = Literal["horizontal", "opensim"]
 
 # What OpenSim's placer takes off the name of a sensor to find its body.
 _SUFFIX = "_imu"
@@ -57,7 +55,7 @@ def place_sensors(
     bodies: Mapping[str, str] | None = None,
     base: str | None = None,
     heading_axis: str | None = None,
-    heading: Heading = "horizontal",
+    like: Like | None = None,
     time_range: tuple[float, float] | None = None,
 ) -> PlacedSensors:
     """The model with frames for the sensors, turned on their bodies as they were while the subject held a known pose.
@@ -67,10 +65,10 @@ def place_sensors(
     A new frame sits at the mass centre of its body; one of the sensor's name that is there already keeps its place.
 
     With a base sensor all measurements are first turned about the vertical, so that the base's axis points where the x
-    axis of the model's first body on ground does. "horizontal" takes the angle between both as seen from above.
+    axis of the model's first body on ground does. That is the angle between both as seen from above.
 
     Source:  OpenSim 4.6, `IMUPlacer::run`, `OpenSenseUtilities::computeHeadingCorrection`.
-    Departs: OpenSim takes the angle between both axes in space (here "opensim"), which is too large where one of them
+    Departs: OpenSim takes the angle between both axes in space (`like="opensim"`), which is too large where one of them
              is not level: a sensor tilted by 30 degrees that points straight ahead is turned by 30 degrees, every frame
              is twisted on its body by as much, and joint angles come out wrong. With "horizontal" orientations made
              from a known motion give that motion back (`tests/oracles/test_orientations_opensim.py`).
@@ -82,7 +80,7 @@ def place_sensors(
         bodies: the body of each sensor; by default that of its frame if the model has one of its name, else the one
             named as the sensor without `_imu`, as OpenSim has it.
         base, heading_axis: the sensor whose axis, one of x, -x, y, -y, z, -z, points ahead; both or none.
-        heading: how the angle is found; see above.
+        like: "opensim" for its angle; see above.
         time_range: the frames whose mean is taken [s]; the first frame of all by default, as OpenSim does.
 
     Raises:
@@ -99,7 +97,7 @@ def place_sensors(
         raise InvalidInput(f"pose has shape {Q.shape}; it needs ({len(model.coordinate_names)},)")
     motion = kinematics(model, Q)
     homes, unplaced = _homes(model, still, bodies or {})
-    angle = _heading(model, motion, still, base, heading_axis, heading)
+    angle = _heading(model, motion, still, base, heading_axis, like_opensim(like))
     turn = axis_rotation((0.0, 1.0, 0.0), angle)
     frames = {frame.path: frame for frame in model.frames}
     for sensor, home in homes.items():
@@ -145,11 +143,9 @@ def _homes(model: Model, still: Orientations, bodies: Mapping[str, str]) -> tupl
 
 
 def _heading(
-    model: Model, motion: Kinematics, still: Orientations, base: str | None, axis: str | None, how: Heading
+    model: Model, motion: Kinematics, still: Orientations, base: str | None, axis: str | None, opensim: bool
 ) -> float:
     """The angle about y that turns the base's axis to where the model's base points [rad]."""
-    if how not in ("horizontal", "opensim"):
-        raise InvalidInput(f"heading={how!r}; known: horizontal, opensim")
     if base is None and axis is None:
         return 0.0
     if base is None or axis is None:
@@ -162,7 +158,7 @@ def _heading(
     if root is None:
         raise InvalidInput(f"no joint of {model.name!r} has ground as its parent, so it has no heading; leave out base")
     ahead = motion.pose(root).R[:, 0]
-    if how == "opensim":
+    if opensim:
         angle = math.acos(min(max(float(measured @ ahead), -1.0), 1.0))
         return -angle if np.cross(ahead, measured)[1] > 0.0 else angle
     for what, vector in ((f"axis {axis} of {base!r}", measured), (f"the x axis of {root!r}", ahead)):

@@ -14,6 +14,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
 from musculo.functions import Function, Linear, Scaled
 from musculo.io.osim.xml import exact_all, from_text, put, to_text
+from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
 from musculo.model.constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.force import Force, Muscle
@@ -23,7 +24,7 @@ from musculo.model.model import Model, Note
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
-from musculo.muscle.geometry import Wrapping, path_geometry
+from musculo.muscle.geometry import path_geometry
 from musculo.results.angle_columns import translational_coordinates
 from musculo.spatial.rotation import from_xyz
 
@@ -49,8 +50,10 @@ def scale_model(
     model: Model,
     factors: Factors,
     mass: float | None = None,
+    *,
     preserve_mass_distribution: bool = False,
-    wrapping: Wrapping = "opensim",
+    like: Like | None = "opensim",
+    wrapping: Wrapping | None = None,
 ) -> Model:
     """The model with its bodies stretched along their own axes, and everything on them.
 
@@ -71,7 +74,8 @@ def scale_model(
         factors: by body (or `ground`): one number, or three for x, y and z. Bodies without one stay.
         mass: of the whole subject [kg].
         preserve_mass_distribution: share the mass among bodies as in the generic model, whatever their size.
-        wrapping: how paths are measured, see `muscle_geometry`; OpenSim's own way by default.
+        like: how paths are measured, see `muscle_geometry`: here by default as OpenSim does, None is exact.
+        wrapping: another word for it: "geodesic" or "opensim".
 
     Raises:
         UnknownName: a body that the model does not have.
@@ -98,7 +102,7 @@ def scale_model(
         ),
         ground_carried=_carried(model.ground_carried, scale.get(GROUND, _UNSCALED)),
     )
-    return _with_lengths(model, scaled, wrapping)
+    return _with_lengths(model, scaled, wrapping_of(like, wrapping))
 
 
 def scaled_inertia(body: Body, factors: Vec3, mass: float) -> Vec6:

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
+from musculo.like import Method
 from musculo.model.model import Model
 from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.equilibrium import Method, muscle_equilibrium
+from musculo.muscle.equilibrium import muscle_equilibrium
 from musculo.muscle.geometry import PathGeometry
 
 # Half the step of the difference that gives the slope of force by activation: its error is the square of it.

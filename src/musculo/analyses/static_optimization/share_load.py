@@ -30,9 +30,9 @@ from musculo.embedding.embedding import embedding_of, times_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.forces.model_forces import passive_forces
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
-from musculo.muscle.equilibrium import Method
-from musculo.muscle.geometry import PathGeometry, Wrapping, muscle_geometry, path_geometry
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import spring_forces
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
@@ -44,7 +44,7 @@ _LEAST_SHARE = 0.02
 _SETTLED = 1e-9
 
 
-def static_optimisation(
+def static_optimization(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table,
@@ -60,8 +60,9 @@ def static_optimisation(
     weights: Mapping[str, float] | None = None,
     model_forces: bool = True,
     time: ArrayLike | None = None,
-    method: Method = "exact",
-    wrapping: Wrapping = "geodesic",
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Method | None = None,
     threads: int | None = None,
 ) -> StaticOptimum:
     """The activations a (and controls of actuators) of least effort that give the generalised forces of a motion.
@@ -79,7 +80,7 @@ def static_optimisation(
                 their optimal force, as in OpenSim. `tendon="elastic"`: force is what fibre and tendon in equilibrium
                 carry (`muscle_equilibrium`), which is no straight line of activation; linear models of it are
                 renewed until nothing changes. Such a program need not be convex: the answer is stationary.
-                F_PE is zero unless `passive` is asked for, as in OpenSim; 31 has it. `method="opensim"` takes
+                F_PE is zero unless `passive` is asked for, as in OpenSim; 31 has it. `like="opensim"` takes
                 OpenSim's capacity (`active_force_capacity`), faults included. OpenSim's targets are accelerations
                 udot: derivatives of a quintic spline through the speeds, not second derivatives of the coordinates.
     Guarantees: where the status is SOLVED, equations hold to 1e-9 of their largest term, and with rigid tendons every
@@ -105,12 +106,13 @@ def static_optimisation(
         model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
         time: (frames,) or a number, for prescribed forces and loads over time [s]; by default what a table or an xarray
             `q` states, else 0.
-        method: "exact", or "opensim" for OpenSim's own definitions.
-        wrapping: "geodesic" or "opensim".
+        like: "opensim" for OpenSim's wrapping and its own definitions.
+        wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
         threads: at most so many; all cores by default.
     """
     p = check_power(power)
-    _check(tendon, method)
+    wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
+    _check(tendon)
     e = embedding_of(model)
     refuse_carried(e.unsolved)
     Q, single = coordinates_of(model, q)
@@ -122,7 +124,7 @@ def static_optimisation(
     J = e.jacobian(Q)
     motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
     paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
-    g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping, threads)
+    g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping=wrapping, threads=threads)
     if paths:
         T = T - spring_forces(model, g, threads)
     if model_forces:
@@ -190,11 +192,9 @@ def _told(reserves: Reserves | None, weights: Mapping[str, float] | None, time: 
     return found
 
 
-def _check(tendon: str, method: str) -> None:
+def _check(tendon: str) -> None:
     if tendon not in ("rigid", "elastic"):
         raise InvalidInput(f"tendon is 'rigid' or 'elastic', not {tendon!r}")
-    if method not in ("exact", "opensim"):
-        raise InvalidInput(f"method is 'exact' or 'opensim', not {method!r}")
 
 
 def _generalized_forces(
@@ -316,3 +316,7 @@ def _solve(
     solved = open_frames[status[open_frames] == Status.SOLVED]
     status[solved] = Status.NOT_CONVERGED
     return x, status
+
+
+# The same in British spelling.
+static_optimisation = static_optimization

@@ -15,7 +15,7 @@ from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.prices import prices_in_words
 from musculo.results.angle_columns import coordinate_units
-from musculo.results.labelled import labelled
+from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 
@@ -154,5 +154,5 @@ class StaticOptimum:
         }
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
-        made = Provenance.of("static_optimisation", self.model, **self.options)
+        made = Provenance.of("static_optimization", self.model, **self.options)
         return xarray.Dataset(parts, attrs=made.attributes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.functions.filter_frames import recursion_frames
+from musculo.like import Like, like_opensim
 from musculo.signals.gaps import runs
 from musculo.signals.labels import labelled_like, time_first
 from musculo.signals.named_arrays import Series, even_parts, series
 from musculo.signals.natural_smoothing import NaturalSpline
-
-FilterMethod = Literal["butterworth", "opensim"]
-METHODS: tuple[FilterMethod, ...] = ("butterworth", "opensim")
 
 # What Storage.cpp of OpenSim 4.6 holds fixed.
 OPENSIM_ORDER = 3
@@ -30,25 +28,25 @@ OPENSIM_STEP_TOLERANCE = 2.2204460492503131e-16  # [s] SimTK::Eps
 
 
 def lowpass(
-    time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, order: int = 4, method: FilterMethod = "butterworth"
+    time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, order: int = 4, *, like: Like | None = None
 ) -> Series:
-    """A signal without what is faster than the cutoff, without delay.
+    """A signal without what is faster than the cutoff, without delay: a Butterworth filter, forwards and backwards.
+
+    Half of the power passes at the cutoff after both passes.
 
     Args:
         time: (n,) [s], evenly spaced but for rounding; the values that come back belong to the times as stated. Where
             frames are missing altogether, each part is filtered by itself if it lasts a period of the cutoff
-            ("opensim" takes splines for what is missing).
+            (OpenSim's filter takes splines for what is missing).
         values: (n, ...); gaps (NaN) stay gaps, and what lies between them is filtered piece by piece. A data frame,
             series or xarray comes back as one.
-        cutoff: [Hz]; one, or one per column for "butterworth".
-        order: of the whole filter (both passes together), even; "butterworth" only.
-        method: "butterworth": forwards and backwards, half power at the cutoff after both passes; the same times.
-            "opensim": what OpenSim's inverse dynamics and analyses do, departures included (see `opensim_lowpass`):
-            other times come back, from half a recording before the first to half a recording after the last.
+        cutoff: [Hz]; one, or one per column.
+        order: of the whole filter (both passes together), even.
+        like: "opensim" for what OpenSim's inverse dynamics and analyses do, departures included (`opensim_lowpass`):
+            one cutoff, an order of its own, and other times come back, from half a recording before the first to half a
+            recording after the last.
     """
-    if method not in METHODS:
-        raise InvalidInput(f"no filter method {method!r}; known: {', '.join(METHODS)}")
-    if method == "opensim":
+    if like_opensim(like):
         if np.ndim(cutoff) != 0:
             raise InvalidInput("OpenSim's filter takes one cutoff for all columns")
         return opensim_lowpass(time, values, float(np.asarray(cutoff)))

@@ -1,0 +1,35 @@
+"""What `musculo.results` shows and the module that holds it, a line each; `__init__` imports by this list."""
+
+from musculo.analyses.body_kinematics import BodyKinematics as BodyKinematics
+from musculo.analyses.body_kinematics import PointKinematics as PointKinematics
+from musculo.analyses.equations_of_motion import EquationsOfMotion as EquationsOfMotion
+from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics as InverseKinematics
+from musculo.analyses.joint_loads import JointLoads as JointLoads
+from musculo.analyses.muscle_analysis import MuscleAnalysis as MuscleAnalysis
+from musculo.analyses.recorded_motion import Motion as Motion
+from musculo.analyses.scaling.marker_placement import MovedMarkers as MovedMarkers
+from musculo.analyses.scaling.marker_placement import PlacedMarkers as PlacedMarkers
+from musculo.analyses.scaling.scale_factors import ScaleFactors as ScaleFactors
+from musculo.analyses.scaling.sensor_placement import PlacedSensors as PlacedSensors
+from musculo.analyses.static_optimization.share_load import static_optimization as static_optimization
+from musculo.analyses.static_optimization.static_optimum import StaticOptimum as StaticOptimum
+from musculo.diagnostics.support import Support as Support
+from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives
+from musculo.dynamics.constrained_dynamics import ConstrainedMotion as ConstrainedMotion
+from musculo.dynamics.poses import Kinematics as Kinematics
+from musculo.dynamics.prepared import Prepared as Prepared
+from musculo.forces.model_forces import ModelForces as ModelForces
+from musculo.muscle.geometry import STATUSES as STATUSES
+from musculo.muscle.geometry import PathGeometry as PathGeometry
+from musculo.muscle.path_wrenches import PathWrenches as PathWrenches
+from musculo.results.external_loads import ExternalForce as ExternalForce
+from musculo.results.external_loads import ExternalLoads as ExternalLoads
+from musculo.results.force_plates import ForcePlate as ForcePlate
+from musculo.results.force_plates import plates_to_table as plates_to_table
+from musculo.results.labelled_arrays import labelled as labelled
+from musculo.results.markers import Markers as Markers
+from musculo.results.orientations import Orientations as Orientations
+from musculo.results.provenance import Provenance as Provenance
+from musculo.results.recording import Recording as Recording
+from musculo.results.table import Table as Table
+from musculo.simulation.simulation import Simulation as Simulation
