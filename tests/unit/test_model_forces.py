@@ -288,7 +288,7 @@ def test_arrays_that_do_not_fit():
         contact_force("c", "SoftForce", [])  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="q has shape"):
         model_forces(cart(SPRING), [0.0, 1.0])
-    with pytest.raises(InvalidInput, match="exact, opensim"):
+    with pytest.raises(InvalidInput, match="'exact' or 'opensim'"):
         model_forces(cart(SPRING), [0.0], method="fast")
     with pytest.raises(InvalidInput, match="wrapping"):
         model_forces(cart(SPRING), [0.0], wrapping="none")

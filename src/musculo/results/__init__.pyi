@@ -11,8 +11,6 @@ from musculo.analyses.scaling.marker_placement import MovedMarkers as MovedMarke
 from musculo.analyses.scaling.marker_placement import PlacedMarkers as PlacedMarkers
 from musculo.analyses.scaling.scale_factors import ScaleFactors as ScaleFactors
 from musculo.analyses.scaling.sensor_placement import PlacedSensors as PlacedSensors
-from musculo.analyses.static_optimization.share_load import static_optimization as static_optimization
-from musculo.analyses.static_optimization.static_optimum import StaticOptimum as StaticOptimum
 from musculo.diagnostics.support import Support as Support
 from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives
 from musculo.dynamics.constrained_dynamics import ConstrainedMotion as ConstrainedMotion
