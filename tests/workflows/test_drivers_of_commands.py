@@ -14,7 +14,7 @@ from musculo.cli.reproduce import FALLS_SHORT
 from musculo.demo import arm, arm_chain
 from musculo.kernels.compiler import parts
 from musculo.replications import rival_times, squeezer_work, timing
-from musculo.report import folder as report_folder
+from musculo.report import folder_report as report_folder
 from support import listed_signatures
 
 STEPS = {
