@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity, graded
 from musculo.model.model import Model
 from musculo.results.trial import Trial
-from musculo.arrays import FloatArray
 
 STATIC_RMS, STATIC_LARGEST = 0.01, 0.02  # [m]
 USUAL = (0.8, 1.25)

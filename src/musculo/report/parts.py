@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Light
 from musculo.model.model_notebook import facts_html
 from musculo.model.named_sides import side_of, without_side
-from musculo.arrays import FloatArray
 
 _LARGEST = float(np.finfo(np.float32).max)  # what a page can draw: curves travel as four bytes a number
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from musculo import __version__
+from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Light
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
 from musculo.kernels.compiler.store import folder_of
 from musculo.report.parts import Curve, Report, Section, TextTable
-from musculo.arrays import FloatArray
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800
