@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from musculo import demo, view
-from musculo.report import Check, Curve, Light, Panel, Report, Section, write_report
+from musculo.report import Curve, Finding, Panel, Report, Section, Severity, write_report
 from support.browser import Page, browser
 
 TIME = np.linspace(0.0, 2.0, 201)
@@ -28,7 +28,7 @@ def file(tmp_path_factory):
         Section("Joint moments", (Panel(EVIL, "N m", (Curve(EVIL, TIME, 80.0 * TIME),)),), per_mass=True),
         Section("Many", tuple(Panel(f"muscle {k}", "N", (Curve(f"m{k}", TIME, k * TIME),)) for k in range(40))),
     )
-    checks = (Check("Marker errors", EVIL, Light.BAD, "look"), Check("Reserves", "fine", Light.GOOD))
+    checks = (Finding(EVIL, Severity.WRONG, "Marker errors", "look"), Finding("fine", Severity.GOOD, "Reserves"))
     scene = view(demo.arm(), demo.arm_flexion()).html()
     report = Report(
         "A walk",

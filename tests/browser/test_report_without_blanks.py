@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from musculo.report import Bars, Curve, Panel, Report, Section, Sheet, write_report
+from musculo.report import Bars, Curve, Panel, Report, Section, TextTable, write_report
 from support.browser import Page, browser
 
 TIME = np.linspace(0.0, 2.0, 201)
@@ -34,7 +34,7 @@ def page(tmp_path_factory):
         Section(
             "Scale factors",
             bars=(Bars("factor", "", (EVIL, "b"), {"x": [1.1, np.nan], "y": [0.9, 1.0]}, base=1.0),),
-            sheets=(Sheet("", ("body", "x"), ((EVIL, "1.1"), ("b", "")), ("x",)),),
+            tables=(TextTable("", ("body", "x"), ((EVIL, "1.1"), ("b", "")), ("x",)),),
         ),
     )
     path = tmp_path_factory.mktemp("report") / "report.html"

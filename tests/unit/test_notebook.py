@@ -11,7 +11,7 @@ from lxml import etree
 
 import musculo
 from musculo.demo import arm, arm_flexion
-from musculo.report import Check, Light, Report, Section
+from musculo.report import Finding, Report, Section, Severity
 
 EVIL = "<script>alert(1)</script>"
 
@@ -101,7 +101,7 @@ def test_muscles_in_equilibrium_show_their_pull(motion):
 
 
 def test_a_report_shows_title_and_checks():
-    checks = (Check("Markers", EVIL, Light.BAD, "Look at the labels."), Check("Mass", "70 kg"))
+    checks = (Finding(EVIL, Severity.WRONG, "Markers", "Look at the labels."), Finding("70 kg", title="Mass"))
     text = shown(Report("A walk", checks, (Section("Joint angles", ()),)))
     assert EVIL not in text
     assert all(part in text for part in ("A walk", "BAD: ", "Look at the labels.", "70 kg", "Joint angles"))

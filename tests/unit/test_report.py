@@ -24,16 +24,18 @@ from musculo import (
     write_osim,
     write_storage,
 )
+from musculo.analyses.trial_quantities import gait_cycles
+from musculo.diagnostics.actuators import crossed_coordinates
 from musculo.errors import InvalidInput
 from musculo.io import write_trc
 from musculo.model import CustomJoint, FreeJoint, Path, PathPoint
-from musculo.report import Check, Curve, Light, Panel, Report, Section, report_of_folder, write_report
-from musculo.report.actuator_table import crossed_coordinates
-from musculo.report.contents import panels_by_name, side_of, without_side
-from musculo.report.folder import _cycles
+from musculo.model.named_sides import side_of, without_side
+from musculo.report import Curve, Finding, Light, Panel, Report, Section, Severity, report_of_folder, write_report
+from musculo.report.parts import panels_by_name
+from musculo.report.read_folder import read_folder
 from musculo.report.report_page import page, thinned
-from musculo.report.results import Results, read_results
 from musculo.results import ExternalForce, ExternalLoads
+from musculo.results.trial import Trial
 
 TIME = np.linspace(0.0, 1.0, 51)
 
@@ -285,7 +287,7 @@ def test_a_folder_of_another_program_is_told_by_its_files(tmp_path):
     html = page(report)
     assert "Nothing to judge: no marker errors, residuals, reserves or scale factors found." in html
     assert '<ul class="checks"></ul>' not in html
-    assert "Nothing to judge" not in page(Report("a", (Check("b", "c", Light.GOOD),)))
+    assert "Nothing to judge" not in page(Report("a", (Finding("c", Severity.GOOD, "b"),)))
 
 
 def test_a_foot_with_one_strike_says_why_it_has_no_cycle(folder):
@@ -299,7 +301,7 @@ def test_a_foot_with_one_strike_says_why_it_has_no_cycle(folder):
         ExternalForce(side, f"foot_{side}", force_identifier=f"{side}_v", point_identifier=f"{side}_p") for side in "rl"
     )
     loads = ExternalLoads("loads", forces, Table(TIME, names, np.column_stack(columns)))
-    cycles, missing = _cycles(Results(folder, loads=loads))
+    cycles, missing = gait_cycles(Trial(folder, loads=loads))
     assert list(cycles) == ["r"]
     assert len(cycles["r"]) == 2
     assert missing == {"l": "a cycle needs two strikes of that foot, and its force has 1"}
@@ -325,7 +327,7 @@ def test_names_are_text_on_the_page():
     curve = Curve(evil, TIME, TIME)
     report = Report(
         evil,
-        (Check(evil, evil, Light.BAD, evil),),
+        (Finding(evil, Severity.WRONG, evil, evil),),
         (Section(evil, (Panel(evil, evil, (curve,)),), evil),),
         (evil,),
         ((evil, evil),),
@@ -386,7 +388,7 @@ def test_states_hold_a_motion_and_activations(tmp_path):
     )
     values = np.stack([time, np.ones(5), 0.5 * time], axis=1)
     write_storage(Table(time, names, values), tmp_path / "arm_states.sto")
-    found = read_results(tmp_path, demo.arm())
+    found = read_folder(tmp_path, demo.arm())
     assert found.angles.names == names[:1]
     assert found.activations.names == ("brachialis",)
     np.testing.assert_allclose(found.activations.values[:, 0], 0.5 * time)

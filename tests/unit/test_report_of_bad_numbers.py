@@ -23,11 +23,11 @@ from musculo import (
     write_storage,
 )
 from musculo.demo import arm
+from musculo.diagnostics.judge import judge
 from musculo.model import Path, PathPoint
 from musculo.report import Curve, Light, Panel, Section, report_of_folder
-from musculo.report.contents import drawable
-from musculo.report.judge import checks_of
-from musculo.report.results import Results
+from musculo.report.parts import drawable
+from musculo.results.trial import Trial
 
 TIME = np.linspace(0.0, 1.0, 21)
 LOAD = [f"hip_r_on_leg_in_ground_{c}" for c in ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")]
@@ -94,7 +94,7 @@ def test_tables_without_a_frame_are_bad(folder):
     def empty(*names):
         return Table(np.zeros(0), names, np.zeros((0, len(names))), source="x.sto")
 
-    found = Results(
+    found = Trial(
         folder,
         angles=empty("hip_flexion_r"),
         marker_errors=empty("marker_error_RMS", "marker_error_max"),
@@ -105,7 +105,7 @@ def test_tables_without_a_frame_are_bad(folder):
         muscles={"NormalizedFiberLength": empty("m_r")},
         model=read_osim(folder / "leg.osim"),
     )
-    assert {(check.title, check.found, check.light) for check in checks_of(found)} == {
+    assert {(check.title, check.found, check.light) for check in judge(found).findings} == {
         ("Numbers that mean nothing", "x.sto holds no frame", Light.BAD)
     }
 

@@ -14,7 +14,7 @@ from musculo.demo import arm, arm_chain
 from musculo.io import write_orientations
 from musculo.kernels.compiler import parts
 from musculo.replications import rival_times, squeezer_work, timing
-from musculo.report import folder as report_folder
+from musculo.report import folder_report as report_folder
 from musculo.results import Orientations
 from support import listed_signatures
 

@@ -19,7 +19,7 @@ from musculo.kernels.compiler import shipped, store
 from musculo.kernels.compiler.parts import Kernel
 from musculo.kernels.paths.path_frames import geodesic_path_frames
 from musculo.report import report_of_folder
-from musculo.report.results import read_results, trials_of
+from musculo.report.read_folder import read_folder, trials_of
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -73,7 +73,7 @@ def test_scaling_ends_with_a_page_of_the_scaled_model(tmp_path):
     shell(
         "scale", MODEL, "-o", tmp_path / "out" / "big.osim", "--factors", "forearm=1.5", "--mass", 7, "--static", trial
     )
-    found = read_results(tmp_path / "out")
+    found = read_folder(tmp_path / "out")
     assert found.model is not None
     assert musculo.total_mass(found.model) == pytest.approx(7.0)
     report = report_of_folder(tmp_path / "out")
@@ -168,14 +168,14 @@ def test_a_page_shows_the_trial_that_was_run(tmp_path):
     table = musculo.Table(np.arange(3.0), ("elbow_flexion_moment",), np.full((3, 1), 999.0))
     musculo.write_storage(table, tmp_path / "out" / "foreign.sto")
     runs = {name: tmp_path / "out" / f"{name}.musculo.json" for name in ("ik_a", "ik_b", "id_a_ik")}
-    of_b = read_results(tmp_path / "out", runs=[runs["ik_b"]])
+    of_b = read_folder(tmp_path / "out", runs=[runs["ik_b"]])
     assert of_b.angles.time[0] == pytest.approx(10.0)
     assert of_b.moments is None
-    of_a = read_results(tmp_path / "out", runs=[runs["id_a_ik"]])
+    of_a = read_folder(tmp_path / "out", runs=[runs["id_a_ik"]])
     assert of_a.angles.time[0] == pytest.approx(0.0)
     assert of_a.moments.time[0] == pytest.approx(0.0)
     assert of_a.marker_errors.time[0] == pytest.approx(0.0)
-    both = read_results(tmp_path / "out", runs=runs.values())
+    both = read_folder(tmp_path / "out", runs=runs.values())
     assert both.angles.time[0] == pytest.approx(0.0)  # of the larger group
     assert "b_ik.mot" in both.more
 
@@ -208,7 +208,7 @@ def test_nothing_is_compiled_for_a_page(tmp_path, monkeypatch):
         asked.append(wrapping)
         return musculo.view(model, wrapping="straight")
 
-    monkeypatch.setattr("musculo.report.folder.view", view)
+    monkeypatch.setattr("musculo.report.folder_report.view", view)
     for there, drawn in (
         (set(), "straight"),
         ({"opensim_path_frames"}, "opensim"),
@@ -261,7 +261,7 @@ def test_a_copy_of_a_folder_shows_its_own_tables(tmp_path):
     shutil.copytree(first, copy)
     shell("id", MODEL, MOTION, "-o", first, "--lowpass", 1, "--no-report")
     for folder in (first, copy):
-        found = read_results(folder)
+        found = read_folder(folder)
         own = musculo.read_storage(folder / f"{STEM}_id.sto")
         assert_array_equal(found.moments.values, own.values)
         assert (found.more, found.older) == ([], [])
@@ -277,7 +277,7 @@ def test_a_step_in_a_copy_follows_the_step_before(tmp_path):
     shutil.copytree(first, copy)
     angles = musculo.read_storage(copy / "a_ik.mot")
     musculo.write_storage(replace(angles, values=2.0 * angles.values), copy / "a_ik.mot")
-    found = read_results(copy)
+    found = read_folder(copy)
     assert_array_equal(found.angles.values, musculo.read_storage(copy / "a_ik.mot").values)
     assert (found.more, found.older, len(found.records)) == ([], [], 2)
 
@@ -287,13 +287,13 @@ def test_inputs_move_with_a_study(tmp_path):
     arm_folder(old / "data")
     shell("id", old / "data" / "arm.osim", old / "data" / "motion.mot", "-o", old / "results", "--no-report")
     shutil.copytree(old, new)
-    data = [path for path in read_results(new / "results").read if path.parent.name == "data"]
+    data = [path for path in read_folder(new / "results").read if path.parent.name == "data"]
     assert {path.parent for path in data} == {new / "data"}
     # a file of that name which is another one is not what the run has read
     (new / "data" / "motion.mot").write_text("another")
-    assert read_results(new / "results").angles.source == str(old / "data" / "motion.mot")
+    assert read_folder(new / "results").angles.source == str(old / "data" / "motion.mot")
     shutil.rmtree(old)
-    assert read_results(new / "results").model is not None
+    assert read_folder(new / "results").model is not None
 
 
 @pytest.mark.parametrize("first", ["a", "z"])  # whatever the names
@@ -306,13 +306,13 @@ def test_a_page_shows_what_was_just_made(tmp_path, first):
     folder = arm_folder(tmp_path, **setups)
     for name, older in ((first, []), ("m", [f"{first}.sto"])):
         printed = shell("run", folder / f"{name}.xml", "--no-compare")
-        found = read_results(folder / "results")
+        found = read_folder(folder / "results")
         assert found.moments.source == str(folder / "results" / f"{name}.sto")
         assert (found.older, found.more) == (older, [])
         assert "Several trials" not in printed
         assert ("Several results: 1 older" in printed) == bool(older)
     # a run that is asked for counts before a newer one
-    asked = read_results(folder / "results", runs=[folder / "results" / f"{first}.musculo.json"])
+    asked = read_folder(folder / "results", runs=[folder / "results" / f"{first}.musculo.json"])
     assert asked.moments.source == str(folder / "results" / f"{first}.sto")
 
 
@@ -322,7 +322,7 @@ def test_a_folder_may_be_named_by_a_detour(tmp_path):
     assert "Several" not in printed
     os.symlink(tmp_path / "out", tmp_path / "link")
     for folder in ("out", "link", "sub/../out"):
-        found = read_results(tmp_path / folder)
+        found = read_folder(tmp_path / folder)
         assert (found.more, found.older, len(found.moments)) == ([], [], 121)
 
 
@@ -332,6 +332,6 @@ def test_a_scaled_model_beside_another_trial_has_its_page(tmp_path):
     printed = shell("scale", MODEL, "-o", tmp_path / "heavy.osim", "--mass", 80)
     assert "warning" not in printed
     assert f"report: {tmp_path / 'report.html'} (made in" in printed
-    found = read_results(tmp_path, runs=[tmp_path / "scale_heavy.musculo.json"])
+    found = read_folder(tmp_path, runs=[tmp_path / "scale_heavy.musculo.json"])
     assert found.model.source == str(tmp_path / "heavy.osim")
     assert found.moments is None

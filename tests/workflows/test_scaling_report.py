@@ -70,17 +70,17 @@ def test_factors_distances_and_markers_are_shown(tmp_path):
     assert result.exit_code == 0, result.output
     sections = {section.title: section for section in report.sections}
     assert list(sections) == ["Scale factors", "Measured distances", "Markers of the static pose", "Pose"]
-    rows = sections["Scale factors"].sheets[0].rows
+    rows = sections["Scale factors"].tables[0].rows
     assert rows == (("humerus", "1.0500", "1.0500", "1.0500", "measured"), ("forearm", *3 * ("1.0800",), "measured"))
     np.testing.assert_allclose(sections["Scale factors"].bars[0].series["y"], [1.05, 1.08], atol=1e-6)
-    pair = sections["Measured distances"].sheets[0].rows[1]
+    pair = sections["Measured distances"].tables[0].rows[1]
     at = musculo.kinematics(arm(), np.zeros(2))
     apart = 1e3 * np.linalg.norm(np.subtract(*at.markers(["forearm", "wrist_radial"])))
     assert pair == ("lower", "forearm to wrist_radial", f"{1.08 * apart:.1f}", f"{apart:.1f}", "1.0800", "forearm")
-    markers = {row[0]: row[3] for row in sections["Markers of the static pose"].sheets[0].rows}
+    markers = {row[0]: row[3] for row in sections["Markers of the static pose"].tables[0].rows}
     assert markers["wrist_ulnar"] == "not followed"  # it has no task
     assert markers["forearm"] == "followed"
-    assert [row[0] for row in sections["Pose"].sheets[0].rows] == ["shoulder_flexion", "elbow_flexion"]
+    assert [row[0] for row in sections["Pose"].tables[0].rows] == ["shoulder_flexion", "elbow_flexion"]
 
 
 def test_only_what_was_run_is_judged(tmp_path):
@@ -133,7 +133,7 @@ def test_factors_by_hand_are_facts(tmp_path):
     assert check.light is Light.GOOD
     assert "of 1 measured bodies" in check.found
     (section,) = [section for section in report.sections if section.title == "Scale factors"]
-    assert section.sheets[0].rows[1] == ("forearm", "3.0000", "3.0000", "3.0000", "by hand")
+    assert section.tables[0].rows[1] == ("forearm", "3.0000", "3.0000", "3.0000", "by hand")
 
 
 def test_a_measurement_that_is_not_used_leaves_nothing_green(tmp_path):
@@ -143,8 +143,8 @@ def test_a_measurement_that_is_not_used_leaves_nothing_green(tmp_path):
     assert lights(report)["Not everything was solved"] is Light.BAD
     assert Light.GOOD not in lights(report).values()
     (section,) = [section for section in report.sections if section.title == "Measured distances"]
-    assert [row[0] for row in section.sheets[0].rows] == ["upper", "lower"]
-    assert section.sheets[0].rows[1][4] == "not used"
+    assert [row[0] for row in section.tables[0].rows] == ["upper", "lower"]
+    assert section.tables[0].rows[1][4] == "not used"
 
 
 def test_two_scalings_of_a_folder_are_not_mixed(tmp_path):

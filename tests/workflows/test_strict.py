@@ -13,9 +13,8 @@ import musculo
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm, arm_flexion
-from musculo.diagnostics.finding import Severity
+from musculo.diagnostics.finding import Finding, Severity
 from musculo.report import Light
-from musculo.report.grades import BY_SEVERITY
 from support import tool_setups
 from support.tool_setups import arm_folder
 
@@ -98,7 +97,7 @@ def test_earlier_runs_of_a_trial_do_not_count(trials):
 
 def test_the_demo_is_strict(tmp_path, monkeypatch):
     assert shell("demo", "-o", tmp_path, "-q", "--strict").exit_code == GOOD
-    monkeypatch.setattr("musculo.report.judge.MARKER_LARGEST", 1e-6)
+    monkeypatch.setattr("musculo.diagnostics.judge.MARKER_LARGEST", 1e-6)
     assert shell("demo", "-o", tmp_path, "-q", "--strict").exit_code == NOT_GOOD
     assert shell("demo", "-o", tmp_path, "-q").exit_code == GOOD
 
@@ -126,8 +125,8 @@ def test_degrees_that_are_called_radians_are_bad(tmp_path):
 
 
 def test_findings_are_judged_by_how_much_they_matter():
-    lights = [BY_SEVERITY[severity] for severity in sorted(Severity)]
-    assert lights == [Light.INFO, Light.LOOK, Light.BAD, Light.BAD]
+    lights = [Finding("", severity).light for severity in sorted(Severity)]
+    assert lights == [Light.GOOD, Light.UNJUDGED, Light.INFO, Light.LOOK, Light.BAD, Light.BAD]
 
 
 @pytest.mark.parametrize(

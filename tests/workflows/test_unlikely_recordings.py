@@ -26,7 +26,7 @@ from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.io import write_external_loads, write_trc
 from musculo.model import FreeJoint
 from musculo.report import report_of_folder
-from musculo.report.results import read_results
+from musculo.report.read_folder import read_folder
 from musculo.results import ExternalForce, ExternalLoads
 from support import tool_setups
 from support.tool_setups import arm_folder
@@ -265,7 +265,7 @@ def test_the_upward_axis_of_a_trc_can_be_stated(shell, walker, up, turn):
     assert "points along" not in flat(told)
     found, straight = read_storage(walker / "out" / "turned_ik.mot"), read_storage(walker / "walk.mot")
     np.testing.assert_allclose(found.in_radians(read_osim(model)).values, straight.values, atol=1e-6)
-    shown = read_results(walker / "out").markers
+    shown = read_folder(walker / "out").markers
     assert shown is not None  # the page shows what was fitted
     np.testing.assert_allclose(shown.position, trial.position, atol=1e-6)
     told = shell("scale", model, "--static", walker / "turned.trc", "--up", up, "-o", walker / "s" / "scaled.osim")
@@ -289,7 +289,7 @@ def test_zeros_are_gaps_where_a_flag_says_so(shell, walker):
     straight = read_storage(walker / "walk.mot").in_degrees(read_osim(model)).values
     assert np.abs(plain.values - straight).max() > 1.0
     np.testing.assert_allclose(found.values, straight, atol=1e-5)
-    shown = read_results(walker / "out").markers
+    shown = read_folder(walker / "out").markers
     assert shown is not None
     assert np.isnan(shown.marker("m1")[30:50]).all()
     told = flat(shell("scale", model, "--static", walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "s.osim"))

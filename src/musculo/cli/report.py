@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,13 +14,13 @@ from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import GOOD, NOT_GOOD
 from musculo.cli.overwriting import check_page
 from musculo.cli.starting import imports_end
+from musculo.diagnostics.finding import Finding, Light
+from musculo.diagnostics.judge import UNSOLVED
 from musculo.errors import MusculoError
 from musculo.io.osim import read_osim
 from musculo.opensim_tools.named_files import record_path
 from musculo.opensim_tools.result import Status, ToolResult
 from musculo.report import report_of_folder, write_report
-from musculo.report.contents import Check, Light
-from musculo.report.judge import UNSOLVED
 
 PAGE = "report.html"
 _MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.UNJUDGED: "-   ", Light.INFO: "    "}
@@ -46,7 +45,7 @@ def make_report(
     path = output or folder / PAGE
     write_report(path, report)
     if as_json:
-        checks = [check_to_json(check) for check in report.checks]
+        checks = [finding_to_json(one) for one in report.checks]
         told = {"page": str(path), "title": report.title, "light": report.light.value, "checks": checks}
         print(json.dumps(told, indent=2, ensure_ascii=False))
     elif not quiet:
@@ -60,16 +59,22 @@ def make_report(
     return NOT_GOOD if strict and is_bad(report.checks) else GOOD
 
 
-def check_to_json(check: Check) -> dict[str, object]:
+def finding_to_json(one: Finding) -> dict[str, object]:
     """For programs."""
-    return asdict(check) | {"light": check.light.value}
+    return {
+        "title": one.title,
+        "found": one.text,
+        "light": one.light.value,
+        "advice": one.advice,
+        "source": one.source,
+    }
 
 
-def is_bad(checks: Sequence[Check]) -> bool:
+def is_bad(checks: Sequence[Finding]) -> bool:
     """Whether one of them is bad; those are named on stderr, for `--strict`."""
     bad = [check for check in checks if check.light is Light.BAD]
     for check in bad:
-        print(f"strict: {check.title}: {check.found}", file=sys.stderr)
+        print(f"strict: {check.title}: {check.text}", file=sys.stderr)
     return bool(bad)
 
 
@@ -77,7 +82,7 @@ class Page(NamedTuple):
     """What came of the page of a folder: where it is, or why there is none."""
 
     path: Path
-    checks: tuple[Check, ...] = ()  # of these runs
+    checks: tuple[Finding, ...] = ()  # of these runs
     seconds: float = 0.0
     trouble: str = ""
     written: bool = False
@@ -138,13 +143,13 @@ def _page(folder: Path, runs: Sequence[ToolResult], write: bool) -> Page:
     return Page(path, tuple(c for c in report.checks if _is_of(c, runs)), time.perf_counter() - start, written=write)
 
 
-def _is_of(check: Check, runs: Sequence[ToolResult]) -> bool:
+def _is_of(check: Finding, runs: Sequence[ToolResult]) -> bool:
     """Whether a check is about these runs; the page has those of earlier runs of the same trial as well."""
     if check.title == UNSOLVED:
-        return any(check.found in run.troubles for run in runs)
+        return any(check.text in run.troubles for run in runs)
     written = {file.resolve() for run in runs for file in run.files}
     return not check.source or Path(check.source).resolve() in written
 
 
-def _line(check: Check, said: Collection[str] = ()) -> str:
-    return f"{_MARKS[check.light]}  {check.title}: {'see the note' if check.found in said else check.found}"
+def _line(check: Finding, said: Collection[str] = ()) -> str:
+    return f"{_MARKS[check.light]}  {check.title}: {'see the note' if check.text in said else check.text}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
-from musculo.cli.report import PAGE, Page, check_to_json, is_bad, report_of_runs
+from musculo.cli.report import PAGE, Page, finding_to_json, is_bad, report_of_runs
 from musculo.cli.starting import imports_end
 from musculo.compile.waiting import listen, words
 from musculo.errors import MusculoError
@@ -90,7 +90,7 @@ def _told(setup: str, outcome: Outcome, pages: Mapping[Path, Page]) -> dict[str,
         return {"setup": setup, "error": outcome}
     page = pages.get(outcome.folder)
     there = page is not None and page.there
-    checks = [check_to_json(check) for check in page.checks] if page is not None else []
+    checks = [finding_to_json(one) for one in page.checks] if page is not None else []
     return {**outcome.to_json(), "report": str(page.path) if page is not None and there else None, "checks": checks}
 
 

@@ -1,18 +1,35 @@
-"""What a check has to say, how much it matters, and how Python users hear of it."""
+"""What a check has to say, how much it matters, and how users hear of it: in Python, in the shell and on pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from musculo.arrays import FloatArray
 from musculo.errors import warn
 
 
+class Light(Enum):
+    """How a summary shows a finding."""
+
+    GOOD = "good"
+    LOOK = "look"
+    """Worth a look before the numbers are used."""
+    BAD = "bad"
+    UNJUDGED = "unjudged"
+    """It could not be judged, and the line says why."""
+    INFO = "info"
+    """A fact, neither good nor bad."""
+
+
 class Severity(IntEnum):
     """How much a finding matters."""
 
+    GOOD = -2
+    """It was looked at and is within its limit."""
+    UNJUDGED = -1
+    """It could not be judged, and the text says why."""
     NOTE = 0
     """Worth knowing; the result is what was asked for."""
     DOUBTFUL = 1
@@ -23,12 +40,41 @@ class Severity(IntEnum):
     """Part of the result means nothing."""
 
 
+_LIGHTS = {
+    Severity.GOOD: Light.GOOD,
+    Severity.UNJUDGED: Light.UNJUDGED,
+    Severity.NOTE: Light.INFO,
+    Severity.DOUBTFUL: Light.LOOK,
+    Severity.WRONG: Light.BAD,
+    Severity.TROUBLE: Light.BAD,
+}
+
+
 class Finding(NamedTuple):
-    """One sentence of a check."""
+    """What was found of one thing that was looked at."""
 
     text: str
     severity: Severity = Severity.NOTE
-    title: str = "Input"  # what it is about, as the line of a report has it
+    title: str = "Input"  # what was looked at, as the line of a summary has it
+    advice: str = ""  # what to do about it
+    source: str = ""  # the table it is about, where it is about one
+
+    @property
+    def light(self) -> Light:
+        """How a summary shows it."""
+        return _LIGHTS[self.severity]
+
+    @property
+    def found(self) -> str:
+        """The text, as lines of a report call it."""
+        return self.text
+
+
+def graded(value: float, limit: float, bad: float | None = None) -> Severity:
+    """GOOD up to the limit, WRONG beyond another one, which is twice the first unless given, DOUBTFUL between."""
+    if value <= limit:
+        return Severity.GOOD
+    return Severity.DOUBTFUL if value <= (2.0 * limit if bad is None else bad) else Severity.WRONG
 
 
 def texts(findings: Iterable[Finding]) -> tuple[str, ...]:

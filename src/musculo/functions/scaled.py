@@ -32,6 +32,15 @@ class Scaled(Function):
         return inner._replace(scale=self.scale * inner.scale)
 
 
+def times(function: Function, factor: float) -> Function:
+    """The function times a factor; factors of one that is scaled already multiply."""
+    if factor == 1.0:
+        return function
+    if isinstance(function, Scaled):
+        return Scaled(function.function, function.scale * factor)
+    return Scaled(function, factor)
+
+
 def slope_of(function: Function) -> float | None:
     """The slope of a function that is a straight line, seen through its factors; None where it is none."""
     if isinstance(function, Scaled):

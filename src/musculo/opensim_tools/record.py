@@ -72,7 +72,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),
         "troubles": list(result.troubles),
-        "findings": [one._asdict() | {"severity": one.severity.name} for one in work.findings],
+        "findings": [{"text": one.text, "severity": one.severity.name, "title": one.title} for one in work.findings],
         "moments": work.moments,
         "prices": work.prices,
         "scaling": work.scaling or None,

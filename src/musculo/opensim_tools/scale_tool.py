@@ -10,10 +10,10 @@ import numpy as np
 from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.analyses.inverse_kinematics.undetermined import undetermined_coordinates
 from musculo.analyses.scaling.marker_placement import PlacedMarkers, place_markers
-from musculo.analyses.scaling.scale_factors import LIKELY, ScaleFactors, factors_of_setup
+from musculo.analyses.scaling.scale_factors import ScaleFactors, factors_of_setup
 from musculo.analyses.scaling.subject_scaling import scale_model
 from musculo.arrays import FloatArray
-from musculo.diagnostics.subject import mass_findings
+from musculo.diagnostics.subject import LIKELY, mass_findings
 from musculo.errors import InvalidInput
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
 from musculo.io.osim import write_osim

@@ -1,18 +1,20 @@
 """One page that says what was run, whether it was good, and what came out. Draws; computes no mechanics."""
 
-from musculo.report.contents import Bars, Check, Curve, Light, Panel, Report, Section, Sheet
-from musculo.report.folder import report_of_folder
+from musculo.diagnostics.finding import Finding, Light, Severity
+from musculo.report.folder_report import report_of_folder
+from musculo.report.parts import Bars, Curve, Panel, Report, Section, TextTable
 from musculo.report.report_page import write_report
 
 __all__ = [
     "Bars",
-    "Check",
     "Curve",
+    "Finding",
     "Light",
     "Panel",
     "Report",
     "Section",
-    "Sheet",
+    "Severity",
+    "TextTable",
     "report_of_folder",
     "write_report",
 ]

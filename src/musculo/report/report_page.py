@@ -17,10 +17,11 @@ import numpy as np
 
 from musculo import __version__
 from musculo.arrays import FloatArray
+from musculo.diagnostics.finding import Finding, Light
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
 from musculo.kernels.compiler.store import folder_of
-from musculo.report.contents import Check, Curve, Light, Report, Section, Sheet
+from musculo.report.parts import Curve, Report, Section, TextTable
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800
@@ -142,7 +143,7 @@ def _header(report: Report, links: list[tuple[str, str]]) -> str:
 
 
 def _summary(report: Report) -> str:
-    rows = "".join(_check(check) for check in report.checks)
+    rows = "".join(_finding(one) for one in report.checks)
     notes = "".join(f"<li>{_text(note)}</li>" for note in report.notes)
     more = f"<details><summary>Notes ({len(report.notes)})</summary><ul>{notes}</ul></details>" if report.notes else ""
     told = "".join(f"<div><dt>{_text(k)}</dt><dd>{_text(v)}</dd></div>" for k, v in report.facts)
@@ -153,12 +154,13 @@ def _summary(report: Report) -> str:
     return f'<section id="summary" tabindex="-1"><h2>Summary</h2>{facts}{none}{checks}{more}</section>'
 
 
-def _check(check: Check) -> str:
-    said, sign = _SAID[check.light]
-    advice = f'<p class="advice">{_text(check.advice)}</p>' if check.advice else ""
+def _finding(finding: Finding) -> str:
+    said, sign = _SAID[finding.light]
+    light = finding.light.value
+    advice = f'<p class="advice">{_text(finding.advice)}</p>' if finding.advice else ""
     return (
-        f'<li class="{check.light.value}"><span class="light {check.light.value}" role="img" aria-label="{said}">{sign}'
-        f"</span><div><h3>{_text(check.title)}</h3><p>{_text(check.found)}</p>{advice}</div></li>"
+        f'<li class="{light}"><span class="light {light}" role="img" aria-label="{said}">{sign}'
+        f"</span><div><h3>{_text(finding.title)}</h3><p>{_text(finding.text)}</p>{advice}</div></li>"
     )
 
 
@@ -174,22 +176,22 @@ def _section(name: str, section: Section) -> str:
     bars = f'<div class="bars" data-section="{number}"></div>' if section.bars else ""
     return (
         f'<section id="{name}" tabindex="-1"><div class="heading"><h2>{_text(section.title)}</h2>{filter_box}</div>'
-        f"{text}{panels}{bars}{''.join(_sheet(sheet) for sheet in section.sheets)}</section>"
+        f"{text}{panels}{bars}{''.join(_table(table) for table in section.tables)}</section>"
     )
 
 
-def _sheet(sheet: Sheet) -> str:
+def _table(table: TextTable) -> str:
     """A table; numbers stand to the right."""
-    kinds = ['class="number"' if column in sheet.numbers else "" for column in sheet.columns]
-    head = "".join(f'<th scope="col" {k}>{_text(c)}</th>' for c, k in zip(sheet.columns, kinds, strict=True))
+    kinds = ['class="number"' if column in table.numbers else "" for column in table.columns]
+    head = "".join(f'<th scope="col" {k}>{_text(c)}</th>' for c, k in zip(table.columns, kinds, strict=True))
     rows = "".join(
         "<tr>"
         + f'<th scope="row">{_text(row[0])}</th>'
         + "".join(f"<td {kind}>{_text(cell)}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
         + "</tr>"
-        for row in sheet.rows
+        for row in table.rows
     )
-    title = f"<caption>{_text(sheet.title)}</caption>" if sheet.title else ""
+    title = f"<caption>{_text(table.title)}</caption>" if table.title else ""
     body = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="sheet" tabindex="0">{body}</div>'
 

@@ -61,12 +61,18 @@ def _find(model: Model) -> frozenset[str]:
 
 
 def coordinate_units(model: Model) -> dict[str, str]:
-    """The unit of every coordinate: "rad" where it turns anything, "m" where it only slides."""
+    """The unit of every coordinate: "m" where it only slides, or where a translation equals it; else "rad".
+
+    A coordinate that a translation equals is a distance, whatever else it turns, as OpenSim's motion type has it.
+    """
     turning = set(rotational_coordinates(model))
+    distances: set[str] = set()
     for joint in model.joints:
         for motion in joint.motions():
             if isinstance(motion, FunctionMotion):
                 turning.update(name for axis in motion.rotations for name in axis.coordinates)
+        distances.update(translational_coordinates(joint))
+    turning -= distances
     return {name: "rad" if name in turning else "m" for name in model.coordinate_names}
 
 

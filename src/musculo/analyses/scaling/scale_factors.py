@@ -20,8 +20,6 @@ from musculo.model.model import Model
 from musculo.results.markers import Markers
 
 TimeRange = tuple[float, float]
-# No two people differ by more.
-LIKELY = (0.2, 5.0)
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
-from musculo.functions import Function, Linear, Scaled
+from musculo.functions.scaled import times
 from musculo.io.osim.xml import exact_all, from_text, put, to_text
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
 from musculo.model.constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.force import Force, Muscle
-from musculo.model.joints import CustomJoint, EllipsoidJoint, Joint, ScapulothoracicJoint
-from musculo.model.joints.joint import Axis
+from musculo.model.joints.joint import Joint
 from musculo.model.model import Model, Note
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
@@ -166,14 +165,6 @@ def _times(p: Vec3, factors: Vec3) -> Vec3:
     return p[0] * factors[0], p[1] * factors[1], p[2] * factors[2]
 
 
-def _scaled(function: Function, factor: float) -> Function:
-    if factor == 1.0:
-        return function
-    if isinstance(function, Scaled):
-        return Scaled(function.function, function.scale * factor)
-    return Scaled(function, factor)
-
-
 # --- bodies and frames ----------------------------------------------------------------------------------------------
 def _body(body: Body, factors: Vec3, keep_mass: bool) -> Body:
     if factors == _UNSCALED:
@@ -235,24 +226,8 @@ def _drawing(xml: str, factors: Vec3) -> str:
 
 # --- joints and constraints -----------------------------------------------------------------------------------------
 def _joint(joint: Joint, scale: Mapping[str, Vec3]) -> Joint:
-    s = scale.get(joint.parent.body, _UNSCALED)
-    changes: dict[str, Any] = {"parent": _placement(joint.parent, scale), "child": _placement(joint.child, scale)}
-    if isinstance(joint, CustomJoint):
-        changes["translations"] = tuple(_translation(axis, s) for axis in joint.translations)
-    elif isinstance(joint, EllipsoidJoint | ScapulothoracicJoint):
-        changes["radii"] = _times(joint.radii, s)
-    if isinstance(joint, ScapulothoracicJoint):
-        child = scale.get(joint.child.body, _UNSCALED)
-        changes["winging_origin"] = (joint.winging_origin[0] * child[0], joint.winging_origin[1] * child[1])
-    return replace(joint, **changes)
-
-
-def _translation(axis: Axis, factors: Vec3) -> Axis:
-    """A translation that is a coordinate itself is free to be what it is; any other is part of the bones."""
-    if axis.function == Linear(1.0, 0.0):
-        return axis
-    growth = math.fsum(abs(d) * s for d, s in zip(axis.direction, factors, strict=True))
-    return replace(axis, function=_scaled(axis.function, 1.0 if factors == _UNSCALED else growth))
+    grown = joint.scaled(*(scale.get(side.body, _UNSCALED) for side in (joint.parent, joint.child)))
+    return replace(grown, parent=_placement(joint.parent, scale), child=_placement(joint.child, scale))
 
 
 def _constraint(constraint: Constraint, model: Model, scale: Mapping[str, Vec3]) -> Constraint:
@@ -300,7 +275,7 @@ def _path(path: Path, factors: Mapping[str, Vec3]) -> Path:
 def _point(point: P, factors: Vec3) -> P:
     moved = replace(point, location=_times(point.location, factors))
     if isinstance(moved, MovingPathPoint):
-        x, y, z = (_scaled(f, s) for f, s in zip((moved.x, moved.y, moved.z), factors, strict=True))
+        x, y, z = (times(f, s) for f, s in zip((moved.x, moved.y, moved.z), factors, strict=True))
         return replace(moved, x=x, y=y, z=z)
     return moved
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from musculo.io.osim.context import Context, account, carried, component_path, members
-from musculo.io.osim.osim_properties import PROPERTIES
+from musculo.io.osim.known_elements import PROPERTIES
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, text, vector
 from musculo.model.body import Body, Marker
 from musculo.model.contact_model import ContactGeometry

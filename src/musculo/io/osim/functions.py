@@ -22,7 +22,7 @@ from musculo.functions import (
     UnsupportedFunction,
 )
 from musculo.io.osim.context import Context, account
-from musculo.io.osim.osim_properties import PROPERTIES
+from musculo.io.osim.known_elements import PROPERTIES
 from musculo.io.osim.xml import Element, invalid, number, numbers, restore_colons, to_text, whole
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,38 +10,12 @@ import numpy as np
 from musculo.functions import Constant, Function, Linear
 from musculo.io.osim.context import REFUSED, Context, account, carried
 from musculo.io.osim.functions import is_function, read_function, read_named_function
+from musculo.io.osim.joint_elements import JOINT_ELEMENTS, Numbers
 from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, vector
 from musculo.model.body import GROUND, Placement
 from musculo.model.coordinate import Coordinate
-from musculo.model.joints import (
-    Axis,
-    BallJoint,
-    CustomJoint,
-    EllipsoidJoint,
-    FreeJoint,
-    GimbalJoint,
-    Joint,
-    PinJoint,
-    PlanarJoint,
-    ScapulothoracicJoint,
-    SliderJoint,
-    UniversalJoint,
-    UnsupportedJoint,
-    WeldJoint,
-)
+from musculo.model.joints import Axis, CustomJoint, FreeJoint, Joint, UnsupportedJoint
 
-_PLAIN: dict[str, tuple[type[Joint], int]] = {
-    "WeldJoint": (WeldJoint, 0),
-    "PinJoint": (PinJoint, 1),
-    "SliderJoint": (SliderJoint, 1),
-    "UniversalJoint": (UniversalJoint, 2),
-    "GimbalJoint": (GimbalJoint, 3),
-    "BallJoint": (BallJoint, 3),
-    "FreeJoint": (FreeJoint, 6),
-    "PlanarJoint": (PlanarJoint, 3),
-    "EllipsoidJoint": (EllipsoidJoint, 3),
-    "ScapulothoracicJoint": (ScapulothoracicJoint, 4),
-}
 _AXIS_NAMES = ("rotation1", "rotation2", "rotation3", "translation1", "translation2", "translation3")
 _DEFAULT_AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # OpenSim calls two axes parallel when the norm of their cross product is below this.
@@ -68,14 +41,16 @@ def _read_joint(element: Element, context: Context) -> Joint:
     for other in element.iterfind("coordinates/*"):
         if other.tag != "Coordinate":
             context.note(other, "is no coordinate and is left out, as in OpenSim", f"<{other.tag}>")
-    reader = _TYPED.get(element.tag)
-    if reader is not None:
-        return reader(element, context, common, stated)
-    if element.tag in _PLAIN:
-        kind, size = _PLAIN[element.tag]
-        if len(stated) != size:
-            raise invalid(element, f"needs {size} coordinates and states {len(stated)}; complete its <coordinates>")
-        return kind(**common, coordinates=stated, **_special_fields(element))
+    if element.tag == CustomJoint.kind:
+        return _read_custom(element, context, common, stated)
+    known = JOINT_ELEMENTS.get(element.tag)
+    if known is not None:
+        if len(stated) != known.n_coordinates:
+            raise invalid(
+                element, f"needs {known.n_coordinates} coordinates and states {len(stated)}; complete its <coordinates>"
+            )
+        own: dict[str, Any] = {numbers.field: _read_numbers(element, numbers) for numbers in known.numbers}
+        return known.joint(**common, coordinates=stated, **own)
     context.note(element, "joints of this kind are carried but cannot be computed")
     return UnsupportedJoint(
         **common,
@@ -87,21 +62,10 @@ def _read_joint(element: Element, context: Context) -> Joint:
     )
 
 
-def _special_fields(element: Element) -> dict[str, Any]:
-    if element.tag == "EllipsoidJoint":
-        return {"radii": vector(element, "radii_x_y_z", 3, None)}
-    if element.tag == "ScapulothoracicJoint":
-        return {
-            "radii": vector(element, "thoracic_ellipsoid_radii_x_y_z", 3, None),
-            "winging_origin": vector(element, "scapula_winging_axis_origin", 2, (0.0, 0.0)),
-            "winging_direction": number(element, "scapula_winging_axis_direction", 0.0),
-        }
-    return {}
-
-
-def coordinate_count(tag: str) -> int:
-    """How many coordinates a joint of this kind has; none where the file decides."""
-    return _PLAIN[tag][1] if tag in _PLAIN else 0
+def _read_numbers(element: Element, numbers: Numbers) -> float | tuple[float, ...]:
+    if numbers.size == 1 and numbers.default is not None:
+        return number(element, numbers.element, *numbers.default)
+    return vector(element, numbers.element, numbers.size, numbers.default)
 
 
 def _read_coordinate(element: Element, context: Context) -> Coordinate:
@@ -214,11 +178,6 @@ def _refuse_parallel(element: Element, kind: str, axes: tuple[Axis, ...]) -> Non
     for i, j in ((0, 1), (0, 2), (1, 2)):
         if np.linalg.norm(np.cross(units[i], units[j])) < _PARALLEL:
             raise invalid(element, f"{kind} axes {i + 1} and {j + 1} are parallel; choose axes that span space")
-
-
-_TYPED: dict[str, Callable[[Element, Context, dict[str, Any], tuple[Coordinate, ...]], Joint]] = {
-    "CustomJoint": _read_custom
-}
 
 
 # --- bodies that no joint holds ---------------------------------------------------------------------------------------

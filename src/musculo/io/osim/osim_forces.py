@@ -9,8 +9,8 @@ from typing import Any
 from musculo.functions import Function
 from musculo.io.osim.context import HOLDERS_OF_COMPONENTS, REFUSED, Context, account, carried_components
 from musculo.io.osim.functions import is_function, read_function
+from musculo.io.osim.known_elements import PROPERTIES, stands_by_class
 from musculo.io.osim.osim_paths import is_path, read_path
-from musculo.io.osim.osim_properties import PROPERTIES, stands_by_class
 from musculo.io.osim.xml import Element, flag, invalid, number, objects, restore_colons, to_text
 from musculo.model.force import Force, Muscle, MuscleCurve
 from musculo.model.muscle_parameters import (

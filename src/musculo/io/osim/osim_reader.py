@@ -16,9 +16,9 @@ from musculo.io.osim.bodies import (
 )
 from musculo.io.osim.context import Context, account, component_path
 from musculo.io.osim.joints import free_joint, read_joints
+from musculo.io.osim.known_elements import PROPERTIES, no_property
 from musculo.io.osim.osim_constraints import read_constraints
 from musculo.io.osim.osim_forces import acts_by_itself, read_forces
-from musculo.io.osim.osim_properties import PROPERTIES, no_property
 from musculo.io.osim.same_names import tell_apart
 from musculo.io.osim.upgrade_osim import upgrade
 from musculo.io.osim.xml import (

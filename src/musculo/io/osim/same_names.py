@@ -7,7 +7,7 @@ from collections import Counter
 from lxml import etree
 
 from musculo.io.osim.context import component_path
-from musculo.io.osim.joints import coordinate_count
+from musculo.io.osim.joint_elements import JOINT_ELEMENTS
 from musculo.io.osim.xml import Element, describe, ensure, names, objects
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
@@ -47,10 +47,11 @@ def _names(joint: Element) -> tuple[str, ...]:
 
 def _missing(joint: Element) -> list[Note]:
     """A joint whose file names no coordinates has those that OpenSim gives it."""
-    size = coordinate_count(joint.tag)
-    if not size or joint.find("coordinates/Coordinate") is not None:
+    if joint.tag not in JOINT_ELEMENTS or joint.find("coordinates/Coordinate") is not None:
         return []
-    names_ = [f"_coord_{k}" for k in range(size)]
+    names_ = [f"_coord_{k}" for k in range(JOINT_ELEMENTS[joint.tag].n_coordinates)]
+    if not names_:
+        return []
     for name in names_:
         etree.SubElement(ensure(joint, "coordinates"), "Coordinate", name=name)
     why = f"the file names no coordinates; they are called {', '.join(names_)}, as in OpenSim"

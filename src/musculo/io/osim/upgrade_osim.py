@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from musculo.io.osim.components import gather_components
 from musculo.io.osim.context import component_path
 from musculo.io.osim.defaults import resolve_defaults
-from musculo.io.osim.osim_properties import PROPERTIES
+from musculo.io.osim.known_elements import PROPERTIES
 from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade_joints import INERTIA_TAGS, split_inertia, upgrade_frames, upgrade_joints

@@ -10,6 +10,7 @@ from lxml import etree
 from musculo.errors import Unsupported
 from musculo.functions import Constant, Function
 from musculo.io.osim.document import Document
+from musculo.io.osim.joint_elements import JOINT_ELEMENTS
 from musculo.io.osim.write_functions import Span
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
 from musculo.model.body import Placement
@@ -24,26 +25,15 @@ from musculo.model.constraint import (
     WeldConstraint,
 )
 from musculo.model.coordinate import Coordinate, bare_name
-from musculo.model.joints import (
-    Axis,
-    BallJoint,
-    CustomJoint,
-    CylindricalJoint,
-    EllipsoidJoint,
-    FreeJoint,
-    Joint,
-    ScapulothoracicJoint,
-    ScrewJoint,
-    UnsupportedJoint,
-)
-from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, FunctionMotion
+from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, Joint, UnsupportedJoint
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
 from musculo.spatial.rotation import from_quaternion, to_xyz
 
 _AXES = (X_AXIS, Y_AXIS, Z_AXIS)
 
 
 def write_joint(joint: Joint, document: Document) -> None:
-    written = _with_angles(_as_custom(joint), document)
+    written = _with_angles(_as_in_opensim(joint), document)
     tag = written.element if isinstance(written, UnsupportedJoint) else written.kind
     element = document.add("JointSet", tag, joint.name)
     names: list[str] = []
@@ -54,12 +44,10 @@ def write_joint(joint: Joint, document: Document) -> None:
         _write_coordinate(coordinates, bare_name(joint.name, coordinate.name), coordinate, document)
     if isinstance(written, CustomJoint):
         _write_transform(element, written, document)
-    elif isinstance(written, EllipsoidJoint):
-        put(element, "radii_x_y_z", exact_all(written.radii))
-    elif isinstance(written, ScapulothoracicJoint):
-        put(element, "thoracic_ellipsoid_radii_x_y_z", exact_all(written.radii))
-        put(element, "scapula_winging_axis_origin", exact_all(written.winging_origin))
-        put(element, "scapula_winging_axis_direction", exact(written.winging_direction))
+    known = JOINT_ELEMENTS.get(written.kind)
+    for numbers in known.numbers if known is not None else ():
+        value = getattr(written, numbers.field)
+        put(element, numbers.element, exact(value) if numbers.size == 1 else exact_all(value))
     document.carry(element, joint.carried)
 
 
@@ -101,15 +89,10 @@ def _flag(value: bool) -> str:
 
 
 # --- joints that OpenSim has under another form ---------------------------------------------------------------------
-def _as_custom(joint: Joint) -> Joint:
-    """Screw and cylindrical joints are custom joints to OpenSim, exactly."""
-    if not isinstance(joint, ScrewJoint | CylindricalJoint):
-        return joint
-    (motion,) = joint.motions()
-    assert isinstance(motion, FunctionMotion)
-    return CustomJoint(
-        joint.name, joint.parent, joint.child, joint.coordinates, (), motion.rotations, motion.translations
-    )
+def _as_in_opensim(joint: Joint) -> Joint:
+    """Kinds that OpenSim does not have, as screw and cylindrical joints, are custom joints to it, exactly."""
+    known = joint.kind in JOINT_ELEMENTS or isinstance(joint, CustomJoint | UnsupportedJoint)
+    return joint if known else CustomJoint.of(joint)
 
 
 def _with_angles(joint: Joint, document: Document) -> Joint:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.errors import InvalidInput, MusculoWarning
+from musculo.errors import InvalidInput, MusculoWarning, Unsupported
 from musculo.functions.elementary_functions import Linear
 from musculo.functions.sampled import SampledSpline
-from musculo.model.body import Placement
+from musculo.model.body import Placement, Vec3
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, Axis, FunctionMotion, Joint, Motion
 
@@ -33,6 +33,32 @@ class CustomJoint(Joint):
 
     def motions(self) -> tuple[Motion, ...]:
         return (FunctionMotion(self.rotations, self.translations),)
+
+    def scaled(self, parent: Vec3, child: Vec3) -> CustomJoint:
+        return replace(self, translations=tuple(axis.scaled(parent) for axis in self.translations))
+
+    @classmethod
+    def of(cls, joint: Joint) -> CustomJoint:
+        """The same joint, whatever its kind, as a CustomJoint: what OpenSim reads of a kind that it does not have.
+
+        Raises:
+            Unsupported: the joint is not up to three rotations and then up to three translations.
+        """
+        match joint.motions():
+            case (FunctionMotion(rotations, translations),):
+                return cls(
+                    joint.name,
+                    joint.parent,
+                    joint.child,
+                    joint.coordinates,
+                    joint.carried,
+                    rotations,
+                    translations,
+                )
+        raise Unsupported(
+            f"joint {joint.name!r} is a {joint.kind}, which is no row of rotations and translations by functions, and "
+            "so no CustomJoint; replace it by joints that are"
+        )
 
     @classmethod
     def from_samples(

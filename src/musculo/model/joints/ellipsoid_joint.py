@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from musculo.model.body import Vec3
@@ -19,3 +19,7 @@ class EllipsoidJoint(Joint):
 
     def motions(self) -> tuple[Motion, ...]:
         return (EllipsoidMotion(self.coordinate_names, self.radii),)
+
+    def scaled(self, parent: Vec3, child: Vec3) -> EllipsoidJoint:
+        x, y, z = self.radii
+        return replace(self, radii=(x * parent[0], y * parent[1], z * parent[2]))

@@ -6,18 +6,21 @@ A joint says only this; transforms, hinge matrices, their derivatives and revers
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from musculo.functions.elementary_functions import Constant, Linear
 from musculo.functions.function import Function
+from musculo.functions.scaled import times
 from musculo.model.body import Placement, Vec3
 from musculo.model.coordinate import Coordinate
 
 X_AXIS: Vec3 = (1.0, 0.0, 0.0)
 Y_AXIS: Vec3 = (0.0, 1.0, 0.0)
 Z_AXIS: Vec3 = (0.0, 0.0, 1.0)
+UNSCALED: Vec3 = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,16 @@ class Axis:
     direction: Vec3
     function: Function = field(default_factory=lambda: Constant(0.0))
     coordinates: tuple[str, ...] = ()
+
+    def scaled(self, factors: Vec3) -> Axis:
+        """A translation between bones that grow: f' = f (|a_x| s_x + |a_y| s_y + |a_z| s_z), as OpenSim has it.
+
+        A translation that is the coordinate itself is free to be what it is, and stays.
+        """
+        if self.function == Linear(1.0, 0.0) or factors == UNSCALED:
+            return self
+        growth = math.fsum(abs(d) * s for d, s in zip(self.direction, factors, strict=True))
+        return replace(self, function=times(self.function, growth))
 
 
 def along(direction: Vec3, coordinate: str) -> Axis:
@@ -107,6 +120,14 @@ class Joint(ABC):
     @abstractmethod
     def motions(self) -> tuple[Motion, ...]:
         """The joint as a row of motions and fixed poses, from F to M."""
+
+    def scaled(self, parent: Vec3, child: Vec3) -> Self:
+        """The joint between bones of other sizes: its own lengths times the factors (x, y, z) of parent and child.
+
+        A joint that has lengths of its own says here how they grow. Its placements are scaled with the bodies that
+        they are on (`scale_model`).
+        """
+        return self
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from musculo.model.body import Vec3
@@ -36,4 +36,13 @@ class ScapulothoracicJoint(Joint):
             FixedPose(translation=(w_x, w_y, 0.0)),
             FunctionMotion(rotations=(along(direction, winging),)),
             FixedPose(translation=(-w_x, -w_y, 0.0)),
+        )
+
+    def scaled(self, parent: Vec3, child: Vec3) -> ScapulothoracicJoint:
+        """The ellipsoid is the thorax, on the parent; the winging axis is on the child."""
+        (x, y, z), (w_x, w_y) = self.radii, self.winging_origin
+        return replace(
+            self,
+            radii=(x * parent[0], y * parent[1], z * parent[2]),
+            winging_origin=(w_x * child[0], w_y * child[1]),
         )

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,8 @@ from musculo.io.storage import read_storage
 from musculo.io.text import PathLike
 from musculo.model.model import Model
 from musculo.opensim_tools.record import fingerprint
-from musculo.results.external_loads import ExternalLoads
-from musculo.results.markers import Markers
 from musculo.results.table import Table
+from musculo.results.trial import Trial
 
 _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")
@@ -32,41 +31,7 @@ _OTHER_FILES = ("_Kinematics_u", "_Kinematics_dudt", "_MuscleAnalysis_", "_BodyK
 _OF_MUSCLES = re.compile(r"_MuscleAnalysis_(NormalizedFiberLength|TendonForce|MomentArm_.+)$")
 
 
-@dataclass
-class Results:
-    """The tables of a folder by what they hold, and the files that went in; None where there is none."""
-
-    folder: Path
-    angles: Table | None = None
-    marker_errors: Table | None = None
-    sensor_errors: Table | None = None  # [rad], by sensor
-    moments: Table | None = None
-    activations: Table | None = None
-    forces: Table | None = None
-    reactions: list[Table] = field(default_factory=list)
-    muscles: dict[str, Table] = field(default_factory=dict)  # of a muscle analysis by quantity, as OpenSim calls it
-    model: Model | None = None
-    loads: ExternalLoads | None = None
-    markers: Markers | None = None
-    records: list[dict[str, Any]] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
-    more: list[str] = field(default_factory=list)  # tables of other trials, of kinds that another one holds already
-    older: list[str] = field(default_factory=list)  # tables of this trial, of kinds that a newer one holds
-    read: list[Path] = field(default_factory=list)  # files that the page is made from
-
-    @property
-    def tables(self) -> list[Table]:
-        """All series, those of angles first."""
-        single = (self.angles, self.moments, self.activations, self.forces, self.marker_errors, self.sensor_errors)
-        return [table for table in (*single, *self.reactions, *self.muscles.values()) if table is not None]
-
-    @property
-    def shown(self) -> bool:
-        """Whether there is any series to show."""
-        return bool(self.tables)
-
-
-def read_results(folder: PathLike, model: Model | None = None, runs: Collection[PathLike] | None = None) -> Results:
+def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[PathLike] | None = None) -> Trial:
     """Look through a folder: records of runs (`*.musculo.json`), tables, and the inputs that the records name.
 
     Args:
@@ -80,7 +45,7 @@ def read_results(folder: PathLike, model: Model | None = None, runs: Collection[
     where = Path(folder)
     if not where.is_dir():
         raise InvalidInput(f"{where} is no folder; give one that `musculo run` or another command wrote results into")
-    found = Results(where, model=model)
+    found = Trial(where, model=model)
     known = _records(found)
     meant = [known[Path(path).name] for path in runs or () if Path(path).name in known]
     order = [*meant, *(record for record in known.values() if record not in meant)]
@@ -152,7 +117,7 @@ def _is_series(name: str) -> bool:
     return Path(name).suffix.lower() in (*_TABLES, *_RECORDINGS)
 
 
-def _records(found: Results) -> dict[str, dict[str, Any]]:
+def _records(found: Trial) -> dict[str, dict[str, Any]]:
     """Records of runs by the names of their files, the newest first."""
     records = {}
     for path in sorted(found.folder.glob(f"*{_RECORD}"), key=lambda path: (-path.stat().st_mtime_ns, path.name)):
@@ -196,18 +161,18 @@ def _files(record: dict[str, Any], key: str) -> dict[str, Any]:
     return files if isinstance(files, dict) else {}
 
 
-def _results(found: Results) -> list[Path]:
+def _results(found: Trial) -> list[Path]:
     """Tables that the runs wrote, wherever a set-up put them; a static pose counts where there is nothing else."""
     moving = [record for record in found.records if not makes_model(record)] or found.records
     return _there([name for record in moving for name in _names(record, "results")], found)
 
 
-def _motions(found: Results) -> list[Path]:
+def _motions(found: Trial) -> list[Path]:
     """Tables that went into the runs: one of them may be the motion."""
     return _there([name for record in found.records for name in _names(record, "inputs")], found)
 
 
-def _there(names: list[str], found: Results) -> list[Path]:
+def _there(names: list[str], found: Trial) -> list[Path]:
     paths = [Path(name) for name in names]
     # as the folder was given, so that a table is not read twice
     folder = found.folder.resolve()
@@ -219,7 +184,7 @@ def _names(record: dict[str, Any], key: str) -> list[str]:
     return list(_files(record, key))
 
 
-def _inputs(found: Results) -> None:
+def _inputs(found: Trial) -> None:
     """Model, loads and markers that the runs were made from, where they are still there; else what the folder holds."""
     for record in found.records:
         named = [*reversed(_names(record, "results"))] if makes_model(record) else []
@@ -231,7 +196,7 @@ def _inputs(found: Results) -> None:
             _input(files[0], found, {})
 
 
-def _input(path: Path, found: Results, record: dict[str, Any]) -> None:
+def _input(path: Path, found: Trial, record: dict[str, Any]) -> None:
     if not path.is_file():
         return
     kind, stated = path.suffix.lower(), record.get("stated", {})
@@ -253,7 +218,7 @@ def _input(path: Path, found: Results, record: dict[str, Any]) -> None:
         found.unread.append(f"{path.name}: {error}")
 
 
-def _read_in(path: Path, found: Results, only: str = "") -> None:
+def _read_in(path: Path, found: Trial, only: str = "") -> None:
     """Read a table and give it its place; `only` names the one place that it may take."""
     quantity = _OF_MUSCLES.search(path.stem)
     if not quantity and any(part in path.stem for part in _OTHER_FILES):
@@ -274,7 +239,7 @@ def _parts(table: Table) -> list[tuple[Table, str]]:
     """States, as forward tools and Moco write them, hold a motion and activations; any other table is itself.
 
     Activations of one row, as the scale tool writes beside its static pose, are what a simulation would begin with and
-    no result. Each with the field of `Results` that it belongs to, empty where its columns must tell.
+    no result. Each with the field of `Trial` that it belongs to, empty where its columns must tell.
     """
     found = []
     for ending, kind in (("/value", ""), ("/activation", "activations")):
@@ -286,7 +251,7 @@ def _parts(table: Table) -> list[tuple[Table, str]]:
     return found or [(table, "")]
 
 
-def _sort_in(table: Table, path: Path, found: Results, only: str = "", kind: str = "") -> None:
+def _sort_in(table: Table, path: Path, found: Trial, only: str = "", kind: str = "") -> None:
     """Give a table its place by its columns; the names of files decide only where columns cannot."""
     kind = kind or _kind(table.names, path.stem, table, found.model)
     if not kind or only not in ("", kind):
@@ -304,7 +269,7 @@ def _sort_in(table: Table, path: Path, found: Results, only: str = "", kind: str
 
 
 def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) -> str:
-    """Which field of `Results` a table belongs to; empty for none."""
+    """Which field of `Trial` a table belongs to; empty for none."""
     if "marker_error_RMS" in names:
         return "marker_errors"
     if stem.lower().endswith("orientationerrors"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from musculo.io.osim.joint_elements import JOINT_ELEMENTS
 from musculo.model.muscle_parameters import CURVES, PARAMETERS
 
 APPLIED = ""
@@ -64,7 +65,8 @@ _FRAME = {
     **_all("drawn", "frame_geometry FrameGeometry attached_geometry VisibleObject"),
 }
 _JOINT = {**_COMPONENT, **_applied("socket_parent_frame socket_child_frame coordinates frames")}
-_TURNING_JOINT = {**_JOINT, **_all("old", "use_euler_angles")}
+_TURNING = _all("old", "use_euler_angles")
+_CARRIED_OF_JOINTS = {"BallJoint": _TURNING, "FreeJoint": _TURNING, "EllipsoidJoint": {**_TURNING, **_LOOK}}
 _CONSTRAINT = {**_COMPONENT, **_applied("isEnforced")}
 _TWO_POINTS = {**_CONSTRAINT, **_applied("socket_body_1 socket_body_2 location_body_1 location_body_2")}
 _POINT = {**_COMPONENT, **_LOOK, **_applied("socket_parent_frame location")}
@@ -125,18 +127,9 @@ PROPERTIES: dict[str, Properties] = {
     "PhysicalOffsetFrame": {**_FRAME, **_applied("socket_parent translation orientation")},
     "Marker": {**_POINT, **_applied("fixed")},
     # --- joints
-    "WeldJoint": _JOINT,
-    "PinJoint": _JOINT,
-    "SliderJoint": _JOINT,
-    "UniversalJoint": _JOINT,
-    "GimbalJoint": _JOINT,
-    "PlanarJoint": _JOINT,
-    "BallJoint": _TURNING_JOINT,
-    "FreeJoint": _TURNING_JOINT,
-    "EllipsoidJoint": {**_TURNING_JOINT, **_LOOK, **_applied("radii_x_y_z")},
-    "ScapulothoracicJoint": {
-        **_JOINT,
-        **_applied("thoracic_ellipsoid_radii_x_y_z scapula_winging_axis_origin scapula_winging_axis_direction"),
+    **{
+        kind: {**_JOINT, **_CARRIED_OF_JOINTS.get(kind, {}), **_applied(" ".join(n.element for n in joint.numbers))}
+        for kind, joint in JOINT_ELEMENTS.items()
     },
     "CustomJoint": {**_JOINT, **_applied("SpatialTransform")},
     "SpatialTransform": _applied("rotation1 rotation2 rotation3 translation1 translation2 translation3"),

@@ -1,44 +1,18 @@
-"""What a report holds, before it becomes a page."""
+"""The parts of a report, before it becomes a page: sections of plots and tables, and the lines of the summary."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 import numpy as np
 
 from musculo.arrays import FloatArray
+from musculo.diagnostics.finding import Finding, Light
 from musculo.model.model_notebook import facts_html
+from musculo.model.named_sides import side_of, without_side
 
 _LARGEST = float(np.finfo(np.float32).max)  # what a page can draw: curves travel as four bytes a number
-# `hip_flexion_r`, `addbrev_l`, `hip_r_on_femur_r_in_femur_r`: a single r or l between underscores, or at an end.
-_SIDE = re.compile(r"(?:(?<=_)|^)([rl])(?=_|$)", re.IGNORECASE)
-
-
-class Light(Enum):
-    """How good something is."""
-
-    GOOD = "good"
-    LOOK = "look"
-    """Worth a look before the numbers are used."""
-    BAD = "bad"
-    UNJUDGED = "unjudged"
-    """It could not be judged, and the line says why."""
-    INFO = "info"
-    """A fact, neither good nor bad."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One line of the summary: what was looked at, what was found, and what to do about it."""
-
-    title: str
-    found: str
-    light: Light = Light.INFO
-    advice: str = ""
-    source: str = ""  # the table it is about, where it is about one
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +50,7 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TextTable:
     """A table of text: the first column names the rows, and `numbers` are the columns set to the right."""
 
     title: str
@@ -94,12 +68,12 @@ class Section:
     text: str = ""
     per_mass: bool = False  # shown for each kilogram of the body where its mass is known
     bars: tuple[Bars, ...] = ()
-    sheets: tuple[Sheet, ...] = ()
+    tables: tuple[TextTable, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.panels or self.bars or self.sheets or self.text)
+        return not (self.panels or self.bars or self.tables or self.text)
 
 
 @dataclass(frozen=True)
@@ -107,7 +81,7 @@ class Report:
     """Summary, plots, a scene in three dimensions, and where it all comes from."""
 
     title: str
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
     notes: tuple[str, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()  # what, and what it was
@@ -133,7 +107,7 @@ class Report:
             Light.UNJUDGED: "not judged: ",
             Light.INFO: "",
         }
-        facts = [(c.title, f"{marks[c.light]}{c.found} {c.advice}".rstrip()) for c in self.checks]
+        facts = [(c.title, f"{marks[c.light]}{c.text} {c.advice}".rstrip()) for c in self.checks]
         plots = ", ".join(section.title for section in self.sections)
         return facts_html(self.title or "Report", [*facts, *([("plots", plots)] if plots else [])])
 
@@ -147,23 +121,10 @@ def drawable(section: Section) -> Section:
         if curves:
             panels.append(replace(panel, curves=curves))
     if not blank:
-        return section if panels or section.bars or section.sheets else replace(section, text="")
+        return section if panels or section.bars or section.tables else replace(section, text="")
     names = ", ".join(blank[:8]) + (f" and {len(blank) - 8} more" if len(blank) > 8 else "")
     text = f"{section.text} Not shown, since none of its numbers is finite: {names}.".lstrip()
     return replace(section, panels=tuple(panels), text=text)
-
-
-def side_of(name: str) -> str:
-    """ "r" or "l" where a name says on which side of the body it is, else empty."""
-    found = _SIDE.findall(name)
-    sides = {side.lower() for side in found}
-    return sides.pop() if len(sides) == 1 else ""
-
-
-def without_side(name: str) -> str:
-    """A name with its sides taken out, for people: `hip_flexion_r` is "hip flexion"."""
-    parts = _SIDE.sub("", name) if side_of(name) else name
-    return " ".join(part for part in re.split(r"[_\s]+", parts) if part)
 
 
 def panels_by_name(

@@ -17,25 +17,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from musculo.diagnostics.finding import Finding, Severity, graded
 from musculo.diagnostics.load_units import carry_nothing
 from musculo.diagnostics.loads import free_base, unknown_loads
 from musculo.diagnostics.support import known_support
 from musculo.dynamics.energy import total_mass
 from musculo.errors import MusculoError
 from musculo.model.model import Model
-from musculo.report.contents import Check, Curve, Light, Panel, Section
-from musculo.report.grades import graded
-from musculo.report.results import Results
 from musculo.results.angle_columns import rotational_coordinates
 from musculo.results.table import Table
-from musculo.signals.gaps import runs
+from musculo.results.trial import Trial
 
 RESIDUAL_FORCE, RESIDUAL_MOMENT = 0.05, 0.01
 BAD_FORCE, BAD_MOMENT = 0.2, 0.1
 RESERVE = 0.05
 _LITTLE = 0.05  # of the largest joint moment of all: a reserve that gives no more is not bad
 _LEAST = 0.01  # of the largest joint moment of all: what a reserve is compared with at least, since toes need little
-_HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
+HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 _GRAVITY = 9.80665
 _RESIDUAL = re.compile(r"(?:^|_)([FM])[XYZ](?:_|$)")  # OpenSim's names of what holds a free body
 _OF_MOMENTS, _OF_ACTUATORS = "Residual", "Residual actuators:"
@@ -85,54 +83,60 @@ class Residuals:
     table: Table
     columns: dict[str, list[tuple[str, str]]]  # columns and their coordinates, by unit
     frames: NDArray[np.bool_]  # (frames,) in which all that carries the body is measured
-    reasons: tuple[str, ...] = ()  # why others are not judged
+    reasons: tuple[str, ...]  # why others are not judged
+    scale: float  # what they are compared with [N], or 0 where there is nothing
+    scale_in_words: str
 
     @property
     def empty(self) -> bool:
         return not any(self.columns.values())
 
+    def limit(self, unit: str) -> float:
+        """Up to where residuals of a unit are good, N or N m."""
+        return RESIDUAL_FORCE * self.scale if unit == "N" else RESIDUAL_MOMENT * self.scale * HEIGHT
 
-def residuals_of_moments(moments: Table, found: Results) -> Residuals | None:
+
+def residuals_of_moments(trial: Trial) -> Residuals | None:
     """What inverse dynamics leaves at the joint that sets the body free, where the loads under it are known."""
-    if found.model is None or found.loads is None:
+    moments = trial.moments
+    if moments is None or trial.model is None or trial.loads is None:
         return None
-    angles = rotational_coordinates(found.model)
+    angles = rotational_coordinates(trial.model)
     columns: dict[str, list[tuple[str, str]]] = {"N": [], "N m": []}
-    for name in free_base(found.model):
+    for name in free_base(trial.model):
         column = f"{name}_moment" if name in angles else f"{name}_force"
         if moments.find(column) is not None:
             columns["N m" if name in angles else "N"].append((column, name))
-    return Residuals(_OF_MOMENTS, moments, columns, *judged_frames(moments, found))
+    return Residuals(_OF_MOMENTS, moments, columns, *judged_frames(moments, trial), *_scale(moments, trial))
 
 
-def checks_of_moments(moments: Table, found: Results) -> list[Check]:
+def checks_of_moments(moments: Table, residuals: Residuals | None, trial: Trial) -> list[Finding]:
     """Residuals of inverse dynamics; where no external loads are known, whether the body hangs in the air."""
-    assert found.model is not None
-    if found.loads is None:
-        base, angles = free_base(found.model), rotational_coordinates(found.model)
+    assert trial.model is not None
+    if trial.loads is None:
+        base, angles = free_base(trial.model), rotational_coordinates(trial.model)
         columns = [(f"{name}_force", name) for name in base if name not in angles]
-        return _unsupported([_peak(moments, *one) for one in columns if moments.find(one[0]) is not None], found)
-    residuals = residuals_of_moments(moments, found)
-    return _residuals(residuals, found) if residuals is not None else []
+        return _unsupported([_peak(moments, *one) for one in columns if moments.find(one[0]) is not None], trial)
+    return _residuals(residuals) if residuals is not None else []
 
 
-def judged_frames(table: Table, found: Results) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+def judged_frames(table: Table, trial: Trial) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """(frames,) in which each foot is on a plate or off the ground, and why others are not judged."""
     every = np.ones(len(table), dtype=bool)
-    if found.loads is None or found.model is None:
+    if trial.loads is None or trial.model is None or not len(table):
         return every, ()
-    if found.angles is None or not len(found.angles):
+    if trial.angles is None or not len(trial.angles):
         return ~every, ("the motion is not known, and so is which feet stand on what",)
     try:
-        q = found.angles.coordinates(found.model, missing="default")
-        time = found.angles.time
+        q = trial.angles.coordinates(trial.model, missing="default")
+        time = trial.angles.time
         moving = (table.time >= time[0] - 1e-6) & (table.time <= time[-1] + 1e-6)
         rows = np.stack([np.interp(table.time[moving], time, column) for column in q.T], axis=1)
-        support = known_support(found.model, table.time[moving], rows, found.loads)
+        support = known_support(trial.model, table.time[moving], rows, trial.loads)
     except MusculoError as error:
         return ~every, (f"which feet stand on what is not known: {error}",)
     known = moving.copy()
-    if not support.carried and _carry_nothing(table, found):
+    if not support.carried and _carry_nothing(table, trial):
         known[moving] = ~support.unmeasured  # nobody stands on nothing: residuals tell
         return known, ()
     known[moving] = support.known
@@ -142,10 +146,10 @@ def judged_frames(table: Table, found: Results) -> tuple[NDArray[np.bool_], tupl
     return known, (*support.reasons, *beyond)
 
 
-def _unsupported(peaks: list[Peak], found: Results) -> list[Check]:
+def _unsupported(peaks: list[Peak], trial: Trial) -> list[Finding]:
     """A body that is free in space and of which no external loads are known."""
-    assert found.model is not None
-    weight = total_mass(found.model) * _GRAVITY
+    assert trial.model is not None
+    weight = total_mass(trial.model) * _GRAVITY
     if not peaks or weight <= 0.0:
         return []
     worst = _worst(peaks)
@@ -153,13 +157,13 @@ def _unsupported(peaks: list[Peak], found: Results) -> list[Check]:
         f"none are known: {worst.name} is {worst.value:.4g} N at most, {100 * worst.value / weight:.0f} % of the "
         "body's weight, and moments are those of a body that hangs there"
     )
-    return [Check("External loads", text, Light.LOOK, "Give external loads, if it stands on anything")]
+    return [Finding(text, Severity.DOUBTFUL, "External loads", "Give external loads, if it stands on anything")]
 
 
-def residual_actuators(forces: Table, found: Results) -> Residuals | None:
+def residual_actuators(trial: Trial) -> Residuals | None:
     """Actuators that hold the free base: FX to MZ as OpenSim calls them, and those of its coordinates."""
-    model = found.model
-    if model is None:
+    model, forces = trial.model, trial.forces
+    if model is None or forces is None:
         return None
     base, angles, muscles = free_base(model), rotational_coordinates(model), set(model.muscle_names)
     columns: dict[str, list[tuple[str, str]]] = {"N": [], "N m": []}
@@ -169,21 +173,20 @@ def residual_actuators(forces: Table, found: Results) -> Residuals | None:
             continue
         if letters and not owner:
             columns["N" if letters.group(1) == "F" else "N m"].append((name, owner))
-        elif owner in base and (found.loads is not None or owner.startswith("pelvis_") or _ASKED.search(name)):
+        elif owner in base and (trial.loads is not None or owner.startswith("pelvis_") or _ASKED.search(name)):
             columns["N m" if owner in angles else "N"].append((name, owner))
-    return Residuals(_OF_ACTUATORS, forces, columns, *judged_frames(forces, found))
+    return Residuals(_OF_ACTUATORS, forces, columns, *judged_frames(forces, trial), *_scale(forces, trial))
 
 
-def actuators(forces: Table, found: Results) -> list[Check]:
+def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[Finding]:
     """Reserves, residual actuators, and motors of coordinates that no muscle crosses."""
-    model = found.model
+    model = trial.model
     assert model is not None
     own = {force.name for force in model.forces}  # motors that the model is meant to have
     muscles, base = set(model.muscle_names), free_base(model)
     crossed, angles = crossed_coordinates(model), rotational_coordinates(model)
     reserves: list[Peak] = []
     motors: list[Peak] = []
-    residuals = residual_actuators(forces, found)
     assert residuals is not None
     held = {column for columns in residuals.columns.values() for column, _ in columns}
     for name in forces.names:
@@ -193,7 +196,7 @@ def actuators(forces: Table, found: Results) -> list[Check]:
         if name in own and not _ASKED.search(name):
             continue
         (reserves if owner in crossed else motors).append(_peak(forces, name, owner))
-    return [*_residuals(residuals, found), *_reserves(reserves, found), *_motors(motors, angles)]
+    return [*_residuals(residuals), *_reserves(reserves, trial), *_motors(motors, angles)]
 
 
 def _owner(name: str, model: Model) -> str:
@@ -215,116 +218,95 @@ def _worst(peaks: Sequence[Peak]) -> Peak:
     return max(peaks, key=lambda peak: (np.isnan(peak.value), peak))
 
 
-def _residuals(residuals: Residuals, found: Results) -> list[Check]:
+def _residuals(residuals: Residuals) -> list[Finding]:
     if residuals.empty:
         return []
-    scale, of = _scale(residuals.table, found)
+    scale, of = residuals.scale, residuals.scale_in_words
     count, frames = int(residuals.frames.sum()), len(residuals.table)
     reasons = "; ".join(residuals.reasons)
     if scale <= 0.0 or not count:
         why = reasons or "no external force acts"
-        return [Check(_NOT_JUDGED[residuals.title], f"in no frame: {why}", Light.UNJUDGED)]
+        return [Finding(f"in no frame: {why}", Severity.UNJUDGED, _NOT_JUDGED[residuals.title])]
     checks = []
     within = "" if count == frames else f" in {count} of {frames} frames"
     for what, unit, limit, bad, height in (
         ("forces", "N", RESIDUAL_FORCE, BAD_FORCE, 1.0),
-        ("moments", "N m", RESIDUAL_MOMENT, BAD_MOMENT, _HEIGHT),
+        ("moments", "N m", RESIDUAL_MOMENT, BAD_MOMENT, HEIGHT),
     ):
         if not residuals.columns[unit]:
             continue
         worst = _worst([_peak(residuals.table, *one, residuals.frames) for one in residuals.columns[unit]])
         share = worst.value / (scale * height)
-        light = graded(share, limit, bad)
+        severity = graded(share, limit, bad)
         advice = "Filter motion and loads alike, check plates and mass; is a foot half off its plate?"
-        whole = of + (f" times {_HEIGHT:g} m" if unit == "N m" else "")
+        whole = of + (f" times {HEIGHT:g} m" if unit == "N m" else "")
         text = (
             f"{worst.value:.4g} {unit} at most{within}, {worst.name} at {worst.time:.4g} s: "
             f"{100 * share:.1f} % of {whole} (limit {100 * limit:.0f} %, bad beyond {100 * bad:.0f} %)"
         )
-        checks.append(Check(f"{residuals.title} {what}", text, light, "" if light is Light.GOOD else advice))
+        checks.append(Finding(text, severity, f"{residuals.title} {what}", "" if severity is Severity.GOOD else advice))
     if count < frames:
         text = f"{frames - count} of {frames} frames: {reasons}"
-        checks.append(Check(_NOT_JUDGED[residuals.title], text, Light.UNJUDGED))
+        checks.append(Finding(text, Severity.UNJUDGED, _NOT_JUDGED[residuals.title]))
     return checks
 
 
-def residual_section(found: Results) -> Section | None:
-    """Residuals with their limits; frames that are not judged are shaded."""
-    made = residuals_of_moments(found.moments, found) if found.moments is not None else None
-    if (made is None or made.empty) and found.forces is not None and found.loads is not None:
-        made = residual_actuators(found.forces, found)
-    if made is None or made.empty:
-        return None
-    scale, _ = _scale(made.table, found)
-    spans = tuple((float(made.table.time[a]), float(made.table.time[b - 1])) for a, b in runs(~made.frames))
-    panels = []
-    for unit, limit in (("N", RESIDUAL_FORCE * scale), ("N m", RESIDUAL_MOMENT * scale * _HEIGHT)):
-        for column, _ in made.columns[unit]:
-            curve = Curve(column, made.table.time, made.table.column(column))
-            title = column.replace("_", " ")
-            panels.append(Panel(title, unit, (curve,), limit=limit if scale > 0.0 else None, not_judged=spans))
-    text = "What the motion and the external loads leave unexplained; dashed lines are the limits."
-    if made.reasons:
-        text += f" Shaded frames are not judged: {'; '.join(made.reasons)}."
-    return Section("Residuals", tuple(panels), text)
-
-
-def _scale(table: Table, found: Results) -> tuple[float, str]:
+def _scale(table: Table, trial: Trial) -> tuple[float, str]:
     """What residuals are compared with [N]: the largest external force, or the weight where loads are not known."""
-    assert found.model is not None
-    if found.loads is None:
-        return total_mass(found.model) * _GRAVITY, "the body's weight, since no external loads are known,"
-    if _carry_nothing(table, found):
-        return total_mass(found.model) * _GRAVITY, "the body's weight, since external loads never carry it,"
-    time = table.time[~unknown_loads(found.loads, table.time)]  # beyond its ends a spline may be anything
-    peaks = [float(np.linalg.norm(series.force, axis=-1).max(initial=0.0)) for series in found.loads.at(time)]
+    assert trial.model is not None
+    if trial.loads is None:
+        return total_mass(trial.model) * _GRAVITY, "the body's weight, since no external loads are known,"
+    if _carry_nothing(table, trial):
+        return total_mass(trial.model) * _GRAVITY, "the body's weight, since external loads never carry it,"
+    time = table.time[~unknown_loads(trial.loads, table.time)]  # beyond its ends a spline may be anything
+    peaks = [float(np.linalg.norm(series.force, axis=-1).max(initial=0.0)) for series in trial.loads.at(time)]
     return max(peaks, default=0.0), "the largest external force"
 
 
-def _carry_nothing(table: Table, found: Results) -> bool:
+def _carry_nothing(table: Table, trial: Trial) -> bool:
     """Whether the loads at the frames of a table never carry the body: zeros, or numbers in kN."""
-    assert found.model is not None
-    assert found.loads is not None
-    time = table.time[~unknown_loads(found.loads, table.time)]
-    forces = [series.force for series in found.loads.at(time)]
-    return bool(len(time)) and carry_nothing(found.model, sum(forces, start=np.zeros((len(time), 3))))
+    assert trial.model is not None
+    assert trial.loads is not None
+    time = table.time[~unknown_loads(trial.loads, table.time)]
+    forces = [series.force for series in trial.loads.at(time)]
+    return bool(len(time)) and carry_nothing(trial.model, sum(forces, start=np.zeros((len(time), 3))))
 
 
-def _reserves(used: list[Peak], found: Results) -> list[Check]:
+def _reserves(used: list[Peak], trial: Trial) -> list[Finding]:
     """The worst one: the largest share of a moment, or the largest of all where moments are not known.
 
     One that gives little beside the largest joint moment of the motion is not bad: toes need little, and get it so.
     """
     if not used:
         return []
-    assert found.model is not None
-    needed, most = _largest_moments(found)
+    assert trial.model is not None
+    needed, most = _largest_moments(trial)
     judged: list[tuple[int, float, Peak]] = []  # how bad, the share, whose
     for one in used:
         share = one.value / (max(needed.get(one.owner, np.nan), _LEAST * most) or np.nan)
         if not np.isfinite(one.value):
             judged.append((2, float("inf"), one))
         elif np.isfinite(share):
-            judged.append((int(one.value > _LITTLE * most and graded(share, RESERVE) is Light.BAD), share, one))
+            judged.append((int(one.value > _LITTLE * most and graded(share, RESERVE) is Severity.WRONG), share, one))
         else:
             judged.append((0, -1.0, one))
     worst, share, peak = max(judged)
     known = share >= 0.0
-    light = Light.BAD if worst else graded(share, RESERVE, np.inf) if known else Light.INFO
-    unit = "N m" if peak.owner in rotational_coordinates(found.model) else "N"
+    severity = Severity.WRONG if worst else graded(share, RESERVE, np.inf) if known else Severity.NOTE
+    unit = "N m" if peak.owner in rotational_coordinates(trial.model) else "N"
     part = (
         f": {100 * share:.1f} % of the largest moment there (limit {100 * RESERVE:.0f} %)"
         if known
         else "; joint moments are not known, so it is not judged"
     )
-    if light is Light.LOOK and graded(share, RESERVE) is Light.BAD:
+    if severity is Severity.DOUBTFUL and graded(share, RESERVE) is Severity.WRONG:
         part += f", which is little beside the {most:.3g} N m at most of all joints"
     advice = "Muscles cannot give this moment: check their strength, moment arms and the joint's range"
     text = f"{peak.name} gives {peak.value:.4g} {unit} at most, at {peak.time:.4g} s{part}"
-    return [Check("Reserves", text, light, "" if light in (Light.GOOD, Light.INFO) else advice)]
+    return [Finding(text, severity, "Reserves", "" if severity in (Severity.GOOD, Severity.NOTE) else advice)]
 
 
-def _motors(used: list[Peak], angles: frozenset[str]) -> list[Check]:
+def _motors(used: list[Peak], angles: frozenset[str]) -> list[Finding]:
     if not used:
         return []
     most = 4
@@ -333,18 +315,18 @@ def _motors(used: list[Peak], angles: frozenset[str]) -> list[Check]:
         for peak in sorted(used, reverse=True)[:most]
     ]
     rest = f" and {len(used) - most} more" if len(used) > most else ""
-    return [Check("Actuators where no muscle acts", f"at most {', '.join(parts)}{rest}")]
+    return [Finding(f"at most {', '.join(parts)}{rest}", title="Actuators where no muscle acts")]
 
 
-def _largest_moments(found: Results) -> tuple[dict[str, float], float]:
+def _largest_moments(trial: Trial) -> tuple[dict[str, float], float]:
     """The largest moment about each coordinate, and the largest of all but those of the free base."""
-    base = free_base(found.model) if found.model is not None else ()
+    base = free_base(trial.model) if trial.model is not None else ()
     # static optimisation tells what it had to serve, which counts where inverse dynamics was not run
-    peaks = {name: float(peak) for record in found.records for name, peak in record.get("moments", {}).items()}
-    if found.moments is not None:
+    peaks = {name: float(peak) for record in trial.records for name, peak in record.get("moments", {}).items()}
+    if trial.moments is not None:
         peaks = {
-            name.rpartition("_")[0]: float(np.abs(found.moments.values[:, k]).max())
-            for k, name in enumerate(found.moments.names)
+            name.rpartition("_")[0]: float(np.abs(trial.moments.values[:, k]).max())
+            for k, name in enumerate(trial.moments.names)
         }
     # nothing is a share of what is not finite
     peaks = {name: peak for name, peak in peaks.items() if np.isfinite(peak)}

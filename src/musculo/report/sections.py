@@ -1,0 +1,230 @@
+"""The sections of the page: a function each, from what is known of a trial to plots and tables, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.diagnostics.actuators import Residuals
+from musculo.model.model import Model
+from musculo.report.parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
+from musculo.report.scaling_sections import sections_of_scaling
+from musculo.results.angle_columns import coordinate_units, shown_units
+from musculo.results.table import Table
+from musculo.results.trial import Trial
+from musculo.signals.gaps import runs
+
+
+class Known(NamedTuple):
+    """What sections draw: the tables of a trial, and what analyses and checks made of them."""
+
+    trial: Trial
+    residuals: Residuals | None
+    powers: Table | None
+
+
+def sections_of(known: Known) -> tuple[Section, ...]:
+    """All that can be shown, in the order of the page."""
+    found = [*sections_of_scaling(known.trial), *(one for make in _MAKERS if (one := make(known)) is not None)]
+    return tuple(section for one in found if not (section := drawable(one)).empty)
+
+
+def _angles(known: Known) -> Section | None:
+    table = known.trial.angles
+    if table is None:
+        return None
+    if not len(table):
+        return None
+    shown = table.in_degrees(known.trial.model) if known.trial.model is not None else table
+    units = _units(shown, known.trial.model)
+    if len(shown) == 1:
+        return _pose(shown, units)
+    # one that is not a number moves, too: nothing is left out without a word
+    moving = [k for k in range(len(shown.names)) if not np.ptp(shown.values[:, k]) <= 1e-9]
+    names = [_short(shown.names[k]) for k in moving]
+    panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
+    still = len(shown.names) - len(moving)
+    told = [f"{still} coordinates that do not move are left out."] if still else []
+    curved = [names[i] for i, k in enumerate(moving) if units[k] == "rad"]
+    if curved:
+        told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
+    return Section("Joint angles", panels, " ".join(told))
+
+
+def _pose(table: Table, units: list[str]) -> Section:
+    """One frame: a curve of one point says less than its number."""
+    rows = tuple(
+        (_short(name), f"{value:.4g}" if np.isfinite(value) else str(value), unit)
+        for name, value, unit in zip(table.names, table.values[0].tolist(), units, strict=True)
+    )
+    numbers = TextTable("", ("coordinate", "value", "unit"), rows, ("value",))
+    return Section("Pose", (), f"The one frame, at {table.time[0]:.4g} s.", tables=(numbers,))
+
+
+def _units(table: Table, model: Model | None) -> list[str]:
+    """Degrees for angles; coordinates that turn bodies through curves only stay in radians."""
+    if model is None:
+        return [""] * len(table.names)
+    units = shown_units(model)
+    return [units.get(_short(name), "") for name in table.names]
+
+
+def _short(name: str) -> str:
+    """`/jointset/knee_r/knee_angle_r/value` is `knee_angle_r`."""
+    parts = name.split("/")
+    return parts[-2] if len(parts) > 1 and parts[-1] == "value" else parts[-1]
+
+
+def _moments(known: Known) -> Section | None:
+    table = known.trial.moments
+    if table is None:
+        return None
+    units_of = coordinate_units(known.trial.model) if known.trial.model is not None else {}
+    turned = {name for name, unit in units_of.items() if unit == "rad"}
+    curved = [name for name in table.names if name.endswith("_force") and name.removesuffix("_force") in turned]
+    units = ["N m" if name.endswith("_moment") or name in curved else "N" for name in table.names]
+    text = f"In N m per radian of the coordinate, though named as forces in the file: {', '.join(curved)}."
+    panels = _named(table, ("_moment", "_force"), units)
+    return Section("Joint moments", panels, text if curved else "", per_mass=True)
+
+
+def _named(table: Table, endings: tuple[str, ...], units: list[str]) -> tuple[Panel, ...]:
+    names = []
+    for name in table.names:
+        ending = next((e for e in endings if name.endswith(e)), "")
+        names.append(name.removesuffix(ending))
+    return panels_by_name(table.time, names, table.values, units)
+
+
+def _residuals(known: Known) -> Section | None:
+    """Residuals with their limits; frames that are not judged are shaded."""
+    made = known.residuals
+    if made is None:
+        return None
+    spans = tuple((float(made.table.time[a]), float(made.table.time[b - 1])) for a, b in runs(~made.frames))
+    panels = []
+    for unit, columns in made.columns.items():
+        limit = made.limit(unit) if made.scale > 0.0 else None
+        for column, _ in columns:
+            curve = Curve(column, made.table.time, made.table.column(column))
+            panels.append(Panel(column.replace("_", " "), unit, (curve,), limit=limit, not_judged=spans))
+    text = "What the motion and the external loads leave unexplained; dashed lines are the limits."
+    if made.reasons:
+        text += f" Shaded frames are not judged: {'; '.join(made.reasons)}."
+    return Section("Residuals", tuple(panels), text)
+
+
+def _powers(known: Known) -> Section | None:
+    powers = known.powers
+    if powers is None:
+        return None
+    text = "Moment times the rate of the coordinate; positive where the joint drives the motion."
+    return Section("Joint powers", panels_by_name(powers.time, powers.names, powers.values, "W"), text, True)
+
+
+def _activations(known: Known) -> Section | None:
+    if known.trial.activations is None:
+        return None
+    columns = _picked(known.trial.activations, known.trial.model, muscles=True)
+    table = known.trial.activations
+    panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "")
+    # one scale for all: a muscle at rest should look at rest
+    return Section("Muscle activations", _on_one_scale(panels, 1.0))
+
+
+def _on_one_scale(panels: tuple[Panel, ...], high: float) -> tuple[Panel, ...]:
+    """Panels from 0 to `high`; one with a curve beyond it has an axis of its own, so that all of it is seen."""
+
+    def inside(panel: Panel) -> bool:
+        values = np.concatenate([curve.values[np.isfinite(curve.values)] for curve in panel.curves])
+        return bool((values >= 0.0).all() and (values <= high).all())
+
+    return tuple(replace(panel, range=(0.0, high)) if inside(panel) else panel for panel in panels)
+
+
+def _forces(known: Known) -> Section | None:
+    table = known.trial.forces if known.trial.forces is not None else known.trial.muscles.get("TendonForce")
+    if table is None:
+        return None
+    columns = _picked(table, known.trial.model, muscles=True)
+    panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "N")
+    return Section("Muscle forces", panels)
+
+
+def _picked(table: Table, model: Model | None, muscles: bool) -> list[int]:
+    own = set(model.muscle_names) if model is not None else set(table.names)
+    return [k for k, name in enumerate(table.names) if (name in own) == muscles]
+
+
+def _fibers(known: Known) -> Section | None:
+    """Lengths of fibres over their optimum, one scale for all."""
+    table = known.trial.muscles.get("NormalizedFiberLength")
+    if table is None:
+        return None
+    panels = panels_by_name(table.time, table.names, table.values, "")
+    text = "Of their optimal lengths; outside of about 0.5 to 1.5 a fibre gives little force."
+    return Section("Fibre lengths", _on_one_scale(panels, 2.0), text)
+
+
+def _arms(known: Known) -> Section | None:
+    """Moment arms that are not zero all the time, by coordinate."""
+    panels: list[Panel] = []
+    for quantity, table in known.trial.muscles.items():
+        before, _, coordinate = quantity.partition("_")
+        if before == "MomentArm":
+            names = [name for name in table.names if np.abs(table.column(name)).max(initial=0.0) > 1e-6]
+            part = table.pick(names)
+            shown = panels_by_name(part.time, names, 1e3 * part.values, "mm")
+            panels += [replace(panel, title=f"{coordinate}: {panel.title}") for panel in shown]
+    return Section("Moment arms", tuple(panels), "In mm, or in thousandths where the coordinate slides.")
+
+
+def _reactions(known: Known) -> Section | None:
+    panels: list[Panel] = []
+    for table in known.trial.reactions:
+        for ending, unit in (("f", "N"), ("m", "N m")):
+            names = [name for name in table.names if name[-2:-1] == ending and name[-1] in "xyz"]
+            if names:
+                part = table.pick(names)
+                panels += panels_by_name(part.time, names, part.values, unit)
+    return Section(
+        "Joint reactions", tuple(panels), "Force and moment on the body and in the frame that each title names."
+    )
+
+
+def _errors(known: Known) -> Section | None:
+    if known.trial.marker_errors is None:
+        return None
+    table = known.trial.marker_errors
+    names = [name for name in ("marker_error_RMS", "marker_error_max") if name in table.names]
+    values = 1e3 * table.pick(names).values
+    return Section("Marker errors", panels_by_name(table.time, names, values, "mm"))
+
+
+def _sensors(known: Known) -> Section | None:
+    """Angles between sensors and their frames."""
+    table = known.trial.sensor_errors
+    if table is None:
+        return None
+    names = [name.removesuffix("_imu") for name in table.names]
+    text = "Angle between each sensor as measured and its frame on the model."
+    return Section("Sensor errors", panels_by_name(table.time, names, np.degrees(table.values), "°"), text)
+
+
+# In the order of the page. A section more is a function more: `Known` to `Section`, or None where there is nothing.
+_MAKERS: tuple[Callable[[Known], Section | None], ...] = (
+    _angles,
+    _moments,
+    _residuals,
+    _powers,
+    _activations,
+    _forces,
+    _fibers,
+    _arms,
+    _reactions,
+    _errors,
+    _sensors,
+)
