@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,9 @@ from musculo.errors import UnknownName
 from musculo.like import Like, Method, method_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
+from musculo.results.labelled_arrays import AXES
 from musculo.results.provenance import Provenance
+from musculo.results.result import Result, Series, also
 from musculo.results.table import Table
 from musculo.spatial.rotation import to_xyz
 
@@ -24,16 +27,18 @@ _AXES = ("X", "Y", "Z")
 _TURNS = ("Ox", "Oy", "Oz")
 
 
-@dataclass(frozen=True, eq=False)
-class BodyKinematics:
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyKinematics(Result):
     """Motion of mass centres and orientations; arrays have no frame axis where a single pose was asked for.
 
     Velocities and accelerations are those in ground, expressed in ground or, with `in_body_frame`, in each body's
     axes. Those of the whole mass centre are always expressed in ground; they are NaN where no body has mass.
     """
 
+    made_by: ClassVar[str] = "body_kinematics"
+
     model: Model = field(repr=False)
-    bodies: tuple[str, ...]
+    body_names: tuple[str, ...]
     in_body_frame: bool
     position: FloatArray = field(repr=False)  # (frames, bodies, 3) of mass centres, in ground [m]
     orientation: FloatArray = field(repr=False)  # (frames, bodies, 3) body-fixed x, y, z angles [rad]
@@ -45,6 +50,23 @@ class BodyKinematics:
     center_of_mass_velocity: FloatArray = field(repr=False)  # (frames, 3) [m/s]
     center_of_mass_acceleration: FloatArray = field(repr=False)  # (frames, 3) [m/s^2]
 
+    bodies = also("body_names")
+
+    def _provenance(self) -> Provenance:
+        return Provenance.of("body_kinematics", self.model, in_body_frame=self.in_body_frame)
+
+    def _series(self) -> Iterable[Series]:
+        of_bodies, whole = {"body": self.body_names, "axis": AXES}, {"axis": AXES}
+        yield Series("position", self.position, of_bodies, "m")
+        yield Series("orientation", self.orientation, of_bodies, "rad")
+        yield Series("velocity", self.velocity, of_bodies, "m/s")
+        yield Series("angular_velocity", self.angular_velocity, of_bodies, "rad/s")
+        yield Series("acceleration", self.acceleration, of_bodies, "m/s^2")
+        yield Series("angular_acceleration", self.angular_acceleration, of_bodies, "rad/s^2")
+        yield Series("center_of_mass", self.center_of_mass, whole, "m")
+        yield Series("center_of_mass_velocity", self.center_of_mass_velocity, whole, "m/s")
+        yield Series("center_of_mass_acceleration", self.center_of_mass_acceleration, whole, "m/s^2")
+
     def tables(self, time: ArrayLike, degrees: bool = False, center_of_mass: bool = True) -> dict[str, Table]:
         """`pos`, `vel` and `acc` with the columns of OpenSim's files: `<body>_X .. _Z`, `_Ox .. _Oz` for each body.
 
@@ -53,7 +75,7 @@ class BodyKinematics:
             degrees: angles and their rates in degrees, as OpenSim writes them unless told otherwise.
             center_of_mass: whether `center_of_mass_X .. _Z` follow, as with `bodies` = all in OpenSim.
         """
-        names = [f"{body}_{axis}" for body in self.bodies for axis in (*_AXES, *_TURNS)]
+        names = [f"{body}_{axis}" for body in self.body_names for axis in (*_AXES, *_TURNS)]
         names += [f"{WHOLE}_{axis}" for axis in _AXES] * center_of_mass
         factor, angle = (_DEGREES, "deg") if degrees else (1.0, "rad")
         series = {
@@ -61,14 +83,16 @@ class BodyKinematics:
             "vel": (self.velocity, self.angular_velocity, self.center_of_mass_velocity, "/s"),
             "acc": (self.acceleration, self.angular_acceleration, self.center_of_mass_acceleration, "/s^2"),
         }
-        made = Provenance.of("body_kinematics", self.model, in_body_frame=self.in_body_frame)
+        made = self.provenance
         tables = {}
         for what, (linear, angular, whole, per) in series.items():
             each = np.concatenate([linear, factor * angular], axis=-1)
             values = each.reshape(*each.shape[:-2], -1)
             if center_of_mass:
                 values = np.concatenate([values, whole], axis=-1)
-            units = (*((f"m{per}",) * 3 + (f"{angle}{per}",) * 3) * len(self.bodies), *(f"m{per}",) * 3)[: len(names)]
+            units = (*((f"m{per}",) * 3 + (f"{angle}{per}",) * 3) * len(self.body_names), *(f"m{per}",) * 3)[
+                : len(names)
+            ]
             tables[what] = Table(
                 np.atleast_1d(time),
                 tuple(names),
@@ -153,9 +177,11 @@ def _whole(model: Model, motion: Kinematics) -> tuple[FloatArray, FloatArray, Fl
     return sums[0], sums[1], sums[2]
 
 
-@dataclass(frozen=True, eq=False)
-class PointKinematics:
+@dataclass(frozen=True, eq=False, repr=False)
+class PointKinematics(Result):
     """Motion of a point fixed to a body; arrays have no frame axis where a single pose was asked for."""
+
+    made_by: ClassVar[str] = "point_kinematics"
 
     model: Model = field(repr=False)
     body: str
@@ -166,11 +192,19 @@ class PointKinematics:
     velocity: FloatArray = field(repr=False)  # (frames, 3) [m/s]
     acceleration: FloatArray = field(repr=False)  # (frames, 3) [m/s^2]
 
-    def tables(self, time: ArrayLike) -> dict[str, Table]:
-        """`pos`, `vel` and `acc` with the columns of OpenSim's files, which it calls `state_0 .. state_2`."""
-        made = Provenance.of(
+    def _provenance(self) -> Provenance:
+        return Provenance.of(
             "point_kinematics", self.model, body=self.body, relative_to=self.relative_to, method=self.method
         )
+
+    def _series(self) -> Iterable[Series]:
+        yield Series("position", self.position, {"axis": AXES}, "m")
+        yield Series("velocity", self.velocity, {"axis": AXES}, "m/s")
+        yield Series("acceleration", self.acceleration, {"axis": AXES}, "m/s^2")
+
+    def tables(self, time: ArrayLike) -> dict[str, Table]:
+        """`pos`, `vel` and `acc` with the columns of OpenSim's files, which it calls `state_0 .. state_2`."""
+        made = self.provenance
         series = {"pos": (self.position, "m"), "vel": (self.velocity, "m/s"), "acc": (self.acceleration, "m/s^2")}
         return {
             what: Table(

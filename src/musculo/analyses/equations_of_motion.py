@@ -8,8 +8,9 @@ faster by orders of magnitude; this is for those who want to see the terms, to t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,15 +35,18 @@ from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.model import Model
 from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
+from musculo.results.result import Result, Series
 
 
-@dataclass(frozen=True, eq=False)
-class EquationsOfMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class EquationsOfMotion(Result):
     """M qddot + C qdot + drive = G + R F over frames, in the independent coordinates and their derivatives.
 
     Arrays have the frames first, unless one was given. The rates are derivatives of coordinates also of joints whose
     speeds are an angular velocity (ball, free, ellipsoid): there M is not that of `mass_matrix`, which is per speed.
     """
+
+    made_by: ClassVar[str] = "equations_of_motion"
 
     coordinate_names: tuple[str, ...]  # the n independent coordinates
     muscle_names: tuple[str, ...]
@@ -52,6 +56,16 @@ class EquationsOfMotion:
     G: FloatArray = field(repr=False)  # (frames, n) generalised forces of gravity
     R: FloatArray = field(repr=False)  # (frames, n, muscles) moment arms
     drive: FloatArray = field(repr=False)  # (frames, n) what prescribed motions add; zero without them
+
+    def _series(self) -> Iterable[Series]:
+        n = {"coordinate": self.coordinate_names}
+        square = {**n, "other": self.coordinate_names}
+        yield Series("rates", self.rates, n)
+        yield Series("M", self.M, square)
+        yield Series("C", self.C, square)
+        yield Series("G", self.G, n)
+        yield Series("R", self.R, {**n, "muscle": self.muscle_names})
+        yield Series("drive", self.drive, n)
 
     def accelerations(self, muscle_forces: ArrayLike | None = None, forces: ArrayLike | None = None) -> FloatArray:
         """qddot (frames, n) under forces of muscles (frames, muscles) and generalised forces (frames, n)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +32,9 @@ from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
 from musculo.muscle.geometry import STATUSES
 from musculo.muscle.path_wrenches import PathWrenches
+from musculo.results.labelled_arrays import AXES
 from musculo.results.notebook_figures import series_html
-from musculo.results.provenance import Provenance
+from musculo.results.result import Result, Series, also, times_or_numbers
 from musculo.results.table import Table
 
 Choice = str | Sequence[str] | Mapping[str, str]
@@ -46,18 +47,20 @@ _CHUNK = 1024
 _DOUBTFUL = [STATUSES.index(word) for word in ("inside", "other side")]
 
 
-@dataclass(frozen=True, eq=False)
-class JointLoads:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointLoads(Result):
     """Loads that joints exert on bodies; arrays have no frame axis where a single pose was asked for.
 
-    Entry k of the second axis is the load of `joints[k]` on `bodies[k]`, at `point`, expressed in `frames[k]`. The
+    Entry k of the second axis is the load of `joint_names[k]` on `body_names[k]`, at `point`, in `frame_names[k]`. The
     point is the origin of the joint frame on that body: the child's and the parent's differ where a joint slides.
     """
 
+    made_by: ClassVar[str] = "joint_loads"
+
     model: Model = field(repr=False)
-    joints: tuple[str, ...]  # a joint may come twice, on either body
-    bodies: tuple[str, ...]
-    frames: tuple[str, ...]
+    joint_names: tuple[str, ...]  # a joint may come twice, on either body
+    body_names: tuple[str, ...]  # that the loads act on
+    frame_names: tuple[str, ...]  # that they are expressed in
     force: FloatArray = field(repr=False)  # (frames, loads, 3) [N]
     moment: FloatArray = field(repr=False)  # (frames, loads, 3) [N m]
     point: FloatArray = field(repr=False)  # (frames, loads, 3) in the frame [m]
@@ -67,32 +70,49 @@ class JointLoads:
     options: Mapping[str, Any] = field(repr=False)  # that made it
     notes: tuple[str, ...] = ()  # what is doubtful about the loads
 
+    joints = also("joint_names")
+    bodies = also("body_names")
+    frames = also("frame_names")
+
+    def _series(self) -> Iterable[Series]:
+        labels = {"load": self.names, "axis": AXES}
+        yield Series("force", self.force, labels, "N")
+        yield Series("moment", self.moment, labels, "N m")
+        yield Series("point", self.point, labels, "m")
+        yield Series("udot", self.udot, {"coordinate": self.model.speed_names})
+
     @property
     def names(self) -> tuple[str, ...]:
         """Of the loads, as OpenSim calls them: `<joint>_on_<body>_in_<frame>`."""
-        parts = zip(self.joints, self.bodies, self.frames, strict=True)
+        parts = zip(self.joint_names, self.body_names, self.frame_names, strict=True)
         return tuple(f"{joint}_on_{body}_in_{frame.rsplit('/', 1)[-1]}" for joint, body, frame in parts)
 
     def of(self, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(force, moment, point) of one load, by its name or that of its joint (the first, where there are two)."""
-        for names in (self.names, self.joints):
+        for names in (self.names, self.joint_names):
             if name in names:
                 k = names.index(name)
                 return self.force[..., k, :], self.moment[..., k, :], self.point[..., k, :]
-        raise UnknownName("joint load", name, (*self.joints, *self.names))
+        raise UnknownName("joint load", name, (*self.joint_names, *self.names))
 
     def _repr_html_(self) -> str:
         size = np.linalg.norm(self.force if self.force.ndim == 3 else self.force[None], axis=2)
         return series_html("Forces of joints by frame", None, self.names, size, ("N",) * len(self.names))
 
-    def to_table(self, time: ArrayLike) -> Table:
+    def to_table(self, time: ArrayLike | None = None) -> Table:
         """The columns of OpenSim's `_ReactionLoads.sto`: nine a load, fx fy fz mx my mz px py pz."""
         parts = [x if x.ndim == 3 else x[None] for x in (self.force, self.moment, self.point)]
         values = np.concatenate(parts, axis=2).reshape(len(parts[0]), -1)
         names = tuple(f"{name}_{part}" for name in self.names for part in _PARTS)
-        made = Provenance.of("joint_loads", self.model, **self.options)
-        units = _UNITS * len(self.joints)
-        return Table(np.atleast_1d(time), names, values, units=units, name="Joint Reaction Loads", provenance=made)
+        units = _UNITS * len(self.joint_names)
+        return Table(
+            times_or_numbers(time, len(values)),
+            names,
+            values,
+            units=units,
+            name="Joint Reaction Loads",
+            provenance=self.provenance,
+        )
 
 
 class _Wanted(NamedTuple):

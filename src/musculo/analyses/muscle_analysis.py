@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ from musculo.muscle.equilibrium import MuscleForces, Status, Tendon, muscle_equi
 from musculo.muscle.geometry import STATUSES, PathGeometry, muscle_geometry
 from musculo.muscle.tendon_states import fiber_length_at_tension
 from musculo.results.labelled_arrays import labelled
-from musculo.results.provenance import Provenance
+from musculo.results.result import Result, also
 from musculo.results.table import Table
 
 if TYPE_CHECKING:
@@ -51,16 +52,19 @@ _FILES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class MuscleAnalysis:
+@dataclass(frozen=True, eq=False, repr=False)
+class MuscleAnalysis(Result):
     """Series of all muscles: (frames, muscles), or (muscles,) for a single frame; arms have coordinates last.
 
     Powers are what a part gives: positive where it shortens under tension. Fibre and tendon together give the muscle's.
     """
 
+    made_by: ClassVar[str] = "muscle_analysis"
+    statuses: ClassVar[type[Enum]] = Status
+
     model: Model = field(repr=False)
-    muscles: tuple[str, ...]
-    coordinates: tuple[str, ...]  # last axis of moment_arm and moment
+    muscle_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]  # last axis of moment_arm and moment
     activation: FloatArray = field(repr=False)
     length: FloatArray = field(repr=False)  # of fibre and tendon along the path [m]
     speed: FloatArray = field(repr=False)  # [m/s], lengthening positive
@@ -89,6 +93,12 @@ class MuscleAnalysis:
     path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.results.STATUSES` each path has
     options: Mapping[str, Any] = field(repr=False)
 
+    muscles = also("muscle_names")
+    coordinates = also("coordinate_names")
+
+    def _frames(self) -> int | None:
+        return len(self.length) if self.length.ndim == 2 else None
+
     def tables(
         self, time: ArrayLike, muscles: Iterable[str] | None = None, coordinates: Iterable[str] | None = None
     ) -> dict[str, Table]:
@@ -103,19 +113,19 @@ class MuscleAnalysis:
         """
         if self.length.ndim == 1:
             raise InvalidInput("the muscles were analysed for a single pose; a table needs frames")
-        columns = _indices("muscle", muscles, self.muscles)
-        names = tuple(self.muscles[k] for k in columns)
-        made = Provenance.of("muscle_analysis", self.model, **self.options)
+        columns = _indices("muscle", muscles, self.muscle_names)
+        names = tuple(self.muscle_names[k] for k in columns)
+        made = self.provenance
 
         def table(title: str, values: FloatArray, unit: str) -> Table:
             units = (unit,) * len(names)
             return Table(np.asarray(time, float), names, values[:, columns], units=units, name=title, provenance=made)
 
         found = {title: table(title, getattr(self, name), unit) for title, name, unit in _FILES}
-        chosen = _indices("coordinate", coordinates, self.coordinates)
+        chosen = _indices("coordinate", coordinates, self.coordinate_names)
         for title, values in (("MomentArm", self.moment_arm), ("Moment", self.moment)):
             for k in chosen:
-                name = f"{title}_{self.coordinates[k]}"
+                name = f"{title}_{self.coordinate_names[k]}"
                 found[name] = table(name, values[:, :, k], "")
         return found
 
@@ -123,22 +133,19 @@ class MuscleAnalysis:
         """A labelled dataset with units and provenance, by `time` (or `frame`), muscle and coordinate."""
         import xarray
 
-        rows: dict[str, object] = {}
-        if self.length.ndim == 2:
-            rows = {"frame": range(len(self.length))} if time is None else {"time": time}
-        labels = {**rows, "muscle": self.muscles}
+        rows = self._rows(time)
+        labels = {**rows, "muscle": self.muscle_names}
         wanted = (("", "activation", "1"), ("", "speed", "m/s"), ("", "price", "m"), *_FILES)
         parts = {name: labelled(name, getattr(self, name), labels, unit) for _, name, unit in wanted}
         for name in ("moment_arm", "moment"):
-            parts[name] = labelled(name, getattr(self, name), {**labels, "coordinate": self.coordinates})
+            parts[name] = labelled(name, getattr(self, name), {**labels, "coordinate": self.coordinate_names})
         parts["status"] = labelled("status", self.status, labels)
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
         parts["path_status"] = labelled("path_status", self.path_status, labels)
         parts["path_status"].attrs["flag_values"] = list(range(len(STATUSES)))
         parts["path_status"].attrs["flag_meanings"] = " ".join(word.replace(" ", "_") for word in STATUSES)
-        made = Provenance.of("muscle_analysis", self.model, **self.options)
-        return xarray.Dataset(parts, attrs=made.attributes())
+        return xarray.Dataset(parts, attrs=self.provenance.attributes())
 
 
 def muscle_analysis(
@@ -229,7 +236,7 @@ def muscle_analysis(
         series = {name: values[0] for name, values in series.items()}
     options: dict[str, Any] = {"tendon": tendon, "method": method, "wrapping": wrapping}
     options["fibers"] = "in equilibrium" if fiber_length is None else "given"
-    return MuscleAnalysis(model=model, muscles=g.names, coordinates=wanted, options=options, **series)
+    return MuscleAnalysis(model=model, muscle_names=g.names, coordinate_names=wanted, options=options, **series)
 
 
 def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from musculo.like import Like, like_opensim
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.notebook_figures import series_html
+from musculo.results.result import Result, Series, also
 from musculo.results.table import Table
 from musculo.signals.natural_smoothing import NaturalSpline
 
@@ -41,19 +42,31 @@ _SAME_TIME = 1e-6
 _AT_LOCK = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Motion:
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion(Result):
     """Coordinates, speeds and accelerations of all of a model over time; `notes` say what was assumed."""
+
+    made_by: ClassVar[str] = "motion_of"
 
     time: FloatArray = field(repr=False)  # (frames,) [s]
     q: FloatArray = field(repr=False)  # (frames, n) [rad, m]
     u: FloatArray = field(repr=False)  # (frames, n_u) [rad/s, m/s]
     udot: FloatArray = field(repr=False)  # (frames, n_u) [rad/s^2, m/s^2]
     notes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()  # of the columns of `q`, where they are known
+    coordinate_names: tuple[str, ...] = ()  # the columns of `q`, where they are known
+    speed_names: tuple[str, ...] = ()  # those of `u` and `udot`, likewise
+
+    names = also("coordinate_names")
+
+    def _series(self) -> Iterable[Series]:
+        coordinates = self.coordinate_names or tuple(f"q{k}" for k in range(self.q.shape[1]))
+        speeds = self.speed_names or tuple(f"u{k}" for k in range(self.u.shape[1]))
+        yield Series("q", self.q, {"coordinate": coordinates}, "rad or m")
+        yield Series("u", self.u, {"speed": speeds}, "rad/s or m/s")
+        yield Series("udot", self.udot, {"speed": speeds}, "rad/s^2 or m/s^2")
 
     def _repr_html_(self) -> str:
-        names = self.names or tuple(f"q{k}" for k in range(self.q.shape[1]))
+        names = self.coordinate_names or tuple(f"q{k}" for k in range(self.q.shape[1]))
         facts = [("note", note) for note in self.notes]
         return series_html("Motion: coordinates [rad, m]", self.time, names, self.q, facts=facts)
 
@@ -184,7 +197,7 @@ def _motion(
     pick = _speed_columns(model)
     u, udot = qdot[:, pick], qddot[:, pick]
     if way == "opensim id":
-        return Motion(table.time, q, u, udot, notes, model.coordinate_names)
+        return Motion(table.time, q, u, udot, notes, model.coordinate_names, model.speed_names)
     if speeds is not None:
         u, told = _speeds(model, speeds, table.time)
         notes = (*notes, *told)
@@ -305,9 +318,9 @@ def _exact(
             udot[:, rows] = own + turn
     e = embedding_of(model)
     if not e.rules:
-        return Motion(time, q, u, udot, notes, model.coordinate_names)
+        return Motion(time, q, u, udot, notes, model.coordinate_names, model.speed_names)
     m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), time)
-    return Motion(time, m.q, m.u, m.udot, notes, model.coordinate_names)
+    return Motion(time, m.q, m.u, m.udot, notes, model.coordinate_names, model.speed_names)
 
 
 def _speeds(model: Model, table: Table, time: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
@@ -348,7 +361,7 @@ def _analyzed(
     q, told = assembled(model, time, q, shown)
     notes += told
     if not e.rules:
-        return Motion(time, q, u, udot, notes, model.coordinate_names)
+        return Motion(time, q, u, udot, notes, model.coordinate_names, model.speed_names)
     zu, zudot = e.independent_speeds(q, u), e.independent_speeds(q, udot)
     m = e.motion(e.independent(q), zu, zudot, times_of(time, len(time)), guess=q if e.loops else None)
     kept = u.copy()
@@ -358,7 +371,7 @@ def _analyzed(
         kept[:, rows] = m.u[:, rows]
     else:
         notes += _speeds_of_held(model, rows, kept, m.u)
-    return Motion(time, m.q, kept, m.udot, notes, model.coordinate_names)
+    return Motion(time, m.q, kept, m.udot, notes, model.coordinate_names, model.speed_names)
 
 
 def _speeds_of_held(model: Model, rows: Sequence[int], kept: FloatArray, own: FloatArray) -> tuple[str, ...]:

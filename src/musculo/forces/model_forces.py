@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import finite, same_frames
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import times_of
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import UnknownName
 from musculo.forces.along_paths import path_columns, stored_energy
 from musculo.forces.compiled_forces import Group, acting_on, add, compiled_forces, moving, passive_paths
 from musculo.forces.placed import Acting, Columns, Moving
@@ -26,7 +26,7 @@ from musculo.muscle.geometry import path_geometry
 from musculo.muscle.path_forces import path_generalized_forces, path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled_arrays import labelled
-from musculo.results.provenance import Provenance
+from musculo.results.result import Result, times_or_numbers
 from musculo.results.table import Table
 
 if TYPE_CHECKING:
@@ -41,9 +41,11 @@ class OneForce(NamedTuple):
     energy: FloatArray  # (frames,) potential energy [J]
 
 
-@dataclass(frozen=True, eq=False)
-class ModelForces:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelForces(Result):
     """What the passive forces of a model do; arrays have no frame axis where a single pose was asked for."""
+
+    made_by: ClassVar[str] = "model_forces"
 
     model: Model = field(repr=False)
     names: tuple[str, ...]  # of the forces, those along paths last
@@ -59,6 +61,9 @@ class ModelForces:
     _parts: tuple[tuple[IntArray, Acting], ...] = field(repr=False)
     _paths: PathWrenches | None = field(repr=False)
     _poses: Kinematics = field(repr=False)
+
+    def _frames(self) -> int | None:
+        return len(self.tau) if self.tau.ndim == 2 else None
 
     @cached_property
     def reported(self) -> tuple[tuple[str, str, FloatArray], ...]:
@@ -92,24 +97,19 @@ class ModelForces:
             tau, wrench = tau[0], wrench[0]
         return OneForce(tau, wrench, self.energy[..., k])
 
-    def to_table(self, time: ArrayLike) -> Table:
+    def to_table(self, time: ArrayLike | None = None) -> Table:
         """The columns of OpenSim's force reporter."""
         columns = [values for _, _, values in self.reported]
         values = np.stack(columns, axis=1) if columns else np.zeros((self._poses.frames, 0))
         labels = _unique([label for _, label, _ in self.reported])
-        made = Provenance.of("model_forces", self.model, **self.options)
-        return Table(np.atleast_1d(time), labels, values, name="ModelForces", provenance=made)
+        times = times_or_numbers(time, len(values))
+        return Table(times, labels, values, name="ModelForces", provenance=self.provenance)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
         import xarray
 
-        rows: dict[str, object] = {}
-        if self.tau.ndim == 2:
-            n = len(self.tau)
-            if time is not None and np.shape(time) != (n,):
-                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
-            rows = {"frame": range(n)} if time is None else {"time": time}
+        rows = self._rows(time)
         on_body = {**rows, "body": self.body_names, "axis": ("x", "y", "z")}
         parts = {
             "tau": labelled("tau", self.tau, {**rows, "coordinate": self.model.speed_names}),
@@ -117,8 +117,7 @@ class ModelForces:
             "force": labelled("force", self.wrench[..., 3:], on_body, "N"),
             "energy": labelled("energy", self.energy, {**rows, "model_force": self.names}, "J"),
         }
-        made = Provenance.of("model_forces", self.model, **self.options)
-        return xarray.Dataset(parts, attrs=made.attributes())
+        return xarray.Dataset(parts, attrs=self.provenance.attributes())
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

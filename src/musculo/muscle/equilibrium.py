@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Literal
+from enum import Enum, IntEnum
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.labelled_paths import LabelledForces
 from musculo.muscle.muscle_arrays import muscle_columns
+from musculo.results.result import Result, also
 
 # From so many frames on, eight at once take less time than one after the other.
 _PACKED_FROM = 3
@@ -36,8 +37,8 @@ LONGEST_TENDON = 1.15  # over the slack length
 Tendon = Literal["as stated", "rigid"]
 
 
-class Status(IntEnum):
-    """What an answer assumes."""
+class MuscleStatus(IntEnum):
+    """What the state of a fibre and its tendon assumes."""
 
     CONVERGED = table.CONVERGED
     """Fibre and tendon balance (or the tendon is rigid)."""
@@ -52,11 +53,17 @@ class Status(IntEnum):
     two optimal lengths, or the tendon than 1.15 slack lengths. Are lengths in metres, and do they fit the path's?"""
 
 
+Status = MuscleStatus
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class MuscleForces(LabelledForces):
+class MuscleForces(LabelledForces, Result):
     """Fibres and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
 
-    muscles: tuple[str, ...]
+    made_by: ClassVar[str] = "muscle_equilibrium"
+    statuses: ClassVar[type[Enum]] = Status
+
+    muscle_names: tuple[str, ...]
     fiber_length: FloatArray  # [m]
     fiber_velocity: FloatArray  # [m/s], shortening negative
     pennation: FloatArray  # [rad]
@@ -68,10 +75,15 @@ class MuscleForces(LabelledForces):
     stiffness: FloatArray  # [N/m], tendon force by path length at the same speed and activation
     status: NDArray[np.int64]  # `Status`
 
+    muscles = also("muscle_names")
+
+    def _frames(self) -> int | None:
+        return len(self.status) if self.status.ndim == 2 else None
+
     def __repr__(self) -> str:
         frames = "one frame" if self.status.ndim == 1 else f"{len(self.status)} frames"
         counts = [f"{(self.status == one).sum()} {one.name}" for one in Status if (self.status == one).any()]
-        return f"MuscleForces({frames} of {len(self.muscles)} muscles: {', '.join(counts)})"
+        return f"MuscleForces({frames} of {len(self.muscle_names)} muscles: {', '.join(counts)})"
 
     @property
     def converged(self) -> bool:

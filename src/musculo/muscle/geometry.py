@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, IntEnum
 from functools import cached_property, partial
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,13 +31,33 @@ from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.labelled_paths import LabelledGeometry
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.results.provenance import Provenance
+from musculo.results.result import Result
 from musculo.results.table import Table
 
-# How the search for a taut path may end, best first; `kernels.geodesic.geodesic_stretch` says what each means, but for
-# "other side": the length has a price; "overlapped": the path is a string (`kernels.wrap_choice.shortest_path`); and
-# "cut short": an end of the path is a conditional point that is out of its range, so that the path runs between the
-# other points only, as in OpenSim, and has no length where one is left.
-STATUSES = ("converged", "inside", "other side", "overlapped", "not converged", "ignored", "cut short")
+
+class PathStatus(IntEnum):
+    """How the search for a taut path ended, best first: that of the worst segment of a path."""
+
+    CONVERGED = 0
+    """The path is taut."""
+    INSIDE = 1
+    """A fixed point of the path lies inside a surface."""
+    OTHER_SIDE = 2
+    """The path gives up a rule of the model, and the length has a price for it (`PathGeometry.price`)."""
+    OVERLAPPED = 3
+    """Surfaces overlap: the path is a polyline that is pulled tight outside all of them."""
+    NOT_CONVERGED = 4
+    """The search was given up; the path is the best it came by."""
+    IGNORED = 5
+    """No path over a surface was found, so the path ignores the surface."""
+    CUT_SHORT = 6
+    """An end is a conditional point out of its range: the path runs between the other points only, as in OpenSim, and
+    has no length where one is left."""
+
+
+# The same in words, in the order of their numbers.
+STATUSES = tuple(status.name.lower().replace("_", " ") for status in PathStatus)
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 2048
 _FIRST_CHUNK = 32
@@ -76,12 +97,15 @@ class PathPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class PathGeometry(LabelledGeometry):
+class PathGeometry(LabelledGeometry, Result):
     """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
 
     Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
     like="opensim" both are OpenSim's own, which do not always agree with each other.
     """
+
+    made_by: ClassVar[str] = "path_geometry"
+    statuses: ClassVar[type[Enum]] = PathStatus
 
     model: Model = field(repr=False)
     wrapping: Wrapping
@@ -98,6 +122,14 @@ class PathGeometry(LabelledGeometry):
     _points: PathPoints | None = field(repr=False)
     # (frames, paths), where the points of the paths are not kept
     _price: FloatArray | None = field(default=None, repr=False, kw_only=True)
+
+    def _frames(self) -> int | None:
+        return len(self.length) if np.ndim(self.length) == 2 else None
+
+    def _provenance(self) -> Provenance:
+        only_muscles = set(self.names) <= set(self.model.muscle_names)
+        made_by = "muscle_geometry" if only_muscles else "path_geometry"
+        return Provenance.of(made_by, self.model, wrapping=self.wrapping)
 
     @cached_property
     def path_points(self) -> PathPoints:

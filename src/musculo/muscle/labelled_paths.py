@@ -124,7 +124,7 @@ def forces_dataset(
     """
     from musculo.muscle.equilibrium import Status
 
-    labels = {**_frames(forces.fiber_length, 1, time, "the result"), "muscle": forces.muscles}
+    labels = {**_frames(forces.fiber_length, 1, time, "the result"), "muscle": forces.muscle_names}
     parts = {name: labelled(name, getattr(forces, name), labels, unit) for name, unit in _FORCE_UNITS.items()}
     parts["status"] = _status("status", forces.status, labels, {int(s): s.name.lower() for s in Status})
     return _dataset(parts, Provenance.of("muscle_equilibrium", model, **options))
@@ -155,7 +155,7 @@ class LabelledForces:
     """For `MuscleForces`: `to_xarray`, and how it shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        pull, names = np.atleast_2d(self.tendon_force), self.muscles  # type: ignore[attr-defined]
+        pull, names = np.atleast_2d(self.tendon_force), self.muscle_names  # type: ignore[attr-defined]
         solved = "every muscle and frame" if self.converged else "NOT all"  # type: ignore[attr-defined]
         return series_html(
             "Pull of muscles by frame", None, names, pull, ("N",) * len(names), [("equilibrium found", solved)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ from musculo.model.path_force import (
     PathSpring,
 )
 from musculo.muscle.compile_paths import path_forces
+from musculo.results.result import Result
 
 if TYPE_CHECKING:
     import xarray
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from musculo.muscle.geometry import PathGeometry
 
 
-@dataclass(frozen=True, eq=False)
-class PathTensions:
+@dataclass(frozen=True, eq=False, repr=False)
+class PathTensions(Result):
     """Tensions of everything with a path that is no muscle."""
+
+    made_by: ClassVar[str] = "path_tensions"
 
     names: tuple[str, ...]
     tension: FloatArray = field(repr=False)  # (frames, paths), or (paths,) for a single frame [N]; positive pulls

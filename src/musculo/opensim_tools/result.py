@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 
-class Status(Enum):
+class ToolStatus(Enum):
     """How a tool ended."""
 
     DONE = "done"
@@ -16,6 +16,9 @@ class Status(Enum):
     """Every file is written; some frames did not converge or cannot be served, or a part could not be done."""
     UNCHANGED = "unchanged"
     """Nothing was done: inputs, options and result files are those of an earlier run."""
+
+
+Status = ToolStatus
 
 
 @dataclass(frozen=True)

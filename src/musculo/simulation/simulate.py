@@ -28,7 +28,7 @@ from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
-from musculo.simulation.simulation import Simulation, Status
+from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
@@ -134,8 +134,8 @@ def simulate(
         doubt = first_doubt(system, run.course(), control, conserved=not acting.describe())
         if doubt is not None:
             run.forget(doubt.step)
-            later = f"; after that {reason}" if status == "failed" else ""
-            status, reason = "failed", f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}{later}"
+            later = f"; after that {reason}" if status == SimulationStatus.FAILED else ""
+            status, reason = SimulationStatus.FAILED, f"at t = {run.course().t[-1]:.9g} s: {doubt.reason}{later}"
 
     course, poses = run.course(), np.array(run.poses)
     negative = impossible_inertias(used)
@@ -143,9 +143,9 @@ def simulate(
         try:
             refuse_indefinite(used, system.whole(course.t, course.y, poses)[0])
         except SingularSystem as error:
-            later = f"; after that {reason}" if status == "failed" else ""
-            status, reason = "failed", f"{str(error).replace('frame', 'step')}{later}"
-    if status == "failed" and negative and "negative moment" not in reason:
+            later = f"; after that {reason}" if status == SimulationStatus.FAILED else ""
+            status, reason = SimulationStatus.FAILED, f"{str(error).replace('frame', 'step')}{later}"
+    if status == SimulationStatus.FAILED and negative and "negative moment" not in reason:
         reason += f"; the inertia of {negative} has a negative moment, which can bring the mass matrix to be singular"
 
     def states(t: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -222,7 +222,7 @@ class _Run:
         self.poses = [system.guess]  # at the steps
         self.events: list[EventTime] = []
 
-    def to(self, end: float, max_steps: int, progress: Callable[[float], None] | None) -> tuple[Status, str]:
+    def to(self, end: float, max_steps: int, progress: Callable[[float], None] | None) -> tuple[SimulationStatus, str]:
         s = self._stepper
         unseen = progress is None and not self._watch.events  # nobody looks at single steps
         before, looked = s.t, len(self._t)
@@ -232,14 +232,14 @@ class _Run:
                 if (s.t - before) * _MOST_STEPS < (end - s.t) * taken:
                     why = self._system.explain(self._t[-1], self._y[-1])
                     return (
-                        "failed",
+                        SimulationStatus.FAILED,
                         f"at t = {s.t:.9g} s: no headway, the last {taken} steps led on by {s.t - before:.3g} s"
                         + (f"; {why}" if why else "; allow larger errors, or use another method"),
                     )
                 before, looked = s.t, len(self._t)
             if len(self._t) > max_steps:
                 return (
-                    "failed",
+                    SimulationStatus.FAILED,
                     f"{max_steps} steps led from {self._t[0]:g} to {s.t:.9g} s; allow more, or larger errors",
                 )
             try:
@@ -251,17 +251,17 @@ class _Run:
                     self.events.append(EventTime(event.name, t, *self._system.one(t, y)))
                 if stops:
                     self._cut(*found[-1][1:])
-                    return "event", f"event {found[-1][0].name!r} at t = {found[-1][1]:.9g} s"
+                    return SimulationStatus.EVENT, f"event {found[-1][0].name!r} at t = {found[-1][1]:.9g} s"
                 self._keep()
             except SingularSystem as error:
-                return "failed", f"at t = {self._t[-1]:.9g} s: {error}"
+                return SimulationStatus.FAILED, f"at t = {self._t[-1]:.9g} s: {error}"
             except (MusculoError, StepFailed) as error:
                 why = self._system.explain(self._t[-1], self._y[-1])
                 both = f"; {why}" if why and why not in str(error) else ""
-                return "failed", f"at t = {self._t[-1]:.9g} s: {error}{both}"
+                return SimulationStatus.FAILED, f"at t = {self._t[-1]:.9g} s: {error}{both}"
             if progress is not None:
                 progress(s.t)
-        return "finished", ""
+        return SimulationStatus.FINISHED, ""
 
     def _many(self, landed: list[Landed]) -> bool:
         """Keep steps that were taken at once; whether there were some. They have no interpolants of their own."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum, StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
+from musculo.results.result import Result
 from musculo.results.table import Table
 from musculo.simulation.constraint_projection import Drift, constraint_drift
 from musculo.simulation.simulation_events import EventTime
@@ -26,11 +28,20 @@ from musculo.simulation.simulation_events import EventTime
 if TYPE_CHECKING:
     import xarray
 
-Status = Literal["finished", "event", "failed"]
+
+class SimulationStatus(StrEnum):
+    """How a simulation ended."""
+
+    FINISHED = "finished"
+    """The end was reached."""
+    EVENT = "event"
+    """An event ended it."""
+    FAILED = "failed"
+    """No step led on, or what steps led to cannot be trusted: `reason` says why."""
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Result):
     """The motion that `simulate` found, at the times asked for or at the integrator's steps.
 
     `status` is "finished" where the end was reached, "event" where an event ended it, and "failed" where no step led
@@ -39,11 +50,14 @@ class Simulation:
     beyond the samples they were made of.
     """
 
+    made_by: ClassVar[str] = "simulate"
+    statuses: ClassVar[type[Enum]] = SimulationStatus
+
     model: Model = field(repr=False)
     time: FloatArray = field(repr=False)  # (frames,) [s]
     q: FloatArray = field(repr=False)  # (frames, n) [rad, m]
     u: FloatArray = field(repr=False)  # (frames, n_u) [rad/s, m/s]
-    status: Status
+    status: SimulationStatus
     reason: str
     events: tuple[EventTime, ...]  # in order of time
     n_steps: int
@@ -115,7 +129,7 @@ class Simulation:
         q, u = self._states(np.atleast_1d(times))
         return (q[0], u[0]) if times.ndim == 0 else (q, u)
 
-    def to_table(self) -> Table:
+    def to_table(self) -> Table:  # type: ignore[override]
         """Coordinates and speeds as OpenSim names states: `/jointset/<joint>/<coordinate>/value` and `/speed`.
 
         Speeds of quaternion joints, which have no coordinate of their own, are named `/jointset/<joint>/<speed>/speed`.
@@ -137,7 +151,7 @@ class Simulation:
         values, title = np.stack(list(columns.values()), axis=1), f"{self.model.name}: energy and drift"
         return Table(self.time, tuple(columns), values, False, tuple(units), title, provenance=self.provenance)
 
-    def to_xarray(self) -> xarray.Dataset:
+    def to_xarray(self) -> xarray.Dataset:  # type: ignore[override]
         """q, u, udot and energies with labelled axes; the drift where something is enforced."""
         import xarray
 
@@ -154,6 +168,11 @@ class Simulation:
         if self._constrained:
             parts.append(labelled("position_drift", self.drift.position, at, "rad or m", made))
             parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
-        facts = {"status": self.status, "reason": self.reason, "method": self.method, "formulation": self.formulation}
+        facts = {
+            "status": str(self.status),
+            "reason": self.reason,
+            "method": self.method,
+            "formulation": self.formulation,
+        }
         facts |= made.attributes()
         return xarray.Dataset({str(part.name): part for part in parts}, attrs=facts)

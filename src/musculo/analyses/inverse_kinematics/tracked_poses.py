@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,14 @@ from musculo.results.angle_columns import angle_columns
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
+from musculo.results.result import Result
 from musculo.results.table import Table
 
 if TYPE_CHECKING:
     import xarray
 
 
-class Status(IntEnum):
+class PoseStatus(IntEnum):
     """How the search for the pose of a frame ended."""
 
     CONVERGED = kernels.CONVERGED
@@ -38,9 +39,15 @@ class Status(IntEnum):
     """No marker or sensor with a weight was seen and no task was given: the pose is that of the frame before."""
 
 
-@dataclass(frozen=True, eq=False)
-class InverseKinematics:
+Status = PoseStatus
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(Result):
     """Poses over time, and how well they fit. Ask `status` before use, or `converged` for all frames at once."""
+
+    made_by: ClassVar[str] = "inverse_kinematics"
+    statuses: ClassVar[type[Enum]] = PoseStatus
 
     model: Model = field(repr=False)
     time: FloatArray = field(repr=False)  # (frames,) [s]
@@ -115,7 +122,7 @@ class InverseKinematics:
         """(frames,) root mean square angle of the sensors, unweighted [rad]; NaN where none measured."""
         return _rms_of_frames(self.orientation_errors)
 
-    def to_table(self) -> Table:
+    def to_table(self) -> Table:  # type: ignore[override]
         """All coordinates [rad, m]; `.in_degrees(model)` is what OpenSim's .mot files hold."""
         return Table(
             self.time, self.coordinate_names, self.q, units=self._units, name="Coordinates", provenance=self.provenance
@@ -146,7 +153,7 @@ class InverseKinematics:
         angles = set(angle_columns(self.coordinate_names, self.model))
         return tuple("rad" if k in angles else "" for k in range(len(self.coordinate_names)))
 
-    def to_xarray(self) -> xarray.Dataset:
+    def to_xarray(self) -> xarray.Dataset:  # type: ignore[override]
         """`q` (time, coordinate), `marker_error` (time, marker), `orientation_error` (time, sensor), and `objective`,
         `status`, `iterations` and `closure_error` (time)."""
         import xarray

@@ -41,7 +41,7 @@ _SEGMENT = 32
 _EQUALITY = 5
 
 
-class Status(IntEnum):
+class EffortStatus(IntEnum):
     """How the search of a frame ended."""
 
     SOLVED = 0
@@ -50,6 +50,9 @@ class Status(IntEnum):
     """No answer within the bounds serves the equations; given is one of least effort among those that miss least."""
     NOT_CONVERGED = 2
     """The search did not end: the answer is one that was met on the way, and others may cost less."""
+
+
+Status = EffortStatus
 
 
 @dataclass(frozen=True, eq=False)

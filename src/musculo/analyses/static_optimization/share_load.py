@@ -163,9 +163,9 @@ def static_optimization(
 
     return StaticOptimum(
         model=model,
-        muscles=muscles.names,
-        actuators=tuple(motor.name for motor in motors),
-        coordinates=e.speed_names,
+        muscle_names=muscles.names,
+        actuator_names=tuple(motor.name for motor in motors),
+        coordinate_names=e.speed_names,
         activation=cut(activation),
         force=cut(force),
         passive_force=cut(resting),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.analyses.static_optimization.least_effort import Status
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.muscle.prices import prices_in_words
 from musculo.results.angle_columns import coordinate_units
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
-from musculo.results.provenance import Provenance
+from musculo.results.result import Result, also
 
 if TYPE_CHECKING:
     import xarray
@@ -28,18 +28,21 @@ TOO_FAR = 1.0
 _SMALL = 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class StaticOptimum:
+@dataclass(frozen=True, eq=False, repr=False)
+class StaticOptimum(Result):
     """Activations of least effort; arrays have no frame axis where a single pose was asked for.
 
     `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
     SOLVED, and what cannot be served where it is INFEASIBLE.
     """
 
+    made_by: ClassVar[str] = "static_optimization"
+    statuses: ClassVar[type[Enum]] = Status
+
     model: Model = field(repr=False)
-    muscles: tuple[str, ...]
-    actuators: tuple[str, ...]  # the model's that are no muscles, then the reserves
-    coordinates: tuple[str, ...]  # the independent speeds: one equation each
+    muscle_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]  # the model's that are no muscles, then the reserves
+    coordinate_names: tuple[str, ...]  # the independent speeds: one equation each
     activation: FloatArray = field(repr=False)  # (frames, muscles)
     force: FloatArray = field(repr=False)  # (frames, muscles) along the tendon, passive part included [N]
     passive_force: FloatArray = field(repr=False)  # (frames, muscles) the part of `force` at no activation [N]
@@ -55,6 +58,13 @@ class StaticOptimum:
     options: Mapping[str, Any] = field(repr=False)  # that made it
     notes: tuple[str, ...] = ()  # what is doubtful about the loads
 
+    muscles = also("muscle_names")
+    actuators = also("actuator_names")
+    coordinates = also("coordinate_names")
+
+    def _frames(self) -> int | None:
+        return len(self.objective) if np.ndim(self.objective) else None
+
     @property
     def solved(self) -> bool:
         """Whether every frame was."""
@@ -69,7 +79,7 @@ class StaticOptimum:
         for frame in np.flatnonzero(status != Status.SOLVED):
             row = missing[frame]
             worst = int(np.abs(row).argmax())
-            name = self.coordinates[worst]
+            name = self.coordinate_names[worst]
             unit = "N" if units.get(name) == "m" else "N m"
             if status[frame] == Status.INFEASIBLE:
                 told[int(frame)] = (
@@ -88,7 +98,7 @@ class StaticOptimum:
         """Muscles whose fibres, stretched, pull harder than by any activation, and by which factor; the worst first."""
         strength = np.array([m.max_isometric_force for m in self.model.muscles])
         peak = (np.atleast_2d(self.passive_force) / np.where(strength > 0.0, strength, np.inf)).max(axis=0, initial=0.0)
-        return {self.muscles[k]: float(peak[k]) for k in np.argsort(-peak, kind="stable") if peak[k] > TOO_FAR}
+        return {self.muscle_names[k]: float(peak[k]) for k in np.argsort(-peak, kind="stable") if peak[k] > TOO_FAR}
 
     @property
     def passive_excess(self) -> dict[str, tuple[float, float]]:
@@ -98,13 +108,13 @@ class StaticOptimum:
         )
         given = np.abs(np.atleast_2d(self.passive_moment)).max(axis=0, initial=0.0)
         odd = np.flatnonzero((given > needed) & (given > _SMALL * needed.max(initial=0.0)))
-        return {self.coordinates[k]: (float(given[k]), float(needed[k])) for k in odd[np.argsort(-given[odd])]}
+        return {self.coordinate_names[k]: (float(given[k]), float(needed[k])) for k in odd[np.argsort(-given[odd])]}
 
     @property
     def advice(self) -> str:
         """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a price, whose
         moment arms may be far too large. Empty where neither does."""
-        prices = prices_in_words(self.muscles, self.price, "muscles")
+        prices = prices_in_words(self.muscle_names, self.price, "muscles")
         return ". ".join(text for text in (self._passive_advice, prices) if text)
 
     @property
@@ -123,23 +133,18 @@ class StaticOptimum:
     def _repr_html_(self) -> str:
         bad = list(self.messages.values())
         facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
-        prices = prices_in_words(self.muscles, self.price, "muscles")
+        prices = prices_in_words(self.muscle_names, self.price, "muscles")
         facts += [("passive forces", self._passive_advice)] if self._passive_advice else []
         facts += [("lengths", prices)] if prices else []
-        return series_html("Activations by frame", None, self.muscles, np.atleast_2d(self.activation), facts=facts)
+        return series_html("Activations by frame", None, self.muscle_names, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
         """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
         import xarray
 
-        rows: dict[str, object] = {}
-        if np.ndim(self.objective):
-            n = len(self.objective)
-            if time is not None and np.shape(time) != (n,):
-                raise InvalidInput(f"time has shape {np.shape(time)}; the result has {n} frames")
-            rows = {"frame": range(n)} if time is None else {"time": time}
-        muscles, actuators = {**rows, "muscle": self.muscles}, {**rows, "actuator": self.actuators}
-        speeds = {**rows, "coordinate": self.coordinates}
+        rows = self._rows(time)
+        muscles, actuators = {**rows, "muscle": self.muscle_names}, {**rows, "actuator": self.actuator_names}
+        speeds = {**rows, "coordinate": self.coordinate_names}
         parts = {
             "activation": labelled("activation", self.activation, muscles, "1"),
             "force": labelled("force", self.force, muscles, "N"),
@@ -154,5 +159,4 @@ class StaticOptimum:
         }
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
-        made = Provenance.of("static_optimization", self.model, **self.options)
-        return xarray.Dataset(parts, attrs=made.attributes())
+        return xarray.Dataset(parts, attrs=self.provenance.attributes())
