@@ -82,7 +82,7 @@ def test_motions_show_their_coordinates_and_poses_their_bodies(motion):
     text = shown(motion)
     assert all(name in text for name in model.coordinate_names)
     assert f"{motion.time[0]:g} to {motion.time[-1]:g} s" in text
-    assert "q1" in shown(dataclasses.replace(motion, names=()))
+    assert "q1" in shown(dataclasses.replace(motion, coordinate_names=()))
     poses = musculo.kinematics(model, motion.q, motion.u)
     text, height = shown(poses), poses.position(model.body_names[-1])[:, 1]
     assert f"{height.min():.4g} … {height.max():.4g} m" in text
