@@ -177,7 +177,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
         work.needed(file, "force_set_files")
     if setup.force_set_files or setup.replace_force_set:
         known = len(model.notes)
-        model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
+        model = with_force_sets(model, setup.force_set_files, replace=setup.replace_force_set)
         work.notes += [str(note) for note in model.notes[known:]]
     say_powerless(model, work)
     work.report("filter and splines", 0.1)

@@ -33,6 +33,7 @@ class GaitEvents(NamedTuple):
 def events_from_force(
     time: ArrayLike,
     vertical_force: ArrayLike,
+    *,
     threshold: float = FORCE_THRESHOLD,
     shortest: float = SHORTEST_PHASE,
 ) -> GaitEvents:
