@@ -152,7 +152,7 @@ def made_table(**changes) -> Table:
 @pytest.mark.parametrize("version", [1, 3])
 def test_opensim_reads_our_tables(version, tmp_path):
     table = made_table()
-    write_storage(table, tmp_path / "t.sto", version)
+    write_storage(table, tmp_path / "t.sto", version=version)
     storage, other = ask([["storage", str(tmp_path / "t.sto")], ["table", str(tmp_path / "t.sto")]], tmp_path)
     for theirs in (storage, other):
         assert theirs["names"] == list(table.names)

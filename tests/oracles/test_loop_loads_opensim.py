@@ -125,7 +125,7 @@ def shoulder(tmp_path_factory, data_folder) -> Shoulder:
     )
     document = '<OpenSimDocument Version="40600"><ForceSet name="r"><objects>{}</objects></ForceSet></OpenSimDocument>'
     (folder / "reserves.xml").write_text(document.format(motors))
-    return Shoulder(folder, file, with_force_sets(model, [folder / "reserves.xml"], False), time, q)
+    return Shoulder(folder, file, with_force_sets(model, [folder / "reserves.xml"], replace=False), time, q)
 
 
 def run_both(case: Shoulder, name: str, analysis: str, start: float = 0.0, end: float = 1.0) -> tuple[Path, Path]:

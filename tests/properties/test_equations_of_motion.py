@@ -191,7 +191,7 @@ def test_kroneckers_products_of_the_paper_give_the_same(make):
 # --- equations of motion ----------------------------------------------------------------------------------------------
 def assert_as_kernels(model: Model, method: str, embedding=None, frames: int = 4) -> None:
     e, q, u, _, J, b = states(model, frames, embedding)
-    found = musculo.equations_of_motion(model, q, u, method, time=TIME, embedding=embedding)
+    found = musculo.equations_of_motion(model, q, u, method=method, time=TIME, embedding=embedding)
     gravity = musculo.gravity_forces(model, q)
     assert_close(found.M, np.swapaxes(J, 1, 2) @ musculo.mass_matrix(model, q) @ J, TOLERANCE, "M")
     coriolis = np.einsum("fuz,fu->fz", J, musculo.inverse_dynamics(model, q, u, b) - gravity)
@@ -275,13 +275,13 @@ def test_accelerations_are_those_of_forward_dynamics(leg, method):
     z = rng.uniform(-0.3, 0.3, (3, len(e.coordinate_names)))
     m = e.motion(z, rng.uniform(-1, 1, z.shape))
     force = rng.uniform(0.0, 500.0, (3, len(leg.muscles)))
-    found = musculo.equations_of_motion(leg, m.q, m.u, method)
+    found = musculo.equations_of_motion(leg, m.q, m.u, method=method)
     tau = np.einsum("fku,fk->fu", musculo.muscle_geometry(leg, m.q).moment_arm, force)
     expected = e.independent(musculo.forward_dynamics(leg, m.q, m.u, tau))
     assert_close(found.accelerations(force), expected, TOLERANCE)
     with pytest.raises(InvalidInput, match="one for each muscle"):
         found.accelerations(force[:, :1])
-    alone = musculo.equations_of_motion(leg, m.q, m.u, method, muscles=False)
+    alone = musculo.equations_of_motion(leg, m.q, m.u, method=method, muscles=False)
     assert alone.R.shape == (3, len(e.coordinate_names), 0)
     assert_close(alone.accelerations(forces=(found.R @ force[..., None])[..., 0]), expected, TOLERANCE)
 
@@ -301,7 +301,7 @@ def test_what_does_not_fit_is_refused():
     model = made("four-bar")
     _, q, u, *_ = states(model)
     with pytest.raises(InvalidInput, match="method='euler'; known: closed-form, recursion"):
-        musculo.equations_of_motion(model, q, u, "euler")
+        musculo.equations_of_motion(model, q, u, method="euler")
     with pytest.raises(UnknownName, match="'bar9'"):
         musculo.body_derivatives(model, q, bodies="bar9")
     with pytest.raises(InvalidInput, match="another model"):

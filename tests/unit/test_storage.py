@@ -222,7 +222,7 @@ def table(**changes) -> Table:
 def test_every_digit_comes_back(tmp_path, version):
     made = Provenance.of("lowpass", sources=("a.mot",), cutoff=6.0)
     written = table(degrees=True, units=("deg", "m"), provenance=made)
-    write_storage(written, tmp_path / "t.mot", version)
+    write_storage(written, tmp_path / "t.mot", version=version)
     again = read_storage(tmp_path / "t.mot")
     assert_array_equal(again.values, written.values)
     assert_array_equal(again.time, written.time)

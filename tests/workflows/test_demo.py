@@ -99,7 +99,7 @@ def test_files_hold_every_digit(chain, folder):
 
 def test_the_page_names_the_steps(folder):
     steps = dict(report_of_folder(folder, scene=False).facts)["steps"]
-    assert steps == "inverse kinematics, inverse dynamics, static optimisation, joint loads"
+    assert steps == "inverse kinematics, inverse dynamics, static optimization, joint loads"
 
 
 def test_without_noise_and_filter_the_motion_comes_back():

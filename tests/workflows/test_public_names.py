@@ -116,3 +116,12 @@ def test_folders_have_all_that_is_theirs_beside_the_top():
             assert twin in (None, shown("musculo")[name])
     kinds = {name for name, one in vars(musculo.errors).items() if inspect.isclass(one) and issubclass(one, Exception)}
     assert kinds - set(musculo.__all__) == set(musculo._ELSEWHERE["musculo.errors"])
+
+
+def test_options_come_by_name():
+    """After the data: a call says which number of threads or which device it means."""
+    options = {"threads", "device", "to_device", "like", "wrapping", "method", "opensim_rounding", "rtol", "atol"}
+    for name, function in FUNCTIONS.items():
+        for one in inspect.signature(function).parameters.values():
+            if one.name in options:
+                assert one.kind is inspect.Parameter.KEYWORD_ONLY, (name, one.name)

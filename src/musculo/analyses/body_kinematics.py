@@ -114,6 +114,7 @@ def body_kinematics(
     u: ArrayLike,
     udot: ArrayLike,
     bodies: str | Sequence[str] | None = None,
+    *,
     in_body_frame: bool = False,
     threads: int | None = None,
 ) -> BodyKinematics:

@@ -101,6 +101,7 @@ def equations_of_motion(
     model: Model,
     q: ArrayLike,
     u: ArrayLike,
+    *,
     method: DerivativeMethod = "closed-form",
     muscles: bool = True,
     time: ArrayLike = 0.0,

@@ -20,10 +20,10 @@ def inverse_dynamics(
     u: ArrayLike | Table,
     udot: ArrayLike | Table,
     loads: Loads = (),
+    *,
     threads: int | None = None,
     device: Device = "cpu",
     acting: ArrayLike | None = None,
-    *,
     time: ArrayLike | None = None,
     to_device: bool = False,
 ) -> FloatArray:

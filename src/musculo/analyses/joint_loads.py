@@ -222,11 +222,11 @@ def joint_loads(
         acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, driving, threads, own)
         doubtful.update(_frames_of_doubt(acting))
         if A is None:
-            D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads)
+            D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads=threads)
         else:
             D[at] = A[at]
         if closed:
-            pulls.append(loop_loads(model, Q[at], U[at], D[at], acting.tau, acting.loads, times[at], threads))
+            pulls.append(loop_loads(model, Q[at], U[at], D[at], acting.tau, acting.loads, times[at], threads=threads))
             acting = replace(acting, loads=(*acting.loads, *(one for c in pulls[-1].values() for one in c.loads())))
         wrenches = acting.node_wrenches(model, Q[at], threads)
         carried = transmitted_loads(model, Q[at], U[at], D[at], wrenches, threads)

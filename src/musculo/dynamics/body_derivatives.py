@@ -200,6 +200,7 @@ def body_derivatives(
     model: Model,
     q: ArrayLike,
     bodies: str | Sequence[str] | None = None,
+    *,
     method: DerivativeMethod = "closed-form",
     time: ArrayLike = 0.0,
     embedding: Embedding | None = None,

@@ -152,6 +152,7 @@ def constrained_acceleration(
     tau: ArrayLike,
     loads: Loads = (),
     time: ArrayLike = 0.0,
+    *,
     stabilisation: float = 0.0,
     threads: int | None = None,
 ) -> ConstrainedMotion:
@@ -214,7 +215,7 @@ def constrained_acceleration(
             scales = scales_of(system)
             far = scales.far(x.residual[left])
             slack = scales.slack(far, gdot[left], U[left], stabilisation)
-        M, at = mass_matrix(model, Q[left], threads), Around(far, slack, Q[left], times[left], left)
+        M, at = mass_matrix(model, Q[left], threads=threads), Around(far, slack, Q[left], times[left], left)
         udot[left], multipliers[left], redundant[left] = solve_constrained(
             system, M, force, x.jacobian[left], right, at
         )
@@ -368,7 +369,7 @@ def _free(
 
 
 def constraint_residuals(
-    model: Model, q: ArrayLike, u: ArrayLike | None = None, time: ArrayLike = 0.0, threads: int | None = None
+    model: Model, q: ArrayLike, u: ArrayLike | None = None, time: ArrayLike = 0.0, *, threads: int | None = None
 ) -> Residuals:
     """g, G, gddot at udot = 0, and dg/dt of everything enforced in a model, over frames (always with the frame axis).
 

@@ -44,6 +44,7 @@ def forward_dynamics(
     tau: ArrayLike,
     loads: Loads = (),
     time: ArrayLike = 0.0,
+    *,
     threads: int | None = None,
     device: Device = "cpu",
     to_device: bool = False,
@@ -163,7 +164,7 @@ def _some_frames(
         return _articulated(model, c, e, Q, U, T, motion.b, loads, threads, device, first)
     rest = inverse_dynamics(model, Q, U, motion.b, loads, threads, device)
     J = motion.J
-    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads, device) @ J
+    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads=threads, device=device) @ J
     force = np.einsum("fij,fi->fj", J, T - rest)
     return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, first)) + motion.b
 

@@ -120,13 +120,13 @@ def on_host(array: Any) -> FloatArray:
     return as_numba(array).copy_to_host() if is_on_device(array) else array
 
 
-def bias_forces(model: Model, q: ArrayLike | Table, u: ArrayLike | Table, threads: int | None = None) -> FloatArray:
+def bias_forces(model: Model, q: ArrayLike | Table, u: ArrayLike | Table, *, threads: int | None = None) -> FloatArray:
     """C(q, u) + g(q): what inverse dynamics gives at zero udot, (frames, n_u) or (n_u,)."""
     U, single = speeds_of(model, u)
     return inverse_dynamics(model, q, u, np.zeros_like(U[0] if single else U), threads=threads)
 
 
-def gravity_forces(model: Model, q: ArrayLike | Table, threads: int | None = None) -> FloatArray:
+def gravity_forces(model: Model, q: ArrayLike | Table, *, threads: int | None = None) -> FloatArray:
     """g(q): the generalised forces that hold the model at rest against gravity, (frames, n_u) or (n_u,)."""
     Q, single = coordinates_of(model, q)
     rest = np.zeros((len(Q), len(model.speed_names)))
@@ -137,6 +137,7 @@ def gravity_forces(model: Model, q: ArrayLike | Table, threads: int | None = Non
 def mass_matrix(
     model: Model,
     q: ArrayLike | Table,
+    *,
     threads: int | None = None,
     device: Device = "cpu",
     to_device: bool = False,

@@ -47,6 +47,7 @@ def joint_reactions(
     u: ArrayLike | Table,
     udot: ArrayLike | Table,
     loads: Loads = (),
+    *,
     threads: int | None = None,
 ) -> JointReactions:
     """The whole load that each joint transmits during a motion, welds included.

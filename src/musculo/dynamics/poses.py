@@ -203,6 +203,7 @@ def kinematics(
     q: ArrayLike | Table,
     u: ArrayLike | Table | None = None,
     udot: ArrayLike | Table | None = None,
+    *,
     threads: int | None = None,
 ) -> Kinematics:
     """Poses of every body and, where speeds are given, velocities and accelerations.

@@ -294,6 +294,7 @@ class Embedding:
 def embedding_of(
     model: Model,
     independent: Sequence[str] | None = None,
+    *,
     loops: LoopName | LoopMethod = "projection",
     branch: ArrayLike | None = None,
 ) -> Embedding:

@@ -22,7 +22,7 @@ _VERSION = 40000
 _APPLIES_FORCE = 30509
 
 
-def read_external_loads(path: PathLike, by_position: bool = False, obsolete_flags: bool = True) -> ExternalLoads:
+def read_external_loads(path: PathLike, *, by_position: bool = False, obsolete_flags: bool = True) -> ExternalLoads:
     """Read an `<ExternalLoads>` file and the table that it names.
 
     Which columns are x, y and z is told by the ends of their names, and columns that do not tell are refused; with

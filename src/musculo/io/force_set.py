@@ -31,7 +31,7 @@ def read_force_set(path: PathLike, model: Model) -> tuple[Force, ...]:
     return _read(path, model)[0]
 
 
-def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace: bool = False) -> Model:
+def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, *, replace: bool = False) -> Model:
     """The model with the forces of files added to its own, or in their place, as OpenSim's tools do.
 
     A force whose name is taken is left out, with a note: the model's own or that of an earlier file counts. OpenSim

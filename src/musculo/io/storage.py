@@ -328,7 +328,7 @@ def _once(names: list[str], notes: list[str]) -> list[str]:
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
-def write_storage(table: Table, path: PathLike, version: int | None = None) -> None:
+def write_storage(table: Table, path: PathLike, *, version: int | None = None) -> None:
     """Write a table as .mot or .sto, every digit kept, so that OpenSim reads the same numbers.
 
     Args:

@@ -102,7 +102,7 @@ class MomentArmDerivatives:
         return self.names.index(name)
 
 
-def moment_arm_derivatives(model: Model, q: ArrayLike, threads: int | None = None) -> MomentArmDerivatives:
+def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = None) -> MomentArmDerivatives:
     """Derivatives of the moment arms of `muscle_geometry(model, q)` with respect to all coordinates.
 
         dr_j/dq_k = sum over the path's bodies of  dw_j . m + dv_j . f + w_j . dm + v_j . df

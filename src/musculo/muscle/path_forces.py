@@ -179,6 +179,7 @@ def path_tensions(
     speed: ArrayLike,
     control: ArrayLike | None = None,
     stretch: ArrayLike | None = None,
+    *,
     threads: int | None = None,
 ) -> PathTensions:
     """Tensions of springs, ligaments and actuators, at given lengths and lengthening speeds of their paths.

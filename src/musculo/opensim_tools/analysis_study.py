@@ -177,7 +177,7 @@ def study_of(task: AnalyzeTask, work: Work) -> Study:
         work.needed(file, "force_set_files")
     if task.force_set_files or task.replace_force_set:
         known = len(model.notes)
-        model = with_force_sets(model, task.force_set_files, task.replace_force_set)
+        model = with_force_sets(model, task.force_set_files, replace=task.replace_force_set)
         work.notes += [str(note) for note in model.notes[known:]]
     say_powerless(model, work)
     work.report("filter and splines", 0.1)

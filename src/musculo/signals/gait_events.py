@@ -33,6 +33,7 @@ class GaitEvents(NamedTuple):
 def events_from_force(
     time: ArrayLike,
     vertical_force: ArrayLike,
+    *,
     threshold: float = FORCE_THRESHOLD,
     shortest: float = SHORTEST_PHASE,
 ) -> GaitEvents:
@@ -78,6 +79,7 @@ def events_from_markers(
     heel: ArrayLike,
     toe: ArrayLike,
     sacrum: ArrayLike | None = None,
+    *,
     method: Literal["zeni", "velocity"] = "zeni",
 ) -> GaitEvents:
     """Heel strike and toe off of one foot from its markers, where no plate was hit.

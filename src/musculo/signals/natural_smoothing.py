@@ -83,7 +83,7 @@ class NaturalSpline:
 
 
 def smoothing_spline(
-    time: ArrayLike, values: ArrayLike, degree: int = 5, error_variance: float | None = None
+    time: ArrayLike, values: ArrayLike, *, degree: int = 5, error_variance: float | None = None
 ) -> NaturalSpline:
     """The natural spline that smooths as much as generalised cross-validation says, or to a known error variance.
 
@@ -102,7 +102,7 @@ def smoothing_spline(
     return NaturalSpline(t, np.stack(fitted, axis=1).reshape(y.shape), degree)
 
 
-def time_derivative(time: ArrayLike, values: ArrayLike, order: int = 1, degree: int = 5) -> FloatArray:
+def time_derivative(time: ArrayLike, values: ArrayLike, order: int = 1, *, degree: int = 5) -> FloatArray:
     """Time derivative (n, ...) at the frames, by the natural spline through them.
 
     Differentiation amplifies noise by frequency: filter measured signals first. A data frame, series or xarray comes

@@ -50,7 +50,7 @@ def constraint_drift(model: Model, q: ArrayLike, u: ArrayLike, time: ArrayLike =
 
 
 def project_velocity(
-    model: Model, q: ArrayLike, u: ArrayLike, time: ArrayLike = 0.0, threads: int | None = None
+    model: Model, q: ArrayLike, u: ArrayLike, time: ArrayLike = 0.0, *, threads: int | None = None
 ) -> FloatArray:
     """The speeds nearest to u, in the metric of the mass matrix, that satisfy every constraint at q.
 
@@ -68,7 +68,7 @@ def project_velocity(
     return (U + d)[0] if single else U + d
 
 
-def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, threads: int | None = None) -> FloatArray:
+def project_position(model: Model, q: ArrayLike, time: ArrayLike = 0.0, *, threads: int | None = None) -> FloatArray:
     """Coordinates near q that satisfy every constraint, by Newton's corrections in the metric of the mass matrix.
 
     Raises:
@@ -118,6 +118,6 @@ def _correction(
 ) -> FloatArray:
     """The smallest change of speeds that takes the error away."""
     G, far = x.jacobian, scales_of(system).far(x.residual)
-    M = mass_matrix(system.model, Q, threads)
+    M = mass_matrix(system.model, Q, threads=threads)
     around = Around(far, np.zeros(len(Q)), Q, times)
     return solve_constrained(system, M, np.zeros((len(Q), G.shape[2])), G, -error, around, strict=False)[0]

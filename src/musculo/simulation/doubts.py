@@ -82,7 +82,7 @@ def _energy(system: ConstrainedSystem, course: Course, control: Control) -> Doub
     model, steps = system.model, len(course.t) - 1
     at = np.unique(np.linspace(0, steps, min(steps + 1, _LOOKS)).astype(int))
     q, u = system.parts(course.y[at])
-    pull = gravity_forces(model, q, 1)
+    pull = gravity_forces(model, q, threads=1)
     p = inverse_dynamics(model, q, np.zeros_like(u), u, threads=1) - pull
     tree, poses = compiled(model).tree, system.equations.poses(q, 1)
     moment = np.einsum("n,fni->fi", tree.inertia[:, 0], poses.p)

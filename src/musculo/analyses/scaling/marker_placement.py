@@ -123,7 +123,7 @@ def place_markers(
         respect_ranges=respect_ranges,
         threads=1,
     )
-    found = move_markers(model, pose.q[0], static_trial, fixed, time_range, keep_unrecorded)
+    found = move_markers(model, pose.q[0], static_trial, fixed, time_range=time_range, keep_unrecorded=keep_unrecorded)
     counted = tuple(name for name in pose.marker_names if name in followed)
     return PlacedMarkers(found.model, found.moved, found.dropped, pose, asked.notes, counted)
 
@@ -147,6 +147,7 @@ def move_markers(
     q: ArrayLike,
     markers: Markers,
     fixed: Iterable[str] = (),
+    *,
     time_range: TimeRange | None = None,
     keep_unrecorded: bool = False,
 ) -> MovedMarkers:

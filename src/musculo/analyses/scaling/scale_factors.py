@@ -54,6 +54,7 @@ def scale_factors(
     markers: Markers,
     measurements: Iterable[Measurement],
     time_range: TimeRange | None = None,
+    *,
     skip_missing: bool = False,
     start: Factors | None = None,
 ) -> ScaleFactors:

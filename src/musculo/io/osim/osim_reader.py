@@ -51,7 +51,7 @@ _CARRIED_SETS = {
 }
 
 
-def read_osim(path: str | os.PathLike[str], opensim_rounding: bool = False) -> Model:
+def read_osim(path: str | os.PathLike[str], *, opensim_rounding: bool = False) -> Model:
     """Read an OpenSim model of any version since 1.9.1.
 
     What musculo cannot compute is carried along and listed in `Model.notes`; `write_osim` writes it back.
