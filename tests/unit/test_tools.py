@@ -23,7 +23,7 @@ from musculo.opensim_tools.inverse_dynamics_tool import moment_columns, tree_ord
 from musculo.opensim_tools.order import waits_of
 from musculo.opensim_tools.result import Status
 from musculo.opensim_tools.simbody_departures import simbody_loads
-from musculo.opensim_tools.static_optimization_tool import LeastEffort
+from musculo.opensim_tools.tasks import LeastEffort
 from support import tool_setups
 from support.simbody_terms import simbody_excess
 from support.tool_setups import arm_folder

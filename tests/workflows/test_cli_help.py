@@ -9,11 +9,10 @@ import pytest
 
 from musculo.cli.main import app
 from musculo.io.file_axes import AXES
-from musculo.opensim_tools.setup_runner import _TOOLS
+from musculo.opensim_tools.setup_runner import TOOLS
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions"
 STEPS = ["scale", "ik", "id", "so", "jr", "muscles", "imu-place", "imu-ik"]
-TOOLS = [tool for tool, _ in _TOOLS.values()]
 
 
 def _options(shell, command):

@@ -122,10 +122,10 @@ def ik(
     places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
 ) -> Setup:
     """Inverse kinematics: the motion that is nearest to recorded markers."""
-    from musculo.cli.setups import inverse_kinematics_setup, preparation
+    from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    return inverse_kinematics_setup(model, markers, tasks, weight or [], time, places, prepare)
+    return inverse_kinematics_task(model, markers, tasks, weight or [], time, places, prepare)
 
 
 @step
@@ -140,9 +140,9 @@ def id_(
     time: Time = "",
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
-    from musculo.cli.setups import inverse_dynamics_setup, preparation
+    from musculo.cli.flag_tasks import inverse_dynamics_task, preparation
 
-    return inverse_dynamics_setup(
+    return inverse_dynamics_task(
         model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads, resample)
     )
 
@@ -183,11 +183,11 @@ def so(
     opensim: Opensim = False,
 ) -> Setup:
     """Static optimisation: the muscles that do a motion with the least effort."""
-    from musculo.cli.setups import analyze_setup, least_effort, preparation
+    from musculo.cli.flag_tasks import analyze_task, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
     prepare = preparation(fill_gaps, filter_loads, loads, resample)
-    return analyze_setup("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
+    return analyze_task("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
 
 
 @step
@@ -214,11 +214,11 @@ def jr(
     time: Time = "",
 ) -> Setup:
     """Joint reactions: what joints carry, with or without muscle forces."""
-    from musculo.cli.setups import analyze_setup, joint_reaction, preparation
+    from musculo.cli.flag_tasks import analyze_task, joint_reaction, preparation
 
     analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
     prepare = preparation(fill_gaps, filter_loads, loads, resample)
-    return analyze_setup("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
+    return analyze_task("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
 
 
 @step
@@ -240,10 +240,10 @@ def muscles(
     time: Time = "",
 ) -> Setup:
     """Muscle analysis: lengths, speeds, moment arms, fibre states and powers along a motion."""
-    from musculo.cli.setups import analyze_setup, muscle_files, preparation
+    from musculo.cli.flag_tasks import analyze_task, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
-    return analyze_setup(
+    return analyze_task(
         "muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps, resample=resample)
     )
 
@@ -278,10 +278,10 @@ def scale(
     fill_gaps: FillGaps = None,
 ) -> Setup:
     """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
-    from musculo.cli.setups import preparation, scale_setup
+    from musculo.cli.flag_tasks import preparation, scale_task
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    return scale_setup(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, prepare)
+    return scale_task(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, prepare)
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -29,7 +29,7 @@ _FULL_TURN = 360.0
 
 
 def _angles(text: str) -> tuple[float, float, float]:
-    from musculo.cli.setups import numbers_of
+    from musculo.cli.flag_tasks import numbers_of
 
     if not text:
         return 0.0, 0.0, 0.0
@@ -52,7 +52,7 @@ def imu_place(
     turn: Turned = "",
 ) -> Setup:
     """Put sensors on a model, turned as they were while the subject held the model's default pose."""
-    from musculo.cli.setups import check_axis
+    from musculo.cli.flag_tasks import check_axis
     from musculo.io.setup import IMUPlacerSetup
 
     if bool(base) != bool(axis):
@@ -85,13 +85,13 @@ def imu_ik(
     time: Time = "",
 ) -> Setup:
     """Inverse kinematics of sensors: the motion whose frames are turned most nearly as sensors measured."""
-    from musculo.cli.setups import span_of, weights_of
+    from musculo.cli.flag_tasks import span_of, weights_of
     from musculo.io.setup import OrientationWeight
-    from musculo.opensim_tools.imu import TurnedTrial
+    from musculo.opensim_tools.tasks import SensorTask
 
     if not abs(heading) <= _FULL_TURN:
         raise WrongUsage(f"--heading {heading:g}: give degrees from -360 to 360")
-    return TurnedTrial(
+    return SensorTask(
         orientations.stem,
         model_file=model,
         time_range=span_of(time),

@@ -19,7 +19,7 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.control_files import Controller
 from musculo.io.force_set import with_force_sets
-from musculo.io.setup import Analysis, AnalyzeSetup, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
+from musculo.io.setup import Analysis, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.geometry import PathGeometry
@@ -42,8 +42,8 @@ from musculo.opensim_tools.force_state import (
     say_powerless,
     springs_in_motion,
 )
-from musculo.opensim_tools.preparation import preparation_of
 from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.opensim_tools.tasks import AnalyzeTask
 from musculo.opensim_tools.work import Work, by_name, loads_at, say_span, say_unseen_columns, suggest_cutoff
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
@@ -170,80 +170,80 @@ class Study:
         return f"{self.name}_{analysis.name}_{what}.sto"
 
 
-def study_of(setup: AnalyzeSetup, work: Work) -> Study:
+def study_of(task: AnalyzeTask, work: Work) -> Study:
     """Read what the set-up names and make the motion ready."""
-    model = work.model(setup.model_file)
-    for file in setup.force_set_files:
+    model = work.model(task.model_file)
+    for file in task.force_set_files:
         work.needed(file, "force_set_files")
-    if setup.force_set_files or setup.replace_force_set:
+    if task.force_set_files or task.replace_force_set:
         known = len(model.notes)
-        model = with_force_sets(model, setup.force_set_files, setup.replace_force_set)
+        model = with_force_sets(model, task.force_set_files, task.replace_force_set)
         work.notes += [str(note) for note in model.notes[known:]]
     say_powerless(model, work)
     work.report("filter and splines", 0.1)
     activation = fiber_length = None
-    if setup.states_file is not None:
-        table = work.table(setup.states_file, "states_file")
-        span = work.asked_span(setup, table.time, table.source)
+    if task.states_file is not None:
+        table = work.table(task.states_file, "states_file")
+        span = work.asked_span(task, table.time, table.source)
         motion = motion_of_states(model, table, span)
         twin: Motion | None = motion
         activation, fiber_length = (_states(model, table, what) for what in ("activation", "fiber_length"))
     else:
-        table = work.table(setup.coordinates_file, "coordinates_file", preparation_of(setup))
-        suggest_cutoff(table, model, setup.lowpass_cutoff_frequency_for_coordinates, work)
-        cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+        table = work.table(task.coordinates_file, "coordinates_file", task.preparation)
+        suggest_cutoff(table, model, task.lowpass_cutoff_frequency_for_coordinates, work)
+        cutoff = task.lowpass_cutoff_frequency_for_coordinates
         work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
-        span = work.asked_span(setup, table.time, table.source)
-        motion, twin = _motions(setup, model, table, span, work)
+        span = work.asked_span(task, table.time, table.source)
+        motion, twin = _motions(task, model, table, span, work)
     work.notes += motion.notes
     work.check_span(span, table.time, table.source)
     rows = opensim_rows(motion.time, *span)
-    loads = work.loads(setup.external_loads_file, model, preparation_of(setup))
+    loads = work.loads(task.external_loads_file, model, task.preparation)
     say_span(loads, motion.time[rows], table.time, work)
     work.tell(plate_findings(loads))
     work.tell(padding_findings(table.time, motion.time[rows]))
-    if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in setup.analyses):
+    if any(isinstance(one, StaticOptimizationAnalysis | JointReactionAnalysis) for one in task.analyses):
         work.tell(foot_findings(model, motion.q[rows], loads_at(loads, motion.time[rows]), loads))
     activation, fiber_length = (None if x is None else x[rows] for x in (activation, fiber_length))
     if work.of_file:
-        check_controls(model, work, setup.controllers)
+        check_controls(model, work, task.controllers)
     if any(is_direct(m) for m in model.muscles):
-        controls = controls_at(motion.time[rows], model, work, setup.controllers)
+        controls = controls_at(motion.time[rows], model, work, task.controllers)
         start = np.broadcast_to(default_activation(model), (len(motion.time[rows]), len(model.muscles)))
         activation = direct_activation(model, start if activation is None else activation, controls, work)
     return Study(
-        setup.name,
+        task.name,
         model,
         motion.rows(rows),
         (twin or motion).rows(rows),
         not work.exact and work.compare and twin is not None,
         loads,
-        setup.solve_for_equilibrium_for_auxiliary_states,
+        task.solve_for_equilibrium_for_auxiliary_states,
         activation,
         fiber_length,
         work,
         rows.start,
-        setup.lowpass_cutoff_frequency_for_coordinates if setup.states_file is None else -1.0,
-        preparation_of(setup).loads_cutoff or -1.0,
-        setup.controllers,
+        task.lowpass_cutoff_frequency_for_coordinates if task.states_file is None else -1.0,
+        task.preparation.loads_cutoff or -1.0,
+        task.controllers,
         model,
-        _actuator_states(model, table, rows) if setup.states_file is not None else {},
+        _actuator_states(model, table, rows) if task.states_file is not None else {},
     )
 
 
 def _motions(
-    setup: AnalyzeSetup, model: Model, table: Table, span: tuple[float, float], work: Work
+    task: AnalyzeTask, model: Model, table: Table, span: tuple[float, float], work: Work
 ) -> tuple[Motion, Motion | None]:
     """The motion as it is analysed, and without OpenSim's faults at the same frames, where that can be made."""
-    cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+    cutoff = task.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
-        poses = all(isinstance(one, MuscleAnalysis) for one in setup.analyses)  # lengths and arms need no rates
+        poses = all(isinstance(one, MuscleAnalysis) for one in task.analyses)  # lengths and arms need no rates
         motion = motion_of(model, table, cutoff, few_at_rest=poses)
-        if setup.speeds_file is not None:
+        if task.speeds_file is not None:
             work.note("speeds_file is not used: exact speeds are the rates of the coordinates")
         return motion, motion
     say_unseen_columns(table, model, work)
-    speeds = work.table(setup.speeds_file, "speeds_file") if setup.speeds_file is not None else None
+    speeds = work.table(task.speeds_file, "speeds_file") if task.speeds_file is not None else None
     filtered = table if cutoff < 0.0 else table.lowpass(cutoff, like="opensim")
     if len(table):  # the filter adds frames beyond the recording
         span = max(span[0], table.time[0]), min(span[1], table.time[-1])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from musculo.errors import InvalidInput, Unsupported
 from musculo.io.setup import (
     ActuationAnalysis,
     Analysis,
-    AnalyzeSetup,
     BodyKinematicsAnalysis,
     ForceReporterAnalysis,
     JointReactionAnalysis,
@@ -37,6 +35,7 @@ from musculo.opensim_tools.force_tool import actuation, force_reporter
 from musculo.opensim_tools.joint_reaction import joint_reaction
 from musculo.opensim_tools.listed import chosen
 from musculo.opensim_tools.static_optimization_tool import static_optimization
+from musculo.opensim_tools.tasks import AnalyzeTask, MusclesAtActivations
 from musculo.opensim_tools.work import Work, largest
 from musculo.results.angle_columns import angle_columns
 from musculo.results.table import Table
@@ -45,21 +44,11 @@ from musculo.results.table import Table
 _NO_ACTIVATION = 10.0
 
 
-@dataclass(frozen=True)
-class MusclesAtActivations(MuscleAnalysis):
-    """Muscle analysis at the activations of a file, by names of muscles, which no set-up file of OpenSim can name.
-
-    Without a file it is at the model's default activations.
-    """
-
-    activation_file: Path | None = None
-
-
-def run_analyze(setup: AnalyzeSetup, work: Work) -> None:
+def run_analyze(task: AnalyzeTask, work: Work) -> None:
     """Every analysis that is on; one that is not known is named and the rest goes on."""
-    work.precision = setup.output_precision
-    study = study_of(setup, work)
-    wanted = _in_order([analysis for analysis in setup.analyses if analysis.on], work)
+    work.precision = task.output_precision
+    study = study_of(task, work)
+    wanted = _in_order([analysis for analysis in task.analyses if analysis.on], work)
     if not wanted:
         work.trouble("the set-up asks for no analysis that is on")
     for k, analysis in enumerate(wanted):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, inverse_kinematics
@@ -15,6 +13,7 @@ from musculo.io.setup import IMUInverseKinematicsSetup, IMUPlacerSetup
 from musculo.io.tool_results import write_table
 from musculo.model.model import Model
 from musculo.opensim_tools.inverse_kinematics_tool import say_status, say_undetermined
+from musculo.opensim_tools.tasks import SensorTask
 from musculo.opensim_tools.work import Work
 from musculo.results.angle_columns import angle_columns, rotational_coordinates
 from musculo.results.orientations import Orientations
@@ -22,17 +21,6 @@ from musculo.spatial.rotation import axis_rotation
 
 # Headings nearer than this to each other are the same [rad].
 _SAME_HEADING = 1e-6
-
-
-@dataclass(frozen=True)
-class TurnedTrial(IMUInverseKinematicsSetup):
-    """Orientations that are turned about the vertical first, as those of the calibration were; no set-up can ask."""
-
-    heading: float = 0.0  # [rad]
-
-    @property
-    def errors_name(self) -> str:
-        return f"{self.motion_name.removesuffix('.mot')}_orientationErrors.sto"
 
 
 def run_imu_placer(setup: IMUPlacerSetup, work: Work) -> None:
@@ -94,7 +82,7 @@ def run_imu_inverse_kinematics(setup: IMUInverseKinematicsSetup, work: Work) -> 
     """
     model = work.model(setup.model_file)
     trial = work.orientations(setup.orientations_file, "orientations_file", setup.sensor_to_opensim_rotations)
-    if isinstance(setup, TurnedTrial) and setup.heading:
+    if isinstance(setup, SensorTask) and setup.heading:
         trial = trial.rotated(axis_rotation((0.0, 1.0, 0.0), setup.heading))
     start, end = work.asked_span(setup, trial.time, trial.source)
     if not start <= end:

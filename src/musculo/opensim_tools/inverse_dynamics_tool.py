@@ -18,7 +18,6 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.forces.compiled_forces import told
 from musculo.forces.model_forces import passive_forces
-from musculo.io.setup import InverseDynamicsSetup
 from musculo.model.body import GROUND
 from musculo.model.joints.joint import Joint
 from musculo.model.model import Model
@@ -33,31 +32,30 @@ from musculo.opensim_tools.force_state import (
     springs_in_motion,
 )
 from musculo.opensim_tools.listed import known_places
-from musculo.opensim_tools.preparation import preparation_of
 from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.opensim_tools.tasks import InverseDynamicsTask
 from musculo.opensim_tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
 from musculo.results.angle_columns import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 
 
-def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
+def run_inverse_dynamics(task: InverseDynamicsTask, work: Work) -> None:
     """The generalised forces of a recorded motion."""
-    complete = work.model(setup.model_file)
-    model = without(complete, setup.forces_to_exclude, work)
+    complete = work.model(task.model_file)
+    model = without(complete, task.forces_to_exclude, work)
     say_powerless(model, work)
-    prepare = preparation_of(setup)
-    table = work.table(setup.coordinates_file, "coordinates_file", prepare)
-    loads = work.loads(setup.external_loads_file, model, prepare)
-    cutoff = setup.lowpass_cutoff_frequency_for_coordinates
+    table = work.table(task.coordinates_file, "coordinates_file", task.preparation)
+    loads = work.loads(task.external_loads_file, model, task.preparation)
+    cutoff = task.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
     work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
     work.tell(plate_findings(loads))
     work.report("filter and splines", 0.1)
     whole = motion_of(model, table, cutoff, like=work.like)
     work.notes += whole.notes
-    work.check_span(setup.time_range, table.time, table.source)
-    rows = opensim_rows(whole.time, *setup.time_range)
+    work.check_span(task.time_range, table.time, table.source)
+    rows = opensim_rows(whole.time, *task.time_range)
     motion = whole.rows(rows)
     say_span(loads, motion.time, table.time, work)
     external = loads_at(loads, motion.time)
@@ -76,20 +74,20 @@ def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
     work.tell(foot_findings(model, motion.q, external, loads))
     work.report("writing", 0.9)
     names, columns = moment_columns(model)
-    _say_names(setup, work)
-    work.write(setup.forces_name, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
-    joints = _joints(model, setup.joints_to_report_body_forces, work)
+    _say_names(task, work)
+    work.write(task.forces_name, "Inverse Dynamics Generalized Forces", motion.time, names, tau[:, columns])
+    joints = _joints(model, task.joints_to_report_body_forces, work)
     if joints:
         labels, values = _body_forces(model, motion, tau, joints)
         title = "Inverse Dynamics Body Forces at Specified Joints"
-        work.write(setup.body_forces_name, title, motion.time, labels, values)
+        work.write(task.body_forces_name, title, motion.time, labels, values)
 
 
-def _say_names(setup: InverseDynamicsSetup, work: Work) -> None:
+def _say_names(task: InverseDynamicsTask, work: Work) -> None:
     """Names of results that are not those that the set-up states."""
     for what, stated, name in (
-        ("output_gen_force_file", setup.output_gen_force_file, setup.forces_name),
-        ("output_body_forces_file", setup.output_body_forces_file, setup.body_forces_name),
+        ("output_gen_force_file", task.output_gen_force_file, task.forces_name),
+        ("output_body_forces_file", task.output_body_forces_file, task.body_forces_name),
     ):
         if not stated:
             work.note(f"{what} has no name: it is {name} (OpenSim writes a file that is called .sto)")

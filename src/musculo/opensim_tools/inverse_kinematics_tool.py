@@ -14,32 +14,32 @@ from musculo.diagnostics.finding import listed_frames
 from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
-from musculo.io.setup import InverseKinematicsSetup, MarkerTask
+from musculo.io.setup import MarkerTask
 from musculo.model.model import Model
 from musculo.opensim_tools.descriptions import UNITS
-from musculo.opensim_tools.preparation import preparation_of
+from musculo.opensim_tools.tasks import InverseKinematicsTask
 from musculo.opensim_tools.work import Work
 from musculo.results.angle_columns import angle_columns
 from musculo.results.markers import Markers
 
 
-def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
+def run_inverse_kinematics(task: InverseKinematicsTask, work: Work) -> None:
     """Solve every frame and write OpenSim's files.
 
     OpenSim stops within about 0.1 degrees of the minimum; every frame here is at it, with `--exact` or without.
     """
-    model = work.model(setup.model_file)
-    markers = work.markers(setup.marker_file, prepare=preparation_of(setup), model=model)
-    recording = markers.source or str(setup.marker_file)
-    span = work.asked_span(setup, markers.time, recording)
+    model = work.model(task.model_file)
+    markers = work.markers(task.marker_file, prepare=task.preparation, model=model)
+    recording = markers.source or str(task.marker_file)
+    span = work.asked_span(task, markers.time, recording)
     work.check_span(span, markers.time, recording, opensim_refuses=True)
     markers = _between(markers, span)
     work.tell(marker_hole_findings(markers))
-    file = work.table(setup.coordinate_file, "coordinate_file") if setup.coordinate_file is not None else None
-    weights, targets, notes, followed = tasks_of_setup(setup.tasks, model, markers, file)
+    file = work.table(task.coordinate_file, "coordinate_file") if task.coordinate_file is not None else None
+    weights, targets, notes, followed = tasks_of_setup(task.tasks, model, markers, file)
     work.notes += notes
     # where tasks choose the markers, those that are lost are told with the tasks, and set-up files leave out others
-    tasked = any(isinstance(task, MarkerTask) and task.apply for task in setup.tasks)
+    tasked = any(isinstance(one, MarkerTask) and one.apply for one in task.tasks)
     seeking = [name for name, weight in weights.items() if weight > 0.0]
     work.tell(partner_findings(model, markers, seeking, lost=not tasked, strangers=not (tasked and work.of_file)))
     work.report("inverse kinematics", 0.1)
@@ -49,19 +49,19 @@ def run_inverse_kinematics(setup: InverseKinematicsSetup, work: Work) -> None:
     work.tell(found.findings)
     _say_fit(found, followed, work)
     work.report("writing", 0.9)
-    if setup.output_motion_file is not None:
-        write_motion(work, setup.output_motion_file, model, found.time, found.q)
-    if setup.report_errors:
-        _errors(setup, work, found, followed)
+    if task.output_motion_file is not None:
+        write_motion(work, task.output_motion_file, model, found.time, found.q)
+    if task.report_errors:
+        _errors(task, work, found, followed)
         if work.exact:
-            name, title = f"{setup.name}_ik_marker_distances.sto", "Distances of Markers from IK"
+            name, title = f"{task.name}_ik_marker_distances.sto", "Distances of Markers from IK"
             work.write(name, title, found.time, found.marker_names, found.marker_errors)
-    if setup.report_marker_locations:
+    if task.report_marker_locations:
         names = [name for name in markers.names if name in followed]
         columns = [f"{name}_{axis}" for name in names for axis in ("tx", "ty", "tz")]
         at = kinematics(model, found.q, threads=work.threads).markers(names)
         work.write(
-            f"{setup.name}_ik_model_marker_locations.sto", "Model Marker Locations from IK", found.time, columns, at
+            f"{task.name}_ik_model_marker_locations.sto", "Model Marker Locations from IK", found.time, columns, at
         )
 
 
@@ -135,7 +135,7 @@ def _say_fit(found: InverseKinematics, followed: Collection[str], work: Work) ->
     )
 
 
-def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics, followed: Collection[str]) -> None:
+def _errors(task: InverseKinematicsTask, work: Work, found: InverseKinematics, followed: Collection[str]) -> None:
     """Squares, root mean square and largest of the distances, every marker with a task alike; unseen ones count as 0.
 
     OpenSim's RMS therefore is too small where markers are unseen; with `exact` they are not counted.
@@ -154,4 +154,4 @@ def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics,
         )
     values = np.column_stack((total, np.sqrt(total / count), np.sqrt(squares.max(axis=1, initial=0.0))))
     names = ("total_squared_error", "marker_error_RMS", "marker_error_max")
-    work.write(f"{setup.name}_ik_marker_errors.sto", "Model Marker Errors from IK", found.time, names, values)
+    work.write(f"{task.name}_ik_marker_errors.sto", "Model Marker Errors from IK", found.time, names, values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,21 +21,13 @@ from musculo.opensim_tools.descriptions import JOINT_REACTION
 from musculo.opensim_tools.force_state import accelerations, own_forces
 from musculo.opensim_tools.listed import ALL, everything, known_places, once
 from musculo.opensim_tools.record import filters_of
+from musculo.opensim_tools.tasks import LoadsOfGivenForces
 from musculo.opensim_tools.work import Work, largest
 from musculo.results.table import Table
 
 _TITLE_OF_ACTIVATIONS = "Static Optimization"  # OpenSim's and ours
 # Muscles that can pull so hard do not give one newton at most in a whole motion [N].
 _MUCH_STRONGER = 100.0
-
-
-@dataclass(frozen=True)
-class LoadsOfGivenForces(JointReactionAnalysis):
-    """Joint reactions in which nothing pulls but what the file of forces gives, which no set-up of OpenSim can ask for.
-
-    It counts where the exact method is used. Without a file the loads are those of a model that is driven by moments
-    at its joints.
-    """
 
 
 def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:

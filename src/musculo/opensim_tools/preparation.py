@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.io.setup import AnalyzeSetup, InverseDynamicsSetup, InverseKinematicsSetup, ScaleSetup
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
@@ -67,40 +66,6 @@ class Preparation:
 
 
 NOTHING: Preparation = Preparation()  # typed: mypy reads it in a circle of imports
-
-
-@dataclass(frozen=True)
-class LaboratoryKinematics(InverseKinematicsSetup):
-    """Inverse kinematics of a recording that is prepared first."""
-
-    preparation: Preparation = NOTHING
-
-
-@dataclass(frozen=True)
-class LaboratoryDynamics(InverseDynamicsSetup):
-    """Inverse dynamics of a motion and loads that are prepared first."""
-
-    preparation: Preparation = NOTHING
-
-
-@dataclass(frozen=True)
-class LaboratoryAnalyses(AnalyzeSetup):
-    """Analyses of a motion and loads that are prepared first."""
-
-    preparation: Preparation = NOTHING
-
-
-@dataclass(frozen=True)
-class LaboratoryScale(ScaleSetup):
-    """Scaling by a static trial that is prepared first."""
-
-    preparation: Preparation = NOTHING
-
-
-def preparation_of(setup: Any) -> Preparation:
-    """What a set-up asks for; nothing where it is one of OpenSim's."""
-    found = getattr(setup, "preparation", None)
-    return found if isinstance(found, Preparation) else NOTHING
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from musculo.io.setup import Setup
 from musculo.io.text import PathLike, write_text
 from musculo.opensim_tools.named_files import record_of, record_path
 from musculo.opensim_tools.own_sources import own_sources
-from musculo.opensim_tools.preparation import preparation_of
 from musculo.opensim_tools.result import Status, ToolResult
 from musculo.opensim_tools.stated_options import analyses_of, stated_options
 from musculo.opensim_tools.work import Work, make_folder, stamp_of
@@ -57,6 +56,7 @@ def _as_read(path: Path, work: Work) -> str:
 
 def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> None:
     """Remember a run."""
+    preparation = getattr(setup, "preparation", None)  # of a task; no set-up file of OpenSim has one
     record = {
         "layout": _LAYOUT,
         "musculo": __version__,
@@ -67,7 +67,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "options": options_of(setup, work),
         "stated": stated_options(setup),
         "lowpass": getattr(setup, "lowpass_cutoff_frequency_for_coordinates", None),
-        "loads_lowpass": preparation_of(setup).loads_cutoff,
+        "loads_lowpass": preparation.loads_cutoff if preparation is not None else None,
         "inputs": {str(path.absolute()): _as_read(path, work) for path in _inputs(work)},
         "results": {str(path.absolute()): fingerprint(path) for path in result.files},
         "notes": list(result.notes),

@@ -17,7 +17,7 @@ from musculo.diagnostics.subject import LIKELY, mass_findings
 from musculo.errors import InvalidInput
 from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker_set, write_scale_set
 from musculo.io.osim import write_osim
-from musculo.io.setup import CoordinateTask, MarkerTask, ScaleSetup
+from musculo.io.setup import CoordinateTask, MarkerTask
 from musculo.io.setup.scale_setup import MarkerPlacer, ModelScaler
 from musculo.model.body import GROUND, Vec3
 from musculo.model.coordinate import coordinate_path
@@ -25,7 +25,7 @@ from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.opensim_tools.inverse_kinematics_tool import say_undetermined
-from musculo.opensim_tools.preparation import preparation_of
+from musculo.opensim_tools.tasks import ScaleTask
 from musculo.opensim_tools.work import Work
 from musculo.results.markers import Markers
 
@@ -35,25 +35,25 @@ _UNSCALED: Vec3 = (1.0, 1.0, 1.0)
 Write = Callable[[], None]
 
 
-def run_scale(setup: ScaleSetup, work: Work) -> None:
+def run_scale(task: ScaleTask, work: Work) -> None:
     """Scale the generic model, then place its markers; either part may be off.
 
     Files are written when all is known: what cannot be placed leaves no scaled model behind, as it does in OpenSim.
     """
-    generic = setup.generic_model
+    generic = task.generic_model
     model = work.model(generic.model_file)
     if generic.marker_set_file is not None:
         work.needed(generic.marker_set_file, "marker_set_file")
         model = with_marker_set(model, read_marker_set(generic.marker_set_file, model))
-    model = model.replace(name=setup.name)
+    model = model.replace(name=task.name)
     writes: list[Write] = []
     # a step that the file does not have is not done, as in OpenSim
-    scaling = setup.scaler.apply and not (work.of_file and setup.scaler == ModelScaler())
-    placing = setup.placer.apply and not (work.of_file and setup.placer == MarkerPlacer())
+    scaling = task.scaler.apply and not (work.of_file and task.scaler == ModelScaler())
+    placing = task.placer.apply and not (work.of_file and task.placer == MarkerPlacer())
     if scaling:
-        model = _scaled(setup, model, work, writes)
+        model = _scaled(task, model, work, writes)
     if placing:
-        _placed(setup, model, work, writes)
+        _placed(task, model, work, writes)
     for write in writes:
         write()
     if not scaling:
@@ -63,16 +63,16 @@ def run_scale(setup: ScaleSetup, work: Work) -> None:
         work.note(f"markers are not placed: {why}")
 
 
-def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> Model:
+def _scaled(task: ScaleTask, model: Model, work: Work, writes: list[Write]) -> Model:
     work.report("scaling", 0.2)
-    scaler = setup.scaler
+    scaler = task.scaler
     measures = any(one.apply for one in scaler.measurements)
     trial = None
     if "measurements" in scaler.scaling_order and (measures or scaler.marker_file is not None):
-        trial = work.markers(scaler.marker_file, prepare=preparation_of(setup), model=model)
+        trial = work.markers(scaler.marker_file, prepare=task.preparation, model=model)
         if measures:
             _check_span(scaler, trial, work)
-    found = factors_of_setup(setup, model, trial)
+    found = factors_of_setup(task, model, trial)
     work.notes += found.notes
     bodies = {one.name: [body for body, _ in one.bodies] for one in scaler.measurements}
     for name, why in found.skipped.items():
@@ -84,11 +84,11 @@ def _scaled(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
         shown = ", ".join(f"{name} ({', '.join(f'{f:g}' for f in found.factors[name])})" for name in odd[:6])
         work.note(f"scale factors beyond {low:g} to {high:g}, as of a wrong unit or marker: {shown}")
     _record_factors(scaler, found, work)
-    work.tell(mass_findings(model, setup.mass))
+    work.tell(mass_findings(model, task.mass))
     scaled = scale_model(
         model,
         found.factors,
-        setup.mass if setup.mass > 0.0 else None,
+        task.mass if task.mass > 0.0 else None,
         preserve_mass_distribution=scaler.preserve_mass_distribution,
         like=work.like,
     )
@@ -165,10 +165,10 @@ def _check_span(part: ModelScaler | MarkerPlacer, trial: Markers, work: Work) ->
         work.note("ModelScaler states no time_range: bodies are measured in the first frame alone, as in OpenSim")
 
 
-def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) -> None:
-    placer = setup.placer
+def _placed(task: ScaleTask, model: Model, work: Work, writes: list[Write]) -> None:
+    placer = task.placer
     work.report("marker placement", 0.6)
-    trial = work.markers(placer.marker_file, prepare=preparation_of(setup), model=model)
+    trial = work.markers(placer.marker_file, prepare=task.preparation, model=model)
     file = work.table(placer.coordinate_file, "coordinate_file") if placer.coordinate_file is not None else None
     _check_span(placer, trial, work)
     start, end = placer.time_range
@@ -177,7 +177,7 @@ def _placed(setup: ScaleSetup, model: Model, work: Work, writes: list[Write]) ->
     work.notes += found.notes
     if found.dropped:
         work.note(f"markers that the trial does not have are dropped: {', '.join(found.dropped)}")
-    _say(found, setup, work)
+    _say(found, task, work)
     _record_markers(found, placer.tasks, work)
     pose = placer.output_motion_file
     if pose is not None:
@@ -201,10 +201,10 @@ def _undetermined(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerT
     return f" in {', '.join(names)}: no marker that was followed tells of them" if names else ""
 
 
-def _say(found: PlacedMarkers, setup: ScaleSetup, work: Work) -> None:
-    status, most = Status(int(found.pose.status[0])), setup.placer.max_marker_movement
+def _say(found: PlacedMarkers, task: ScaleTask, work: Work) -> None:
+    status, most = Status(int(found.pose.status[0])), task.placer.max_marker_movement
     if status != Status.CONVERGED:
-        where = _undetermined(found, setup.placer.tasks) if status == Status.UNDETERMINED else ""
+        where = _undetermined(found, task.placer.tasks) if status == Status.UNDETERMINED else ""
         said = f"the static pose is {status.name.lower()}{where}"
         work.trouble(f"marker placement: {said}; look at the tasks and markers")
     else:

@@ -7,22 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from musculo.errors import unwarned
-from musculo.io.setup import (
-    AnalyzeSetup,
-    IMUInverseKinematicsSetup,
-    IMUPlacerSetup,
-    InverseDynamicsSetup,
-    InverseKinematicsSetup,
-    ScaleSetup,
-    Setup,
-    read_setup,
-)
+from musculo.io.setup import IMUPlacerSetup, Setup, read_setup
 from musculo.io.text import PathLike, hashes_of_reads
 from musculo.like import Like, like_opensim
-from musculo.opensim_tools.analyze import run_analyze
-from musculo.opensim_tools.imu import run_imu_inverse_kinematics, run_imu_placer
-from musculo.opensim_tools.inverse_dynamics_tool import run_inverse_dynamics
-from musculo.opensim_tools.inverse_kinematics_tool import run_inverse_kinematics
 from musculo.opensim_tools.named_files import (
     UNNAMED,
     own_forces_file,
@@ -34,17 +21,54 @@ from musculo.opensim_tools.named_files import (
 )
 from musculo.opensim_tools.record import refuse_replacing_of_others, unchanged, write_record
 from musculo.opensim_tools.result import Status, ToolResult
-from musculo.opensim_tools.scale_tool import run_scale
+from musculo.opensim_tools.tasks import (
+    AnalyzeTask,
+    InverseDynamicsTask,
+    InverseKinematicsTask,
+    ScaleTask,
+    Task,
+    task_of,
+)
 from musculo.opensim_tools.work import Progress, Work, check_folder
 
-_TOOLS: dict[type, tuple[str, Callable[[Any, Work], None]]] = {
-    ScaleSetup: ("ScaleTool", run_scale),
-    InverseKinematicsSetup: ("InverseKinematicsTool", run_inverse_kinematics),
-    InverseDynamicsSetup: ("InverseDynamicsTool", run_inverse_dynamics),
-    AnalyzeSetup: ("AnalyzeTool", run_analyze),
-    IMUPlacerSetup: ("IMUPlacer", run_imu_placer),
-    IMUInverseKinematicsSetup: ("IMUInverseKinematicsTool", run_imu_inverse_kinematics),
-}
+Run = Callable[[Any, Work], None]
+# What `run_setup` does, by OpenSim's names.
+TOOLS = (
+    "ScaleTool",
+    "InverseKinematicsTool",
+    "InverseDynamicsTool",
+    "AnalyzeTool",
+    "IMUPlacer",
+    "IMUInverseKinematicsTool",
+)
+
+
+def _tool(task: Task) -> tuple[str, Run]:
+    """OpenSim's name of the tool that does a task, and the function; a step imports what it alone needs."""
+    match task:
+        case ScaleTask():
+            from musculo.opensim_tools.scale_tool import run_scale
+
+            return "ScaleTool", run_scale
+        case InverseKinematicsTask():
+            from musculo.opensim_tools.inverse_kinematics_tool import run_inverse_kinematics
+
+            return "InverseKinematicsTool", run_inverse_kinematics
+        case InverseDynamicsTask():
+            from musculo.opensim_tools.inverse_dynamics_tool import run_inverse_dynamics
+
+            return "InverseDynamicsTool", run_inverse_dynamics
+        case AnalyzeTask():
+            from musculo.opensim_tools.analyze import run_analyze
+
+            return "AnalyzeTool", run_analyze
+        case IMUPlacerSetup():
+            from musculo.opensim_tools.imu import run_imu_placer
+
+            return "IMUPlacer", run_imu_placer
+    from musculo.opensim_tools.imu import run_imu_inverse_kinematics
+
+    return "IMUInverseKinematicsTool", run_imu_inverse_kinematics
 
 
 def run_setup(
@@ -81,7 +105,8 @@ def run_setup(
     """
     exact = exact or not like_opensim(like)
     known = with_own_forces(setup if isinstance(setup, Setup) else read_setup(setup), output, exact)
-    tool, run = next(_TOOLS[kind] for kind in type(known).__mro__ if kind in _TOOLS)
+    task = task_of(known)
+    tool, run = _tool(task)
     source = known.source or UNNAMED
     refuse_one_name(known, output)
     work = Work(source, results_folder(known, output), exact, output is not None, compare, threads)
@@ -100,7 +125,7 @@ def run_setup(
     check_folder(work.folder)
     began = time.perf_counter()
     with unwarned(), hashes_of_reads() as work.hashes:  # what warnings say in Python stands in notes here
-        run(known, work)
+        run(task, work)
     work.report("done", 1.0)
     status = Status.INCOMPLETE if work.troubles else Status.DONE
     seconds = time.perf_counter() - began

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from musculo.muscle.geometry import muscle_geometry
 from musculo.opensim_tools.analysis_study import Study
 from musculo.opensim_tools.descriptions import FORCES, STATIC_OPTIMIZATION
 from musculo.opensim_tools.force_tool import force_columns
+from musculo.opensim_tools.tasks import LeastEffort
 from musculo.opensim_tools.work import Work, largest
 
 # Where OpenSim stops later, its activations of the arm that ships are within 5e-4 of the optimum (0.14 where it stops
@@ -35,19 +36,6 @@ _FEW = 50  # iterations; OpenSim's default is 100
 # Powers beyond this make the cost so small that OpenSim stops early at any criterion: at 1e-8 its cost is 1.005 times
 # ours with a power of 4, 11 times with 6.
 _STEEP = 4.0
-
-
-@dataclass(frozen=True)
-class LeastEffort(StaticOptimizationAnalysis):
-    """Static optimisation with choices that no set-up file of OpenSim has; see `musculo.static_optimization`.
-
-    They count where the exact method is used. `reserve` is the optimal force of a reserve at every free speed.
-    """
-
-    passive: bool = False
-    tendon: str = "rigid"  # or elastic
-    reserve: float | None = None
-    weights: tuple[tuple[str, float], ...] = ()  # of muscles, actuators and reserves (`<speed>_reserve`) by name
 
 
 def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> None:

@@ -1,4 +1,4 @@
-"""Set-ups made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles` and `scale` ask the tools for."""
+"""Tasks made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles` and `scale` ask the tools for."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
-    AnalyzeSetup,
-    InverseDynamicsSetup,
-    InverseKinematicsSetup,
     JointReactionAnalysis,
     ManualScale,
     MarkerTask,
@@ -31,19 +28,17 @@ from musculo.io.setup.kinematics_setups import Task
 from musculo.io.setup.scale_setup import GenericModel, MarkerPlacer
 from musculo.io.storage import read_storage
 from musculo.model.body import GROUND
-from musculo.opensim_tools.analyze import MusclesAtActivations
-from musculo.opensim_tools.joint_reaction import LoadsOfGivenForces
 from musculo.opensim_tools.listed import everything
-from musculo.opensim_tools.preparation import (
-    NOTHING,
-    LaboratoryAnalyses,
-    LaboratoryDynamics,
-    LaboratoryKinematics,
-    LaboratoryScale,
-    Preparation,
-    suggested_cutoff,
+from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
+from musculo.opensim_tools.tasks import (
+    AnalyzeTask,
+    InverseDynamicsTask,
+    InverseKinematicsTask,
+    LeastEffort,
+    LoadsOfGivenForces,
+    MusclesAtActivations,
+    ScaleTask,
 )
-from musculo.opensim_tools.static_optimization_tool import LeastEffort
 
 Span = tuple[float, float]
 AUTO = "auto"  # a cutoff by residual analysis
@@ -109,7 +104,7 @@ def _check_word(option: str, word: str, known: Sequence[str]) -> None:
         raise WrongUsage(f"{option} {word}: give one of {', '.join(known)}")
 
 
-def inverse_kinematics_setup(
+def inverse_kinematics_task(
     model: Path,
     markers: Path,
     tasks: Path | None,
@@ -117,7 +112,7 @@ def inverse_kinematics_setup(
     time: str,
     places: bool,
     prepare: Preparation = NOTHING,
-) -> InverseKinematicsSetup:
+) -> InverseKinematicsTask:
     """Markers of a recording, all with weight 1 unless tasks or weights say otherwise."""
     listed: Sequence[Task] = read_tasks(tasks) if tasks is not None else ()
     known = read_osim(model).marker_names if weights else ()
@@ -132,7 +127,7 @@ def inverse_kinematics_setup(
     given = {name: MarkerTask(name, weight=weight, apply=weight > 0.0) for name, weight in stated.items()}
     changed = [given.get(task.name, task) if isinstance(task, MarkerTask) else task for task in listed]
     added = [task for name, task in given.items() if name not in tasked]
-    return LaboratoryKinematics(
+    return InverseKinematicsTask(
         _name(markers),
         model_file=model,
         marker_file=markers,
@@ -169,12 +164,12 @@ def preparation(
     return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
 
 
-def inverse_dynamics_setup(
+def inverse_dynamics_task(
     model: Path, motion: Path, loads: Path | None, lowpass: str, time: str, prepare: Preparation = NOTHING
-) -> InverseDynamicsSetup:
+) -> InverseDynamicsTask:
     """Generalised forces of a motion; muscles do nothing."""
     cutoff, notes = _cutoff(lowpass, model, motion, prepare)
-    return LaboratoryDynamics(
+    return InverseDynamicsTask(
         _name(motion),
         model_file=model,
         coordinates_file=motion,
@@ -189,7 +184,7 @@ def inverse_dynamics_setup(
     )
 
 
-def analyze_setup(
+def analyze_task(
     command: str,
     analysis: Analysis,
     model: Path,
@@ -200,11 +195,11 @@ def analyze_setup(
     prepare: Preparation = NOTHING,
     force_sets: Sequence[Path] = (),
     replace_forces: bool = False,
-) -> AnalyzeSetup:
+) -> AnalyzeTask:
     """One analysis of a motion."""
     start, end = span_of(time)
     cutoff, notes = _cutoff(lowpass, model, motion, prepare)
-    return LaboratoryAnalyses(
+    return AnalyzeTask(
         _name(motion),
         model_file=model,
         coordinates_file=motion,
@@ -287,7 +282,7 @@ def least_effort(
     )
 
 
-def scale_setup(
+def scale_task(
     model: Path,
     output: Path,
     setup: Path | None,
@@ -299,7 +294,7 @@ def scale_setup(
     time: str,
     keep_mass: bool,
     prepare: Preparation = NOTHING,
-) -> ScaleSetup:
+) -> ScaleTask:
     """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
     if setup is None and static is None and mass is None and markers is None and not factors:
         raise WrongUsage(
@@ -331,7 +326,7 @@ def scale_setup(
     generic = known.generic_model
     own = {field.name: getattr(known, field.name) for field in fields(known)}
     return replace(
-        LaboratoryScale(**own, preparation=prepare),
+        ScaleTask(**own, preparation=prepare),
         mass=known.mass if mass is None else mass,
         generic_model=GenericModel(model, markers or generic.marker_set_file),
         scaler=replace(scaler, output_model_file=None if placer.apply else output),
