@@ -26,6 +26,7 @@ from musculo.errors import InvalidInput, unwarned
 from musculo.like import Like, like_opensim
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
+from musculo.results.made_once import made_once
 from musculo.results.notebook_figures import series_html
 from musculo.results.table import Table
 from musculo.signals.natural_smoothing import NaturalSpline
@@ -142,8 +143,16 @@ def motion_of(
     start, end = span or (-np.inf, np.inf)
     if len(table):
         start, end = max(start, table.time[0]), min(end, table.time[-1])
+    # forces and markers of a model change nothing, so that steps which leave some out share the motion
+    moved = (model.bodies, model.joints, model.constraints, model.frames)
+    options = ("motion", model.source, cutoff, way, few_at_rest, start, end)
     with unwarned():
-        return _motion(model, table, cutoff, way, speeds, few_at_rest, notes, (start, end))
+        motion = made_once(
+            options,
+            (*moved, table, speeds),
+            lambda: _motion(model, table, cutoff, way, speeds, few_at_rest, (), (start, end)),
+        )
+    return replace(motion, notes=(*notes, *motion.notes))
 
 
 def _way(like: Like | None, tool: Tool) -> _Way:
@@ -166,7 +175,7 @@ def _motion(
 ) -> Motion:
     """What `motion_of` gives, its arguments checked."""
     if cutoff is not None and cutoff >= 0.0:
-        table = table.lowpass(cutoff, like=None if way == "exact" else "opensim")
+        table = filtered_motion(table, cutoff, None if way == "exact" else "opensim")
     few = len(table) < _FEWEST
     count = f"{len(table)} frame{'s' if len(table) != 1 else ''}"
     short = f"{table.source or 'the table of coordinates'} has {count}; rates need {_FEWEST} or more"
@@ -189,6 +198,11 @@ def _motion(
         u, told = _speeds(model, speeds, table.time)
         notes = (*notes, *told)
     return _analyzed(model, table.time, q, u, notes, span)
+
+
+def filtered_motion(table: Table, cutoff: float, like: Like | None = None) -> Table:
+    """The table, low-pass filtered; two steps that ask for the same share it."""
+    return made_once(("filtered", cutoff, like), (table,), lambda: table.lowpass(cutoff, like=like))
 
 
 def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-np.inf, np.inf)) -> Motion:

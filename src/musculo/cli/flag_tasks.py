@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from musculo.analyses.joint_loads import SIDES
-from musculo.analyses.static_optimization.least_effort import check_power
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.file_axes import AXES
@@ -221,6 +219,8 @@ def joint_reaction(
     model: Path, forces: Path | None, joints: Sequence[str], on: str, frame: str
 ) -> JointReactionAnalysis:
     """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
+    from musculo.analyses.joint_loads import SIDES
+
     _check_word("--on", on, SIDES)
     named = () if everything(joints) else joints
     if named or frame not in (GROUND, *SIDES):
@@ -259,6 +259,8 @@ def least_effort(
     opensim: bool,
 ) -> StaticOptimizationAnalysis:
     """Activations of least effort."""
+    from musculo.analyses.static_optimization.least_effort import check_power
+
     _check_word("--tendon", tendon, TENDONS)
     if opensim and (passive or tendon != "rigid" or weights):
         raise WrongUsage(

@@ -23,6 +23,7 @@ from musculo.opensim_tools.order import Waits, Written, redirected, refuse_clash
 from musculo.opensim_tools.result import Status, ToolResult
 from musculo.opensim_tools.setup_runner import run_setup
 from musculo.opensim_tools.work import Progress
+from musculo.results.made_once import shared_by_steps
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -65,12 +66,13 @@ def run_setups(
         refuse_replacing(setups, options.output, PAGE if report else "")
     tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
-        outcomes.append(outcome)
-        if isinstance(outcome, str):
-            print(f"error: {outcome}", file=sys.stderr)
-        elif not as_json:
-            _print(outcome, quiet)
+    with shared_by_steps():
+        for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
+            outcomes.append(outcome)
+            if isinstance(outcome, str):
+                print(f"error: {outcome}", file=sys.stderr)
+            elif not as_json:
+                _print(outcome, quiet)
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolResult)]
     judge = strict or (as_json and report)
     pages = report_of_runs(results, quiet or as_json, jobs, report, judge) if report or judge else {}

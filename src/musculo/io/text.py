@@ -8,7 +8,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -55,6 +55,14 @@ def heard(path: Path, content: bytes) -> bytes:
         where, digest = str(path.absolute()), hashlib.sha256(content).hexdigest()
         found[where] = digest if found.get(where, digest) == digest else ""
     return content
+
+
+def heard_before(hashes: Mapping[str, str]) -> None:
+    """Hashes of an earlier read, for what is not read again since nothing has changed."""
+    found = _hashes.get()
+    if found is not None:
+        for where, digest in hashes.items():
+            found[where] = digest if found.get(where, digest) == digest else ""
 
 
 def read_bytes(path: PathLike, kind: str) -> bytes:

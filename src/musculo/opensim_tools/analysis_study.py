@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.analyses.recorded_motion import Motion, motion_of, motion_of_states, opensim_rows
+from musculo.analyses.recorded_motion import Motion, filtered_motion, motion_of, motion_of_states, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
@@ -244,7 +244,7 @@ def _motions(
         return motion, motion
     say_unseen_columns(table, model, work)
     speeds = work.table(task.speeds_file, "speeds_file") if task.speeds_file is not None else None
-    filtered = table if cutoff < 0.0 else table.lowpass(cutoff, like="opensim")
+    filtered = table if cutoff < 0.0 else filtered_motion(table, cutoff, "opensim")
     if len(table):  # the filter adds frames beyond the recording
         span = max(span[0], table.time[0]), min(span[1], table.time[-1])
     motion = motion_of(model, filtered, like="opensim", tool="analyze", speeds=speeds, span=span)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from musculo.analyses.recorded_motion import Motion, motion_of, opensim_rows
+from musculo.analyses.recorded_motion import Motion, filtered_motion, motion_of, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.diagnostics.loads import foot_findings, plate_findings
@@ -64,7 +64,7 @@ def run_inverse_dynamics(task: InverseDynamicsTask, work: Work) -> None:
     tau = _forces(model, motion, external, work, controls)
     if not work.exact and work.compare:
         with work.beside("OpenSim's inverse dynamics with the exact one"):
-            filtered = table if cutoff < 0.0 else table.lowpass(cutoff, like="opensim")
+            filtered = table if cutoff < 0.0 else filtered_motion(table, cutoff, "opensim")
             _compare(model, motion_of(model, filtered).rows(rows), external, tau, work)
         with work.beside("columns of external loads in their order with those by their names"):
             _compare_columns(model, motion, loads, external, work)

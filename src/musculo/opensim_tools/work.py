@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
-from musculo.forces.contact_foundation import mesh_files
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.orientation_files import read_orientations
 from musculo.io.osim import read_osim
 from musculo.io.setup import AnalyzeSetup, IMUInverseKinematicsSetup, InverseKinematicsSetup
 from musculo.io.storage import read_storage
+from musculo.io.text import hashes_of_reads, heard_before
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
@@ -33,6 +33,7 @@ from musculo.model.model import Model
 from musculo.opensim_tools.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
 from musculo.results.external_loads import ExternalLoads
+from musculo.results.made_once import made_once
 from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.table import Table
@@ -105,8 +106,11 @@ class Work:
     def model(self, path: Path | None) -> Model:
         # OpenSim rounds joint frames and inertias of old files when it brings them up to date.
         model = self._input(path, "model_file", partial(read_osim, opensim_rounding=not self.exact))
-        for mesh in mesh_files(model):
-            self.used(mesh)
+        if model.contact_geometries:
+            from musculo.forces.contact_foundation import mesh_files
+
+            for mesh in mesh_files(model):
+                self.used(mesh)
         shared = told_apart(model)
         if shared:
             self.note(
@@ -202,7 +206,7 @@ class Work:
         here = Path(os.path.relpath(path, Path(self.source).parent)) if not path.exists() else path
         found = here if here.exists() else path
         self.needed(found, what)
-        return reader(found)
+        return _read_once(reader, found)
 
     def check_span(
         self, span: tuple[float, float], time: FloatArray, recording: str, opensim_refuses: bool = False
@@ -315,6 +319,33 @@ class Work:
         except Exception as error:  # results do not depend on it, whatever it is
             why = str(error) if isinstance(error, MusculoError) else f"{type(error).__name__}: {error}"
             self.note(f"could not compare {what}: {why}")
+
+
+class _Read(NamedTuple):
+    """What a reader gave, and the files that it read: their hashes, and what they were then."""
+
+    value: Any
+    hashes: dict[str, str]
+    stamps: dict[str, Stamp]
+
+    @property
+    def holds(self) -> bool:
+        return all(stamp_of(Path(path)) == stamp and self.hashes[path] for path, stamp in self.stamps.items())
+
+
+def _read_once(reader: Callable[[Path], T], path: Path) -> T:
+    """What a reader makes of a file; steps of one run read it once, as long as it does not change."""
+
+    def read() -> _Read:
+        with hashes_of_reads() as hashes:
+            value = reader(path)
+        return _Read(value, hashes, {name: stamp_of(Path(name)) for name in hashes})
+
+    how = (reader.func, *sorted(reader.keywords.items())) if isinstance(reader, partial) else (reader,)
+    done = made_once((*how, str(path), str(path.absolute())), (), read, lambda earlier: earlier.holds)
+    heard_before(done.hashes)
+    value: T = done.value
+    return value
 
 
 def _has_frame(model: Model, frame: str) -> bool:
