@@ -9,12 +9,12 @@ import pytest
 
 import musculo
 from musculo import demo, kinematics, muscle_geometry, view
+from musculo.analyses.visible_motion import lengths as straight_lengths
+from musculo.analyses.visible_motion import straight_paths
 from musculo.errors import InvalidInput
 from musculo.model import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
 from musculo.viewer.arcs import arc
 from musculo.viewer.path_lines import polylines
-from musculo.viewer.straight import lengths as straight_lengths
-from musculo.viewer.straight import straight_paths
 
 # Chords are shorter than their arcs by the square of the turn of each, (0.22 rad)^2 / 24.
 CHORDS = 0.22**2 / 24

@@ -151,7 +151,7 @@ def test_the_package_knows_its_sources_in_an_archive_too(tmp_path):
     archive = tmp_path / "site.zip"
     with zipfile.ZipFile(archive, "w") as held:
         held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/opensim_tools/own_sources.py")
-        held.writestr("musculo/tools/__init__.py", "")
+        held.writestr("musculo/opensim_tools/__init__.py", "")
         held.writestr("musculo/__init__.py", "")
     code = "from musculo.opensim_tools.own_sources import own_sources; print(own_sources())"
     told = subprocess.run(

@@ -213,7 +213,7 @@ def _motion(
     return _analyzed(model, table.time, q, u, notes, span)
 
 
-def filtered_motion(table: Table, cutoff: float, like: Like | None) -> Table:
+def filtered_motion(table: Table, cutoff: float, like: Like | None = None) -> Table:
     """The table, low-pass filtered; two steps that ask for the same share it."""
     return made_once(("filtered", cutoff, like), (table,), lambda: table.lowpass(cutoff, like=like))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from musculo import __version__
 from musculo.analyses.trial_quantities import gait_cycles, joint_powers
+from musculo.analyses.visible_motion import Drawing
 from musculo.diagnostics.judge import judge
 from musculo.dynamics.energy import total_mass
 from musculo.errors import MusculoError, unwarned
@@ -20,7 +21,6 @@ from musculo.report.read_folder import makes_model, read_folder
 from musculo.report.sections import Known, sections_of
 from musculo.results.trial import Trial
 from musculo.viewer import view
-from musculo.viewer.scene import Drawing
 
 
 @unwarned()  # what is odd stands on the page

@@ -1,4 +1,4 @@
-"""A scene: everything a page draws, as JSON with packed arrays. Poses, paths and curves are computed here."""
+"""A scene: everything a page draws, as JSON with packed arrays."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from musculo.analyses.visible_motion import WRAPPINGS, Drawing, VisibleMotion, visible_motion
 from musculo.arrays import FloatArray
-from musculo.dynamics.poses import Kinematics, kinematics
-from musculo.errors import InvalidInput, MusculoError, unwarned
+from musculo.dynamics.poses import Kinematics
+from musculo.errors import InvalidInput, unwarned
 from musculo.like import Like, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
-from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
 from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
@@ -30,13 +30,9 @@ from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at, 
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.scene_arrays import floats, integers, steps
 from musculo.viewer.shapes import bones, wrap_shapes
-from musculo.viewer.straight import lengths, straight_paths
 from musculo.viewer.viewer_page import framed, page
 
 FORMAT = 1
-Drawing = Literal["geodesic", "opensim", "straight"]
-WRAPPINGS: tuple[Drawing, ...] = ("geodesic", "opensim", "straight")
-_STRAIGHT = "Muscles are drawn straight through the points of their paths, not over the surfaces that they slide over."
 # [bytes] A scene stays below this, by leaving out frames; the page says so.
 LARGEST = 8_000_000
 _MOST_FRAMES = 4000
@@ -164,12 +160,13 @@ class _Maker:
         total = len(self.frames.time)
         rows = np.unique(np.rint(np.linspace(0, total - 1, count)).astype(np.int64))
         frames = self.frames.at(rows)
-        poses = kinematics(self.model, frames.q)
+        seen = visible_motion(self.model, frames.q, self.wrapping)
+        poses = seen.poses
         shapes, meshes, notes = bones(self.model, poses, self.geometry)
         notes = (*frames.notes, *notes)
         if len(rows) < total:
             notes = (*notes, f"{len(rows)} of {total} frames are drawn, evenly chosen, to keep this file small.")
-        muscles, muscle_series, muscle_notes = self._muscles(frames, poses, rows)
+        muscles, muscle_series, muscle_notes = self._muscles(seen, rows)
         marked, marker_series, marker_notes = self._markers(frames, poses)
         loads, load_notes = ([], ()) if self.loads is None else load_arrows(self.loads, poses, frames.time)
         data: dict[str, Any] = {
@@ -212,33 +209,13 @@ class _Maker:
         return {"p": steps(p, "last"), "r": steps(quaternions * signs[..., None])}
 
     # --- muscles ----------------------------------------------------------------------------------------------------
-    def _paths(self, q: FloatArray, poses: Kinematics) -> tuple[PathPoints | None, FloatArray, tuple[str, ...]]:
-        """Points and lengths of what runs along a path; muscles alone where another has no mechanics; or nothing."""
-        if self.wrapping == "straight":
-            try:
-                points, lost = straight_paths(poses, q)
-            except MusculoError as error:
-                return None, np.zeros((len(q), 0)), (f"Muscles are left out: {error}",)
-            told = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in self.model.forces) else ()
-            return points, lengths(points), (*told, *(f"The path of {name} is not known." for name in lost))
-        why = ""
-        for geometry in (path_geometry, muscle_geometry):
-            try:
-                found = geometry(self.model, q, wrapping=self.wrapping)
-            except MusculoError as error:
-                why = str(error)
-            else:
-                told = (f"Some paths are left out: {why}",) if why else ()
-                return found.path_points, np.atleast_2d(found.length), told
-        return None, np.zeros((len(q), 0)), (f"Muscles are left out: {why}",)
-
     def _muscles(
-        self, frames: Frames, poses: Kinematics, rows: NDArray[np.int64]
+        self, seen: VisibleMotion, rows: NDArray[np.int64]
     ) -> tuple[dict[str, Any], list[dict[str, Any]], tuple[str, ...]]:
-        points, length, notes = self._paths(frames.q, poses)
+        points, length, notes = seen.points, seen.lengths, seen.notes
         if points is None or not points.names:
             return {"names": []}, [], notes
-        lines = polylines(points, poses)
+        lines = polylines(points, seen.poses)
         n, forces = len(self.model.muscles), {f.name: f for f in self.model.forces}
         active = activation_at(self.model, self.activation, self.frames, rows)
         given = bool(np.isfinite(active).any())

@@ -1,17 +1,67 @@
-"""Paths as straight lines through their points, past all surfaces: a drawing that needs no compiled path kernels."""
+"""What of a motion is to be seen: poses of bodies, and paths of muscles as they run over surfaces or straight.
+
+Straight lines through the points of a path, past all surfaces, need no compiled path kernels.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.poses import Kinematics
-from musculo.errors import Unsupported
+from musculo.dynamics.poses import Kinematics, kinematics
+from musculo.errors import MusculoError, Unsupported
 from musculo.kernels.paths.path_points import RANGE_MARGIN
+from musculo.model.model import Model
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.muscle.compile_paths import path_forces
-from musculo.muscle.geometry import PathPoints
+from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
+
+Drawing = Literal["geodesic", "opensim", "straight"]
+WRAPPINGS: tuple[Drawing, ...] = ("geodesic", "opensim", "straight")
+_STRAIGHT = "Muscles are drawn straight through the points of their paths, not over the surfaces that they slide over."
+
+
+@dataclass(frozen=True, eq=False)
+class VisibleMotion:
+    """Poses of all bodies, and what runs along paths; `notes` say what is left out."""
+
+    poses: Kinematics
+    points: PathPoints | None  # None: nothing has a path that is known
+    lengths: FloatArray  # (frames, paths) [m]
+    notes: tuple[str, ...]
+
+
+def visible_motion(model: Model, q: FloatArray, wrapping: Drawing = "geodesic") -> VisibleMotion:
+    """What is to be seen of a model at coordinates q (frames, n); muscles alone where another path has no mechanics.
+
+    Args:
+        model: the model.
+        q: (frames, n) all coordinates [rad, m].
+        wrapping: how paths run over surfaces, see `view`.
+    """
+    poses, nothing = kinematics(model, q), np.zeros((len(q), 0))
+    if wrapping == "straight":
+        try:
+            points, lost = straight_paths(poses, q)
+        except MusculoError as error:
+            return VisibleMotion(poses, None, nothing, (f"Muscles are left out: {error}",))
+        told = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in model.forces) else ()
+        notes = (*told, *(f"The path of {name} is not known." for name in lost))
+        return VisibleMotion(poses, points, lengths(points), notes)
+    why = ""
+    for geometry in (path_geometry, muscle_geometry):
+        try:
+            found = geometry(model, q, wrapping=wrapping)
+        except MusculoError as error:
+            why = str(error)
+        else:
+            told = (f"Some paths are left out: {why}",) if why else ()
+            return VisibleMotion(poses, found.path_points, np.atleast_2d(found.length), told)
+    return VisibleMotion(poses, None, nothing, (f"Muscles are left out: {why}",))
 
 
 def straight_paths(poses: Kinematics, q: FloatArray) -> tuple[PathPoints, tuple[str, ...]]:
