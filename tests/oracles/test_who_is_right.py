@@ -63,7 +63,6 @@ CASES = [
     ("arm26", 47, "TRIlong", "end", "neither"),
     ("arm26", 3, "BIClong", "inside", "neither"),
     ("mobl_arms", 8, "FCU", "not shortest", "neither"),  # with a price, less than what OpenSim's plane section is off
-    ("mobl_arms", 44, "BIClong", "toll", "opensim"),
 ]
 
 

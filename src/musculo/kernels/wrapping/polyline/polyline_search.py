@@ -15,7 +15,6 @@ from musculo.kernels.wrapping.polyline.polyline_solid import slack
 from musculo.kernels.wrapping.polyline.polyline_starts import (
     DIRECTIONS,
     SLIP_PIECES,
-    STARTS,
     begin_along,
     begin_apart,
     even,
@@ -24,7 +23,6 @@ from musculo.kernels.wrapping.polyline.polyline_starts import (
     wind,
 )
 from musculo.kernels.wrapping.polyline.polyline_steps import coarsen, descend, energy, newton, refine, relax
-from musculo.kernels.wrapping.polyline.polyline_turns import begin_round, pair_starts, tangled
 
 # Knots in the end.
 KNOTS = 1025
@@ -202,54 +200,38 @@ def _known(w, number, N):
 
 
 @kernel
-def _try(w, solids, N, reach, number, least, failed, slips):
+def _try(w, solids, N, reach, number, least, failed):
     """Bring the string that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
-    length of the shortest, that of the shortest with a piece that passes through a solid, or if `slips` that came to a
-    wrong side). Without room it takes the place of the longest."""
+    length of the shortest, that of the shortest with a piece that passes through a solid)."""
     apart()
     wind(w, solids, N)
     if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS), number):
         return number, least, failed
-    length, at = math.sqrt(2.0 * N * energy(w.chain, N)), number
+    length = math.sqrt(2.0 * N * energy(w.chain, N))
     if not right_side(w, solids, N):
-        return number, least, min(failed, length) if slips or not even(w, N) else failed
+        return number, least, failed if even(w, N) else min(failed, length)
     if _known(w, number, N):
         return number, least, failed
-    if number == STARTS:
-        at = 0
-        for s in range(1, number):
-            at = s if w.kept_length[s] > w.kept_length[at] else at
-        if w.kept_length[at] < length:
-            return number, least, failed
-    _keep(w, at, N, False)
-    w.kept_length[at] = length
-    return max(number, at + 1), min(least, length), failed
+    _keep(w, number, N, False)
+    w.kept_length[number] = length
+    return number + 1, min(least, length), failed
 
 
 @kernel
 def _candidates(w, solids, P, Q, points, left, N, reach):
     """Find strings of N pieces from all starts, in the directions `left`, into w.kept: (how many, the length of the
-    shortest, whether another may be shorter: one was, but a piece of it passes through a solid, or it slipped to a
-    wrong side)."""
+    shortest, whether another may be shorter: one was, but a piece of it passes through a solid)."""
     number, least, failed = 0, 1e300, 1e300
-    # where cylinders are held and do not cross, strings on the other side are as good as they are short
-    slips = tangled(w, solids)
     # from all sides of the hole of a ring alone strings come to the same few
     apart_by = 1 if solids > 1 else DIRECTIONS // 4
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
         if start >= 0 and (start % apart_by != 0 or not (left >> start) & 1):
             continue
         if start < 0:
-            begin_along(w, 0, points, N)
+            begin_along(w, points, N)
         else:
             begin_apart(w, solids, P, Q, start, N)
-        number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
-    none = number == 0
-    for i in range(solids):
-        for j in range(solids):
-            for start in range(pair_starts(w, i, j, none)):
-                if begin_round(w, i, j, P, Q, start, N):
-                    number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
+        number, least, failed = _try(w, solids, N, reach, number, least, failed)
     return number, least, failed < least or number == 0
 
 
@@ -269,7 +251,7 @@ def _stayed(w, points, number, N):
     for s in range(1, number):
         if w.kept_length[s] < w.kept_length[0]:
             return False
-    begin_along(w, 0, points, N)
+    begin_along(w, points, N)
     x, far = w.chain.x, 0.0
     for i in range(1, N):
         for j in range(3):

@@ -37,7 +37,7 @@ _STEEP = 1e-3
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
 # Strings that are kept to choose from.
-STARTS = DIRECTIONS + 20
+STARTS = DIRECTIONS + 1
 
 
 class Strings(NamedTuple):
@@ -49,7 +49,7 @@ class Strings(NamedTuple):
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
-    way: NDArray[np.float64]  # (2 + 3 solids + a round, 4) paths to start along: points, and how far along each is
+    way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along each is
     result: NDArray[
         np.float64
     ]  # (3, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest, of the one that a path follows
@@ -192,16 +192,16 @@ def _through(w, k, P, Q, out, t):
 
 
 @kernel
-def begin_along(w, first, points, N):
-    """Lay the string of N pieces along `points` points of w.way from row `first` on, in pieces of equal length."""
+def begin_along(w, points, N):
+    """Lay the string of N pieces along the first `points` points of w.way, in pieces of equal length."""
     c = w.chain
-    w.way[first, 3] = 0.0
-    for i in range(first + 1, first + points):
+    w.way[0, 3] = 0.0
+    for i in range(1, points):
         d = 0.0
         for j in range(3):
             d += (w.way[i, j] - w.way[i - 1, j]) ** 2
         w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
-    at, last = first + 1, first + points - 1
+    at, last = 1, points - 1
     for i in range(N + 1):
         s = w.way[last, 3] * i / N
         while at < last and w.way[at, 3] < s:

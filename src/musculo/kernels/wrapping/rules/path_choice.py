@@ -86,7 +86,7 @@ def _price_of(n, number, C, I, base, tags, most, lane):
         number //= _OPTIONS
         I[tags + OPTION * most + j, lane] = option
         if option > 0:
-            price = C[prices + PRICE_ROWS * (PRICES * j + option) + PRICE, lane]
+            price = C[prices + PRICE_ROWS * (PRICES * j + option - 1) + PRICE, lane]
             if price >= NEVER or C[G + RESULT_ROWS * j + SIDE, lane] == ABSENT:
                 return NEVER
             total += price
@@ -336,16 +336,13 @@ def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
 @kernel
 def choose(n, best, C, I, base, tags, most, lane):
     """Note the options of the best path. Returns (price, status): with a price it is OTHER_SIDE at least."""
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     _, price, status, number = best
     _price_of(n, number, C, I, base, tags, most, lane)
-    toll = 0.0
     for j in range(n):
         I[tags + BEST * most + j, lane] = I[tags + OPTION * most + j, lane]
-        toll += C[prices + PRICE_ROWS * PRICES * j + PRICE, lane]
-    if price + toll > 0.0 and status < OTHER_SIDE:
+    if price > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
-    return price + toll, status
+    return price, status
 
 
 @kernel
