@@ -41,7 +41,7 @@ def hinge() -> Model:
     return Model("hinge", (Body("arm", 1.0),), (joint,), wrap_objects=surfaces, forces=tuple(forces))
 
 
-@pytest.mark.parametrize("driver", ["path_frames", "moment_arm_slope_frames", "cuda.paths"])
+@pytest.mark.parametrize("driver", ["paths.path_frames", "paths.moment_arm_slope_frames", "cuda.cuda_paths"])
 def test_the_first_pass_is_made_without_rare_modules(driver):
     code = f"import sys, musculo.kernels.{driver}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -19,7 +19,6 @@ SHAPE, POSE = 12, 18
 ENDS, BENDING = 30, 54
 JACOBI, PRESS = 60, 64
 SAVED = 65
-AXIS, SIGN = 72, 73
 # Copies of the first nine rows, while another way round or Newton's method is tried.
 KEPT, BEFORE = 74, 85
 # 1 where the stretch's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.

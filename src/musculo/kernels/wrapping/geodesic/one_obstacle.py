@@ -10,7 +10,6 @@ from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import COARSE, FINE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ACTIVE,
-    AXIS,
     AZIMUTHS,
     DIRECTION,
     ENDS,
@@ -19,7 +18,6 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     OBSTACLE_ROWS,
     PINNED,
     POSE,
-    SIGN,
     START,
     TURN,
     WAY,
@@ -53,8 +51,9 @@ _JOINING = 8
 _JOINED = 1e-3
 # Minima of the length on two sides of the chord are at least so far apart [rad].
 _APART = math.pi / 3.0
-# How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
-AS_QUADRANT, FREE, HELD, ABSENT = range(4)
+# How the side of an obstacle is held: through its hole (a ring); not at all; by a given turn (a cylinder); it is not
+# there.
+THROUGH, FREE, HELD, ABSENT = range(4)
 # Where the section's length rises by less than this part of the detour so far [rad] from its minimum, there may be two
 # minima close together: starts on both sides, a flank away [rad], are solved as well.
 _FLAT = 1e-2
@@ -283,7 +282,6 @@ def alone(W, w, n, k, P, Q, lane):
     P_own, Q_own = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
     way = W[o + WAY, lane]
     if shape[0] == CYLINDER or shape[0] == SPHERE:
-        axis, sign = int(W[o + AXIS, lane]), W[o + SIGN, lane]
         if shape[0] == CYLINDER:
             held = W[o + HOLD, lane] == HELD
             turn = W[o + TURN, lane]
@@ -291,9 +289,9 @@ def alone(W, w, n, k, P, Q, lane):
                 # the neighbours' contacts take the place of the stretch's ends, which they are seen from
                 turn = turn + principal(math.atan2(Q_own[1], Q_own[0]) - W[o + AZIMUTHS + 1, lane])
                 turn = turn - principal(math.atan2(P_own[1], P_own[0]) - W[o + AZIMUTHS, lane])
-            wrap, way, x, t, length = taut_cylinder(shape[4], axis, sign, P_own, Q_own, way, held, turn)
+            wrap, way, x, t, length = taut_cylinder(shape[4], P_own, Q_own, way, held, turn)
         else:
-            wrap, way, x, t, length = taut_sphere(shape[4], axis, sign, P_own, Q_own, way)
+            wrap, way, x, t, length = taut_sphere(shape[4], P_own, Q_own)
         W[o + ACTIVE, lane] = 0.0
         W[o + WAY, lane] = 0.0
         if wrap > 0.0:

@@ -115,7 +115,7 @@ def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings,
     What `geodesic_stretch` left says how they are shrunk.
     """
     G = base + POSE_ROWS * most
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     solids, points, bends = 0, _add_point(strings, 0, P), 0.0
     for j in range(n):
         g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
@@ -162,7 +162,7 @@ def show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     shrink a surface. Returns the string's length."""
     G = base + POSE_ROWS * most
     r = strings.result
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     for j in range(n):
         g, x, s = G + RESULT_ROWS * j, base + POSE_ROWS * j, SOLIDS + SOLID_ROWS * j
         C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, s + TOUCHED], r[_BEST, s + SHRINK]

@@ -30,12 +30,12 @@ from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
-    AS_QUADRANT,
     FREE,
     HELD,
     RESULT_ROWS,
     SIDE,
     SIDE_TURN,
+    THROUGH,
 )
 from musculo.kernels.wrapping.rules.cylinder_penalty import price_of_end, price_of_turn, turn_near
 from musculo.kernels.wrapping.rules.side_penalty import (
@@ -119,7 +119,7 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
         if price <= 0.0:
             side = ABSENT
     elif kind == TORUS:
-        side = AS_QUADRANT
+        side = THROUGH
         price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
         store_price(C, prices, R, price, to_P, to_Q, lane)
     C[g + SIDE, lane] = side

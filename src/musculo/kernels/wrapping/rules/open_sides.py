@@ -8,7 +8,6 @@ from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar.vectors import dot, load3, subtract
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ACTIVE,
-    AXIS,
     ENDS,
     HOLD,
     JACOBI,
@@ -96,9 +95,8 @@ def _whole(W, w, n, p_start, p_end, lane):
 @kernel
 def _is_open(W, o, lane):
     """Whether the obstacle whose rows start at o is a cylinder whose side is open."""
-    free = W[o + AXIS, lane] < 0.0 or W[o + AXIS, lane] > 1.0
     there = W[o + SHAPE, lane] == CYLINDER and W[o + SHRINK, lane] >= VANISHED
-    return there and free and W[o + HOLD, lane] != HELD
+    return there and W[o + HOLD, lane] != HELD
 
 
 @kernel
@@ -130,8 +128,7 @@ def _next_open(W, w, k, n, cylinders, lane):
     while k < n:
         o = w + OBSTACLE_ROWS * k
         free = _is_open(W, o, lane) if cylinders else False
-        if W[o + SHAPE, lane] == ELLIPSOID:
-            free = W[o + AXIS, lane] < 0.0
+        free = free or W[o + SHAPE, lane] == ELLIPSOID
         if free and W[o + ACTIVE, lane] != 0.0:
             break
         k += 1
@@ -151,7 +148,7 @@ def _turn_ellipsoids(W, w, n, lane):
 
 
 @kernel
-def seek_path(W, w, n, guessed, p_start, p_end, lane):
+def seek_path(W, w, n, p_start, p_end, lane):
     """The taut path, with every choice that is not the model's made by the length. Returns a status.
 
     After a first solution the path is sent the other way round a cylinder whose side is open, or round several of them
@@ -163,7 +160,7 @@ def seek_path(W, w, n, guessed, p_start, p_end, lane):
     """
     # one loop with one call of the solver: every call is compiled where it stands
     status, whole, k, first, reverse, turned = CONVERGED, 0.0, -1, True, False, False
-    combinations = 0 if guessed else _combinations(W, w, n, lane)
+    combinations = _combinations(W, w, n, lane)
     ways = 0
     while True:
         outcome = solve_path(W, w, n, p_start, p_end, reverse, lane)
@@ -181,18 +178,18 @@ def seek_path(W, w, n, guessed, p_start, p_end, lane):
             _send_round(W, w, n, ways, lane)
             ways += 1
             continue
-        k = n if guessed or reverse or turned else _next_open(W, w, k + 1, n, combinations == 0, lane)
+        k = n if reverse or turned else _next_open(W, w, k + 1, n, combinations == 0, lane)
         if k < n:
             copy_rows(W, w, n, START, KEPT, lane)
             W[w + OBSTACLE_ROWS * k + WAY, lane] = -W[w + OBSTACLE_ROWS * k + WAY, lane]
             continue
-        if not (guessed or reverse or turned):
+        if not (reverse or turned):
             turned = True
             copy_rows(W, w, n, START, KEPT, lane)
             if _turn_ellipsoids(W, w, n, lane) > 1:
                 continue
             copy_rows(W, w, n, KEPT, START, lane)
-        if not guessed and not reverse and _has_choice(W, w, n, lane):
+        if not reverse and _has_choice(W, w, n, lane):
             copy_rows(W, w, n, START, KEPT, lane)
             for j in range(n):
                 W[w + OBSTACLE_ROWS * j + ACTIVE, lane] = 0.0

@@ -56,10 +56,8 @@ _RING_TURN = 0.3
 def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
     """The taut path with every obstacle's option in force; its length without prices, and its status."""
     G = base + POSE_ROWS * most
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
-    for j in range(n):
-        C[G + RESULT_ROWS * j + CONTACT, lane] = -1.0
     return geodesic_stretch(surfaces, I, tags, n, P, Q, C, base, C, G, C, W, lane)
 
 
