@@ -49,8 +49,6 @@ _WARM_ITERATIONS = 12
 _JOINING = 8
 # An offset (over the size) at which a geodesic between two points is good enough to start from.
 _JOINED = 1e-3
-# Minima of the length on two sides of the chord are at least so far apart [rad].
-_APART = math.pi / 3.0
 # How the side of an obstacle is held: through its hole (a ring); not at all; by a given turn (a cylinder); it is not
 # there.
 THROUGH, FREE, HELD, ABSENT = range(4)
@@ -127,27 +125,6 @@ def _is_flat(shape, frame, psi):
 
 
 @kernel
-def _other_plane(W, lengths, frame, shape, x, y, otherwise, lane):
-    """The plane section to start from for a path on another side of the chord than the one that touches at x and y: the
-    shortest of the minima a sixth of a turn or more away from it. Where there is none, `otherwise` [rad] from it."""
-    a = (math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3]))
-    m = ((x[0] + y[0]) * a[0], (x[1] + y[1]) * a[1], (x[2] + y[2]) * a[2])
-    now = math.atan2(dot(m, frame[3]), dot(m, frame[2]))
-    for i in range(PLANES):
-        W[lengths + i, lane] = section_path(shape, frame, 2.0 * math.pi * i / PLANES)[0]
-    found, least = -1, 1e300
-    for i in range(PLANES):
-        left, here = W[lengths + (i + PLANES - 1) % PLANES, lane], W[lengths + i, lane]
-        right = W[lengths + (i + 1) % PLANES, lane]
-        away = math.fabs(principal(2.0 * math.pi * i / PLANES - now))
-        if away > _APART and here < left and here <= right and here < least:
-            found, least = i, here
-    if found < 0:
-        return now + otherwise
-    return refine_section(shape, frame, 2.0 * math.pi * found / PLANES)
-
-
-@kernel
 def _pin(W, o, first, last, lane):
     """Set whether the geodesic's ends are held in place."""
     W[o + PINNED, lane], W[o + PINNED + 1, lane] = first, last
@@ -184,9 +161,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     compared = 1 if torus else 3
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
-    before, other, bound = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0, 1e300
+    before, bound = W[o + LENGTH, lane], 1e300
     for i in range(-1, compared + _RETRIES + 1):
-        if (i > compared and done) or (i == 0 and done) or (i > 0 and other):
+        if (i > compared and done) or (i == 0 and done):
             break
         start = (P_own, P_own, 0.0, P_own)
         if i < 0:
@@ -203,12 +180,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             if (out >= 1.0 - _GRAZE - _EPS * shape[5] / shape[4] and not outside) if torus else not frame[6]:
                 W[o + ACTIVE, lane] = 0.0
                 return 1
-            if other:
-                y = rotate_back(R, subtract(load3(W, o + ENDS + 12, lane), p))
-                x = load3(W, o + START, lane)
-                otherwise = math.pi if W[o + WAY, lane] < -1.0 else 0.0
-                first = _other_plane(W, lengths, frame, shape, x, y, otherwise, lane)
-            elif not torus:
+            if not torus:
                 first, second, two = _choose_plane(W, lengths, frame, shape, lane)
                 flat = _is_flat(shape, frame, first)
                 bound = section_bound(shape, frame, first) + _BEYOND * shape[4]
@@ -272,8 +244,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
 def alone(W, w, n, k, P, Q, lane):
     """The taut path from P to Q (common frame) over obstacle k alone; sets its geodesic and whether it is in contact.
 
-    The way round that it holds (from a guess or an earlier sweep) is kept; an ellipsoid that holds -1 is passed on
-    another side than its geodesic's, if the length has a minimum there, and one that holds -2 in any case. Returns 1
+    The way round that it holds from an earlier sweep is kept. Returns 1
     where it converges; else 0, and it is out of contact.
     """
     o = w + OBSTACLE_ROWS * k

@@ -51,17 +51,6 @@ def taut_length(r, a, b, turn, rise):
 
 
 @kernel
-def other_way_length(r, P, Q, way):
-    """Length of the taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2 by the way round that is not `way`
-    (+1, -1): no path that passes on that side is shorter, whatever else is about."""
-    turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
-    if turn * way > 0.0:
-        turn += -2.0 * math.pi * way
-    a, b = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
-    return taut_length(r, a, b, turn, Q[2] - P[2])
-
-
-@kernel
 def taut_cylinder(r, P, Q, way, held, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 

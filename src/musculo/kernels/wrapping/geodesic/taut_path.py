@@ -48,8 +48,8 @@ from musculo.kernels.wrapping.geodesic.tighten import (
     ROUGH,
     UNFINISHED,
     VANISHED,
+    taut_path,
 )
-from musculo.kernels.wrapping.rules.open_sides import seek_path
 
 __all__ = [
     "ABSENT",
@@ -78,12 +78,10 @@ CONTACT, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC = 0, 1, 4, 7, 10, 13
 # ... what the stretch's length gains by shrinking, d(length)/d(p_start) and d(length)/d(p_end), zero unless that end
 # lies inside; the factor by which the surface is shrunk (1: not) ...
 START_GAIN, END_GAIN, SHRUNK = 14, 17, 20
-# ... and the way round a cylinder.
-WAY_ROUND = 21
 # On entry: how the side is held (THROUGH, FREE, HELD, ABSENT) and, where a cylinder's is HELD, the turn about its
 # axis from start to end [rad].
-SIDE, SIDE_TURN = 22, 23
-RESULT_ROWS = 24
+SIDE, SIDE_TURN = 21, 22
+RESULT_ROWS = 23
 
 
 @kernel
@@ -167,7 +165,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     Guarantees: allocates nothing, raises nothing; float64.
     """
     shrunk = _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane)
-    status = seek_path(W, w_row, n, p_start, p_end, lane)
+    status = taut_path(W, w_row, n, p_start, p_end, lane)
     length, u = 0.0, p_start
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k
@@ -175,7 +173,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         G[g + CONTACT, lane] = 1.0 if touches else 0.0
         G[g + ARC, lane] = W[o + LENGTH, lane] if touches else 0.0
         G[g + SHRUNK, lane] = W[o + SHRINK, lane]
-        G[g + WAY_ROUND, lane] = W[o + WAY, lane]
         store3(G, g + START_GAIN, lane, (0.0, 0.0, 0.0))
         store3(G, g + END_GAIN, lane, (0.0, 0.0, 0.0))
         if not touches:
