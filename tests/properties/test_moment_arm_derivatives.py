@@ -356,7 +356,8 @@ def test_real_models(name, data_folder):
     model = musculo.read_osim(data_folder / name)
     for q in inner_poses(model, np.random.default_rng(3), 2):
         found = assert_differences(model, q, share=0.99)
-        assert found.exact.all()
+        # EDCR of MoBL-ARMS passes a ring outside, at a price, where couplings are open
+        assert np.array_equal(found.exact, found.status != OTHER_SIDE)
         if not list(turning_joints(model)):
             assert_symmetric(found)
 

@@ -38,7 +38,6 @@ from musculo.kernels.wrapping.geodesic.start_guess import (
     section_path,
     tube_azimuth,
     tube_start,
-    tube_winds,
 )
 from musculo.kernels.wrapping.geodesic.surface_shape import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
 
@@ -62,11 +61,6 @@ _BEYOND = 1e-4
 # A straight line no deeper in a tube than this part of its radius passes it by; and how far rounding leads off, over
 # the ring's radius: an end that is on the tube, as one inside shrinks it, seems to be inside or outside by that.
 _GRAZE, _EPS = 1e-9, 1e-15
-# A tube this thin, over the ring's radius, is straight where a path winds off it.
-_THIN = 0.05
-# Where a start fails: so many more, so far apart [rad].
-_RETRIES = 16
-_RETRY_ANGLE = 0.12
 
 
 @kernel
@@ -157,13 +151,11 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     between = (P_own[2] > 0.0) != (Q_own[2] > 0.0)
     outer = torus and W[o + HOLD, lane] == FREE and between
     first, second, two, flat = 0.0, 0.0, False, False
-    # starts that are compared; later ones are for want of a path
-    compared = 1 if torus else 3
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
     before, bound = W[o + LENGTH, lane], 1e300
-    for i in range(-1, compared + _RETRIES + 1):
-        if (i > compared and done) or (i == 0 and done):
+    for i in range(-1, 2 if torus else 4):
+        if i == 0 and done:
             break
         start = (P_own, P_own, 0.0, P_own)
         if i < 0:
@@ -190,32 +182,20 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             if i == 1:
                 start = dip_start(shape, P_own, Q_own, nearest)
             else:
-                theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * (i - 2) / _RETRIES
-                pinned = P_own if pin_1 != 0.0 else Q_own
-                bent, wound = tube_winds(shape, P_own, Q_own, math.atan2(pinned[1], pinned[0]), outer)
-                on_end = pin_1 != 0.0 or pin_2 != 0.0
-                if i == 0 and on_end and shape[4] < _THIN * shape[5]:
-                    # a thin tube is a cylinder there; what is longer winds about it elsewhere
-                    bound = wound + shape[4]
-                if i == 0 and on_end and bent > 0.0:
-                    theta = math.atan2(pinned[1], pinned[0])
-                elif i == 0 and not between:
-                    # over the tube, not through the hole
-                    theta = math.atan2(nearest[1], nearest[0])
-                elif i == 0:
+                theta = math.atan2(nearest[1], nearest[0])
+                if between:
+                    # through the hole; else over the tube
                     theta = tube_azimuth(shape, P_own, Q_own, nearest, outer)
                 start = tube_start(shape, P_own, Q_own, theta, outer)
         elif i >= 0:
-            if (i == 1 and not two) or (1 < i <= compared and not flat):
+            if (i == 1 and not two) or (i > 1 and not flat):
                 continue
             psi = first
-            if 0 < i <= compared:
+            if i > 0:
                 good = done == 1 and W[o + ACTIVE, lane] != 0.0
                 x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
                 whole = total(W, w, k, P, Q, lane)
                 psi = second if i == 1 else first + (2 * i - 5) * _FLANK
-            elif i > compared:
-                psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2 - 1)
             start = section_guess(shape, frame, psi)
         _place(W, w, n, k, start[0], start[1], start[2], COARSE, lane)
         found = 0
@@ -234,7 +214,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             W[o + ACTIVE, lane] = 0.0
             found = found if W[o + LENGTH, lane] <= 0.0 else 0
         none = not found or W[o + ACTIVE, lane] == 0.0
-        if 0 < i <= compared and good and (none or total(W, w, k, P, Q, lane) >= whole):
+        if i > 0 and good and (none or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
         done = max(done, found)
     return done

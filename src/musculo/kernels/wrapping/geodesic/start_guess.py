@@ -310,13 +310,6 @@ def tube_azimuth(shape, P, Q, nearest, outer):
 
 
 @kernel
-def tube_winds(shape, P, Q, theta, outer):
-    """(wrap [rad], length) of the path over the cylinder along the tube at theta; no contact where wrap is negative."""
-    length, wrap, _, _, _, _ = _tube_path(shape, P, Q, theta, outer)
-    return wrap, length
-
-
-@kernel
 def tube_start(shape, P, Q, theta, outer):
     """Start, direction, length and end, on the torus, of the path over the cylinder along its tube at theta."""
     _, _, x, t, arc, y = _tube_path(shape, P, Q, theta, outer)

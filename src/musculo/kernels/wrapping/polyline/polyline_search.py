@@ -14,10 +14,8 @@ from musculo.kernels.wrapping.polyline.polyline_bound import directions_left
 from musculo.kernels.wrapping.polyline.polyline_solid import slack
 from musculo.kernels.wrapping.polyline.polyline_starts import (
     DIRECTIONS,
-    SLIP_PIECES,
     begin_along,
     begin_apart,
-    even,
     first_pieces,
     right_side,
     wind,
@@ -200,28 +198,26 @@ def _known(w, number, N):
 
 
 @kernel
-def _try(w, solids, N, reach, number, least, failed):
+def _try(w, solids, N, reach, number, least):
     """Bring the string that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
-    length of the shortest, that of the shortest with a piece that passes through a solid)."""
+    length of the shortest)."""
     apart()
     wind(w, solids, N)
     if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS), number):
-        return number, least, failed
+        return number, least
     length = math.sqrt(2.0 * N * energy(w.chain, N))
-    if not right_side(w, solids, N):
-        return number, least, failed if even(w, N) else min(failed, length)
-    if _known(w, number, N):
-        return number, least, failed
+    if not right_side(w, solids, N) or _known(w, number, N):
+        return number, least
     _keep(w, number, N, False)
     w.kept_length[number] = length
-    return number + 1, min(least, length), failed
+    return number + 1, min(least, length)
 
 
 @kernel
 def _candidates(w, solids, P, Q, points, left, N, reach):
     """Find strings of N pieces from all starts, in the directions `left`, into w.kept: (how many, the length of the
-    shortest, whether another may be shorter: one was, but a piece of it passes through a solid)."""
-    number, least, failed = 0, 1e300, 1e300
+    shortest)."""
+    number, least = 0, 1e300
     # from all sides of the hole of a ring alone strings come to the same few
     apart_by = 1 if solids > 1 else DIRECTIONS // 4
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
@@ -231,17 +227,8 @@ def _candidates(w, solids, P, Q, points, left, N, reach):
             begin_along(w, points, N)
         else:
             begin_apart(w, solids, P, Q, start, N)
-        number, least, failed = _try(w, solids, N, reach, number, least, failed)
-    return number, least, failed < least or number == 0
-
-
-@kernel
-def _ringed(w, solids):
-    """Whether a ring is among the solids."""
-    found = False
-    for k in range(solids):
-        found = found or int(w.form[k, 0]) == TORUS
-    return found
+        number, least = _try(w, solids, N, reach, number, least)
+    return number, least
 
 
 @kernel
@@ -322,11 +309,7 @@ def shortest_string(w, solids, P, Q, points, known, limit, bends):
     left, alone = directions_left(w, solids, P, Q, points, limit)
     if alone and known > 0.0:
         return 0.0
-    number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
-    while slipped and N < SLIP_PIECES and not _ringed(w, solids):
-        # shorter pieces do not slip off to another side so soon
-        N *= 2
-        number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
+    number, least = _candidates(w, solids, P, Q, points, left, N, reach)
     near, best, off = 0, 1e300, 0.0
     # pieces cut corners, so that a string is no shorter with more of them
     longest = min(least * (1.0 + _MARGIN), limit)

@@ -21,8 +21,6 @@ from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, gauge
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
 # The same of a cylinder whose side is held: that a piece slipped through it shows.
 _HELD_LONGER = 2.0
-# Where pieces slip, or cut through the edge in which two solids meet, there may be more.
-SLIP_PIECES = 256
 # Over a ring alone, whose tube an end inside may have shrunk, there may be more.
 RING_PIECES = 512
 # How much longer than the straight line strings may be expected to be.
