@@ -271,6 +271,9 @@ def test_several_surfaces_in_a_row():
     )
     model = over(*row)
     q = poses(model, 3, 8, size=0.15)
+    # a polyline has small kinks
+    q = q[muscle_geometry(model, q).status[:, 0] == STATUSES.index("converged")]
+    assert len(q) > 2
     assert (muscle_geometry(model, q).path_points.count > 4).any()
     for pose in q:
         assert_symmetric(assert_differences(model, pose))
@@ -333,16 +336,6 @@ def test_a_price_for_the_other_way_round():
         assert not assert_differences(model, pose, tolerance=1e-6).exact.all()
 
 
-def test_a_price_for_the_outside_of_a_ring():
-    ring = WrapTorus("s", "ground", inner_radius=0.03, outer_radius=0.09)
-    model = over(ring, start=(0.3, 0.05, -0.06), end=(0.2, 0.02, 0.05))
-    q = poses(model, 8, 60, size=0.2)
-    q = q[paid(model, q, 2.0)][:4]
-    assert len(q) == 4
-    for pose in q:
-        assert not assert_differences(model, pose, tolerance=1e-6).exact.all()
-
-
 # --- real models ----------------------------------------------------------------------------------------------------
 def inner_poses(model, rng, count):
     """Every coordinate somewhere inside its range, the default pose not among them: it likes edges of ranges."""
@@ -355,9 +348,10 @@ def inner_poses(model, rng, count):
 def test_real_models(name, data_folder):
     model = musculo.read_osim(data_folder / name)
     for q in inner_poses(model, np.random.default_rng(3), 2):
-        found = assert_differences(model, q, share=0.99)
-        # EDCR of MoBL-ARMS passes a ring outside, at a price, where couplings are open
-        assert np.array_equal(found.exact, found.status != OTHER_SIDE)
+        # EDCR of MoBL-ARMS is a polyline through a narrow ring
+        polyline = muscle_geometry(model, q).status == STATUSES.index("overlapped")
+        found = assert_differences(model, q, 0.99, STRING_DIFFERENCED if polyline.any() else DIFFERENCED)
+        assert (found.exact | polyline | (found.status == OTHER_SIDE)).all()
         if not list(turning_joints(model)):
             assert_symmetric(found)
 

@@ -35,7 +35,7 @@ CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) fo
 # another machine may let one of these pass.
 MISSED = pytest.mark.xfail(reason="a shorter path over surfaces deep in each other is still missed")
 RING = pytest.mark.xfail(reason="strings through narrow rings do not always come to rest, or on one side")
-REVERSED = {19: RING}
+REVERSED = {0: MISSED, 12: MISSED, 19: RING}
 
 
 @cache

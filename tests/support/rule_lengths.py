@@ -92,9 +92,7 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
     small = solid.scaled(factor)
     free = Obstacle(small.kind, small.size, small.R, small.p)
     if solid.kind == "torus":
-        kept = Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))
-        price = hole_price(solid, s.P, s.Q)
-        return _affordable(kept, *([] if price is None else [Option(free, price, "passed outside")]))
+        return [Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))]
     if solid.kind != "cylinder":
         return [Option(free)]
     options, held, lone = [Option(free)], None, len(s.acting) == 1
@@ -160,14 +158,3 @@ def _due(rate: float, x: float, saved: float, reach: float, lone: bool) -> float
         return math.inf
     price = max(rate, saved / reach) * x
     return price if lone else price + rate * x * x / (reach - x)
-
-
-def _rising(x: float, reach: float, rate: float = PRICE) -> float:
-    """So much a metre at an edge, and more without end towards the reach."""
-    return rate * x / (1.0 - x / reach) if x < reach else math.inf
-
-
-def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
-    """What passing a ring on any side costs; None where the straight line does not cross its plane [m]."""
-    p, q = solid.own(P), solid.own(Q)
-    return None if (p[2] > 0) == (q[2] > 0) else _rising(min(abs(p[2]), abs(q[2])), sum(solid.size[:2]))

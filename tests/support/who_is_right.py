@@ -21,8 +21,8 @@ from musculo.dynamics.poses import kinematics
 from musculo.kernels.paths.path_points import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
 from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import STATUSES, PathGeometry
-from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
-from support.rule_lengths import end_price, hole_price, inside_end, rule_length, turn_price
+from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled
+from support.rule_lengths import end_price, inside_end, rule_length, turn_price
 from support.taut_string import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
@@ -285,12 +285,7 @@ class Court:
         for w, solid in s.acting.items():
             surface = paths.wrap_surface[w]
             axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
-            if solid.kind in ("sphere", "ellipsoid"):
-                continue
-            if solid.kind == "torus":
-                if not through_hole(solid, fine):
-                    broken[w] = hole_price(solid, s.P, s.Q) or 0.0
-            elif not self.left_out(w, s):
+            if solid.kind == "cylinder" and not self.left_out(w, s):
                 lone, held = len(s.acting) == 1, None
                 if sign and axis < 2:
                     held = self.turn(k, w, s), self.reference(k, w, s)

@@ -30,11 +30,10 @@ def surfaces(*rows):
     return Surfaces(np.array(kind), np.array(padded, float))
 
 
-def solve(rows, start, end, p=None):
+def solve(rows, start, end):
     """One frame: (length, status, results of every obstacle)."""
     n = len(rows)
-    p = np.zeros((1, n, 3)) if p is None else np.asarray(p, float).reshape(1, n, 3)
-    R = np.tile(np.eye(3), (1, n, 1, 1))
+    R, p = np.tile(np.eye(3), (1, n, 1, 1)), np.zeros((1, n, 3))
     length, status, G = solve_stretches(surfaces(*rows), np.array([start]), np.array([end]), R, p)
     return length[0], status[0], G[0]
 
@@ -45,9 +44,9 @@ def lean(r, d):
 
 def test_quarter_turn_over_a_cylinder():
     # straight down to the cylinder's side, a quarter of a turn, straight away
-    length, status, G = solve([(CYLINDER, (1.0,), 1, 1.0)], (-1.0, -3.0, 0.0), (5.0, 1.0, 0.0))
+    length, status, G = solve([(CYLINDER, (1.0,))], (-1.0, -0.5, 0.0), (0.7, 1.0, 0.0))
     assert status == gd.CONVERGED
-    close(length, 3 + math.pi / 2 + 5, atol=ROUNDING)
+    close(length, 0.5 + math.pi / 2 + 0.7, atol=ROUNDING)
     close(G[0, gd.FIRST : gd.FIRST + 3], [-1, 0, 0], atol=ROUNDING)
     close(G[0, gd.LAST : gd.LAST + 3], [0, 1, 0], atol=ROUNDING)
     close(G[0, gd.FIRST_TANGENT : gd.FIRST_TANGENT + 3], [0, 1, 0], atol=ROUNDING)
@@ -55,10 +54,10 @@ def test_quarter_turn_over_a_cylinder():
 
 
 def test_helix_is_a_straight_line_on_the_unrolled_cylinder():
-    flat = 3 + math.pi / 2 * 2 + 5
-    length, _, G = solve([(CYLINDER, (2.0,), 1, 1.0)], (-2.0, -3.0, 1.0), (5.0, 2.0, 8.0))
+    flat = 1 + math.pi / 2 * 2 + 1.5
+    length, _, G = solve([(CYLINDER, (2.0,))], (-2.0, -1.0, 1.0), (1.5, 2.0, 8.0))
     close(length, math.hypot(flat, 7.0), atol=10 * ROUNDING)
-    close(G[0, gd.FIRST + 2], 1 + 7 * 3 / flat, atol=ROUNDING)
+    close(G[0, gd.FIRST + 2], 1 + 7 * 1 / flat, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("kind", [SPHERE, ELLIPSOID])
@@ -154,14 +153,3 @@ def test_an_inside_end_shrinks_the_surface(kind, size):
     # a surface that shrinks with the end shortens an arc of up to pi as well
     assert np.abs(np.diff(lengths)).max() < 2 * math.pi * step
     close(lengths[-1], np.linalg.norm([-0.9, -0.8, -2.5]), atol=1e-8)
-
-
-def test_two_cylinders_like_a_belt():
-    """Parallel cylinders, the path over one and under the other: a crossed belt."""
-    rows = [(CYLINDER, (1.0,), 1, 1.0), (CYLINDER, (0.5,), 1, -1.0)]
-    length, status, G = solve(rows, (-1.0, -2.0, 0.0), (4.5, 3.0, 0.0), p=[(0, 0, 0), (4, 0, 0)])
-    cross = math.acos(1.5 / 4.0)  # angle of the crossed tangent's contact from the line of centres
-    first, last = math.pi - cross, math.pi - cross
-    assert status == gd.CONVERGED
-    close(G[:, gd.ARC], [first, 0.5 * last], atol=ROUNDING * 100)
-    close(length, 2 + first + math.sqrt(16 - 2.25) + 0.5 * last + 3, atol=ROUNDING * 100)

@@ -25,11 +25,11 @@ ROUNDING = 1e-12
 
 
 def hinge() -> Model:
-    """Paths over a cylinder alone, two balls that overlap, and nothing."""
+    """Paths over a cylinder alone, two balls with a groove between them, and nothing."""
     surfaces = (
         WrapCylinder("drum", "ground", (0.0, -0.02, 0.0), radius=0.05, length=1.0),
-        WrapSphere("left", "ground", (-0.02, 0.0, 0.0), radius=0.05),
-        WrapSphere("right", "ground", (0.03, 0.01, 0.01), radius=0.05),
+        WrapSphere("left", "ground", (0.0, 0.0, -0.03), radius=0.05),
+        WrapSphere("right", "ground", (0.0, 0.0, 0.035), radius=0.05),
     )
     wraps = {"over_one": ("drum",), "over_two": ("left", "right"), "straight": ()}
     ends = PathPoint("a", "ground", (-0.3, 0.01, 0.0)), PathPoint("b", "arm", (0.3, 0.01, 0.02))

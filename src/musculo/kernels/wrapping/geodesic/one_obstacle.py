@@ -129,11 +129,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
     (`guessed`) or from a cold start. Returns whether it converges (or passes by).
 
-    Ellipsoid: plane sections through the chord; the best, one that is nearly as short, both flanks of a flat one (the
-    shortest path wins), and planes about the first where all that fails.
-    Torus: the tube where the path must press on it, where it dips into it, and all round the ring. Where it is FREE,
-    and its plane between the ends, the way outside the ring is meant: that through the hole is found where it is not.
-    Where an end is on it, and the path winds off there, that is where it starts.
+    Ellipsoid: plane sections through the chord; the best, one that is nearly as short, and both flanks of a flat one
+    (the shortest path wins).
+    Torus: the tube where the path must press on it, and where it dips into it.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
     points are good guesses, its direction is not: what starts along it may end elsewhere.
@@ -147,9 +145,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
-    # a ring that need not be passed through its hole is passed outside it, where its plane lies between the ends
     between = (P_own[2] > 0.0) != (Q_own[2] > 0.0)
-    outer = torus and W[o + HOLD, lane] == FREE and between
     first, second, two, flat = 0.0, 0.0, False, False
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
@@ -168,7 +164,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             start = (x, t, before, P_own)
         elif i == 0:
             if torus:
-                nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
+                nearest, out, outside = ring_approach(shape, P_own, Q_own, False)
             if (out >= 1.0 - _GRAZE - _EPS * shape[5] / shape[4] and not outside) if torus else not frame[6]:
                 W[o + ACTIVE, lane] = 0.0
                 return 1
@@ -185,8 +181,8 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
                 theta = math.atan2(nearest[1], nearest[0])
                 if between:
                     # through the hole; else over the tube
-                    theta = tube_azimuth(shape, P_own, Q_own, nearest, outer)
-                start = tube_start(shape, P_own, Q_own, theta, outer)
+                    theta = tube_azimuth(shape, P_own, Q_own, nearest)
+                start = tube_start(shape, P_own, Q_own, theta)
         elif i >= 0:
             if (i == 1 and not two) or (i > 1 and not flat):
                 continue

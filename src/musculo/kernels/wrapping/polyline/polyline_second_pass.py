@@ -11,9 +11,9 @@ from musculo.kernels.paths.path_points import ENTRY_ROWS, PLACE, TAG_ROWS, first
 from musculo.kernels.scalar.vectors import load3
 from musculo.kernels.wrapping.geodesic.taut_path import OVERLAPPED, ROUGH
 from musculo.kernels.wrapping.polyline.polyline_segment import keep_string, show_string, string_length, string_pull
+from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
 from musculo.kernels.wrapping.rules.obstacles import gather
 from musculo.kernels.wrapping.rules.path_choice import NONE_BEST, NONE_TRIED, choose, seek_shortest
-from musculo.kernels.wrapping.rules.side_penalty import NEVER
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, put_price
 
 

@@ -63,7 +63,7 @@ from musculo.kernels.wrapping.polyline.polyline_search import (
     WRENCH,
     shortest_string,
 )
-from musculo.kernels.wrapping.polyline.polyline_starts import RING_PIECES, STARTS, Strings
+from musculo.kernels.wrapping.polyline.polyline_starts import PIECES, STARTS, Strings
 from musculo.kernels.wrapping.rules.obstacles import POSE_ROWS, WRAP
 
 # Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
@@ -93,7 +93,7 @@ def string_work(most):
         np.zeros(K, dtype=np.int64),
         np.zeros(K, dtype=np.int64),
     )
-    kept = np.zeros((STARTS, RING_PIECES + 1 if most > 0 else 1, 3))
+    kept = np.zeros((STARTS, PIECES + 1 if most > 0 else 1, 3))
     way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
     return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)

@@ -37,10 +37,11 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
     SIDE_TURN,
     THROUGH,
 )
-from musculo.kernels.wrapping.rules.cylinder_penalty import price_of_end, price_of_turn, turn_near
-from musculo.kernels.wrapping.rules.side_penalty import (
+from musculo.kernels.wrapping.rules.cylinder_penalty import (
     NEVER,
-    price_of_hole,
+    price_of_end,
+    price_of_turn,
+    turn_near,
 )
 
 POSE_ROWS = 12
@@ -120,8 +121,6 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
             side = ABSENT
     elif kind == TORUS:
         side = THROUGH
-        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
-        store_price(C, prices, R, price, to_P, to_Q, lane)
     C[g + SIDE, lane] = side
     C[g + SIDE_TURN, lane] = turn
 
