@@ -61,7 +61,7 @@ def test_a_quadrant_says_nothing(kind):
     assert np.array_equal(g.moment_arm, shortest.moment_arm)
     assert not g.price.any()
     # OpenSim's paths do mind
-    assert np.nanmax(np.abs(path_geometry(model, q, wrapping="opensim").length - g.length)) > 1e-3
+    assert np.nanmax(np.abs(path_geometry(model, q, like="opensim").length - g.length)) > 1e-3
 
 
 def test_slopes():

@@ -38,19 +38,6 @@ def tangent(r, d):
 
 
 @kernel
-def taut_length(r, a, b, turn, rise):
-    """Length of the taut path over a cylinder of radius r between points at distances a and b from its axis, by this
-    turn about it and rise along it; see `taut_cylinder`."""
-    h_a, lean_a = tangent(r, a)
-    h_b, lean_b = tangent(r, b)
-    wrap = math.fabs(turn) - lean_a - lean_b
-    if wrap > 0.0:
-        flat = h_a + r * wrap + h_b
-        return math.sqrt(flat * flat + rise * rise)
-    return math.sqrt(max(a * a + b * b - 2.0 * a * b * math.cos(turn), 0.0) + rise * rise)
-
-
-@kernel
 def taut_cylinder(r, P, Q, way, held, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 

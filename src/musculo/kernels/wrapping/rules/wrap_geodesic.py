@@ -180,7 +180,7 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
 def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
     """Put contacts into all current paths: taut over every surface in the way.
 
-    Rules (the kernels `geodesic_stretch` and `side_penalty` say more):
+    Rules (docs/wrapping.md states them in full):
         Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
                  one of the two is fixed inside it, as OpenSim leaves such segments alone.
         Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
