@@ -195,7 +195,7 @@ def test_no_jumps_in_a_groove():
         (("sphere", "sphere"), 201, 1500),
         (("sphere", "ellipsoid"), 200, 500),
         (("cylinder", "ellipsoid"), 200, 250),
-        (("cylinder", "cylinder"), 200, 200),
+        pytest.param(("cylinder", "cylinder"), 200, 200, marks=MISSED),
         (("cylinder", "sphere"), 200, 100),
         pytest.param(("ellipsoid", "ellipsoid"), 201, 200, marks=MISSED),
         pytest.param(("ellipsoid", "ring"), 200, 400, marks=RING),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.paths.path_points import TORUS
+from musculo.kernels.paths.path_points import ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.scalar.vectors import dot, load3, subtract
 from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
@@ -81,18 +81,18 @@ def _price_of(n, number, C, I, base, tags, most, lane):
 
 
 @kernel
-def _doubtful(n, C, G, lane):
-    """Whether there may be a shorter path on another side of a surface: this one touches several, one of them free to
-    be passed on any side, and turns by more than _TURN in all."""
-    touching, free, turn = 0, False, 0.0
+def _doubtful(paths, n, C, I, G, tags, lane):
+    """Whether there may be a shorter path on another side of a surface: this one touches several, a ball or an
+    ellipsoid among them, and turns by more than _TURN in all."""
+    touching, ball, turn = 0, False, 0.0
     for j in range(n):
         g = G + RESULT_ROWS * j
         if C[g + CONTACT, lane] > 0.0:
             touching += 1
-            free = free or C[g + SIDE, lane] == FREE
+            ball = ball or paths.surface_kind[I[tags + j, lane]] in (SPHERE, ELLIPSOID)
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
-    return touching > 1 and free and turn > _TURN
+    return touching > 1 and ball and turn > _TURN
 
 
 # Before any combination of options is tried: the last one (number, length, cost, status, sides before it), and the best
@@ -151,7 +151,7 @@ def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
             break
         solved = number
         clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
-        doubtful = clear and _doubtful(n, C, G, lane)
+        doubtful = clear and _doubtful(paths, n, C, I, G, tags, lane)
         if doubtful or not clear:
             return (number, length, cost, outcome, kept), (shortest, price, status, best_number), True, doubtful
     return (number, length, cost, outcome, kept), (shortest, price, status, best_number), False, False
