@@ -84,9 +84,8 @@ def ours(case):
     from support.geodesic_segments import solve_stretches
 
     obstacles = case["obstacles"]
-    n = len(obstacles)
     kind = np.array([KINDS.index(o["kind"]) for o in obstacles])
-    surfaces = gd.Surfaces(kind, np.array([o["size"] for o in obstacles]), np.full(n, -1), np.zeros(n))
+    surfaces = gd.Surfaces(kind, np.array([o["size"] for o in obstacles]))
     R, p = np.array([[o["R"] for o in obstacles]]), np.array([[o["p"] for o in obstacles]])
     length, status, G = solve_stretches(surfaces, np.array([case["start"]]), np.array([case["end"]]), R, p)
     touching = bool((G[0, :, gd.CONTACT] > 0).all() and status[0] == gd.CONVERGED)

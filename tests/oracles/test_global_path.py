@@ -105,4 +105,4 @@ def test_strings_are_right_where_contacts_do_not_show_their_way(data_folder, nam
     assert verdict.status == "overlapped"
     assert abs(verdict.unexplained) < SAME
     assert verdict.reason != "ours wrong"
-    assert (verdict.price > 0.0, verdict.inside) == (name == "mobl_arms", name != "mobl_arms")
+    assert (verdict.price, verdict.inside) == (0.0, name != "mobl_arms")

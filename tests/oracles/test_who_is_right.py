@@ -62,8 +62,7 @@ CASES = [
     ("mobl_arms", 1, "EDCM", "other way", "both"),
     ("arm26", 47, "TRIlong", "end", "neither"),
     ("arm26", 3, "BIClong", "inside", "neither"),
-    ("mobl_arms", 8, "FCU", "not shortest", "neither"),  # with a price, less than what OpenSim's plane section is off
-    ("mobl_arms", 44, "BIClong", "toll", "opensim"),
+    ("mobl_arms", 8, "FCU", "not shortest", "ours"),  # one ellipsoid with a quadrant, a plane section
 ]
 
 

@@ -79,7 +79,7 @@ def shortest(kind, size, start, end, waypoints, pieces):
 )
 def test_brute_force_finds_the_same_length(kind, size, start, end):
     size, start, end = np.array(size), np.array(start), np.array(end)
-    surfaces = Surfaces(np.array([kind]), size[None], np.array([-1]), np.array([0.0]))
+    surfaces = Surfaces(np.array([kind]), size[None])
     length, _, G = solve_stretches(surfaces, start[None], end[None], np.eye(3)[None, None], np.zeros((1, 1, 3)))
     assert G[0, 0, gd.CONTACT] == 1
     # from a straight line between contacts that are five percent off, lifted onto the surface

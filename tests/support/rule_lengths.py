@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from support.global_path import GlobalPath, Obstacle, shortest_path
-from support.section_lengths import side_detour
 from support.taut_string import Solid
 
 if TYPE_CHECKING:
     from support.path_lines import Stretch
     from support.who_is_right import Court
 
-# What prices and tolls of the geodesic rules are made of; the kernels geodesic_price and cylinder_price say more.
+# What prices of the geodesic rules are made of; the kernels geodesic_price and cylinder_price say more.
 PRICE, TURN_PRICE, END_REACH, TURN_REACH = 2.0, 4.0, 0.25, 1.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
@@ -49,8 +48,7 @@ class RuleLength:
 
 
 def rule_length(court: Court, name: str, frame: int = 0) -> RuleLength | None:
-    """The length of a path by the rules; None where no path is found, or where the side of a single sphere depends on
-    its quadrant, which is no matter of shortest paths."""
+    """The length of a path by the rules; None where no path is found."""
     k = court.ours.names.index(name)
     parts = []
     for s in court.stretches(frame, k):
@@ -69,25 +67,18 @@ def rule_length(court: Court, name: str, frame: int = 0) -> RuleLength | None:
 
 def stretch_length(court: Court, k: int, s: Stretch) -> RuleLength | None:
     """The same for one stretch of path k."""
-    paths = court.compiled.paths
-    toll = 0.0
-    for w, solid in s.acting.items():
-        surface = paths.wrap_surface[w]
-        toll += side_toll(solid, int(paths.surface_axis[surface]), float(paths.surface_sign[surface]), s.P, s.Q)
-    if toll > 0.0 and [solid.kind for solid in s.acting.values()] == ["sphere"]:
-        return None
     choices = [_options(court, k, w, s) for w in s.acting]
     names = [court.compiled.wrap_names[w] for w in s.acting]
     straight = float(np.linalg.norm(s.Q - s.P))
     best: RuleLength | None = None
     for options in sorted(product(*choices), key=lambda c: sum(o.price for o in c)):
         price = sum(o.price for o in options)
-        if best is not None and price + straight >= best.length - toll:
+        if best is not None and price + straight >= best.length:
             break
         path = shortest_path(s.P, s.Q, [o.obstacle for o in options if o.obstacle is not None])
-        if path is not None and (best is None or path.length + price + toll < best.length):
+        if path is not None and (best is None or path.length + price < best.length):
             broken = tuple(f"{n}: {o.rule}" for n, o in zip(names, options, strict=True) if o.price > 0.0)
-            best = RuleLength(path.length + price + toll, price + toll, (path,), broken, path.error)
+            best = RuleLength(path.length + price, price, (path,), broken, path.error)
     return best
 
 
@@ -101,9 +92,7 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
     small = solid.scaled(factor)
     free = Obstacle(small.kind, small.size, small.R, small.p)
     if solid.kind == "torus":
-        kept = Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))
-        price = hole_price(solid, s.P, s.Q)
-        return _affordable(kept, *([] if price is None else [Option(free, price, "passed outside")]))
+        return [Option(Obstacle(small.kind, small.size, small.R, small.p, through=True))]
     if solid.kind != "cylinder":
         return [Option(free)]
     options, held, lone = [Option(free)], None, len(s.acting) == 1
@@ -169,28 +158,3 @@ def _due(rate: float, x: float, saved: float, reach: float, lone: bool) -> float
         return math.inf
     price = max(rate, saved / reach) * x
     return price if lone else price + rate * x * x / (reach - x)
-
-
-def _rising(x: float, reach: float, rate: float = PRICE) -> float:
-    """So much a metre at an edge, and more without end towards the reach."""
-    return rate * x / (1.0 - x / reach) if x < reach else math.inf
-
-
-def hole_price(solid: Solid, P: np.ndarray, Q: np.ndarray) -> float | None:
-    """What passing a ring on any side costs; None where the straight line does not cross its plane [m]."""
-    p, q = solid.own(P), solid.own(Q)
-    return None if (p[2] > 0) == (q[2] > 0) else _rising(min(abs(p[2]), abs(q[2])), sum(solid.size[:2]))
-
-
-def side_toll(solid: Solid, axis: int, sign: float, P: np.ndarray, Q: np.ndarray) -> float:
-    """What passing an ellipsoid or sphere on the wrong side of its quadrant costs, by the straight line's point nearest
-    to the centre, but no more than the detour over the right side [m]; others cost nothing."""
-    if solid.kind not in ("sphere", "ellipsoid") or sign == 0.0:
-        return 0.0
-    a = np.broadcast_to(np.array(solid.size), 3)
-    p, d = solid.own(P) / a, (solid.own(Q) - solid.own(P)) / a
-    m = p + min(1.0, max(0.0, -(p @ d) / (d @ d))) * d
-    # a surface shrinks until no end is inside
-    rim = min(1.0, float(np.linalg.norm(p)), float(np.linalg.norm(p + d)))
-    toll = float(PRICE * a[axis] * max(0.0, min(-sign * m[axis], rim - float(np.linalg.norm(m)))))
-    return min(toll, side_detour(a * rim, axis, sign, solid.own(P), solid.own(Q))) if toll > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""Taut paths over an ellipsoid within planes through the straight line, and how much longer one half of them is.
+"""Taut paths over an ellipsoid within planes through the straight line.
 
 Worked out in the planes' own coordinates, with numpy and a search over all sides; the kernels' slopes, roots and
 brackets have no part in it.
@@ -62,45 +62,3 @@ def least_length(a: FloatArray, P: FloatArray, Q: FloatArray, axis: int, sign: f
     bounds = (psi[max(best - 1, 0)], psi[min(best + 1, _SIDES - 1)])
     found = minimize_scalar(lambda x: length(x)[0], bounds=bounds, method="bounded", options={"xatol": 1e-10})
     return min(float(found.fun), float(values[best]))
-
-
-def long_way(a: FloatArray, P: FloatArray, Q: FloatArray) -> float:
-    """The path on the side that points from the line to the centre and beyond."""
-    u = (Q - P) / np.linalg.norm(Q - P)
-    m = P - (P @ u) * u
-    return float(section_lengths(a, P, Q, -m[None] / np.linalg.norm(m))[0])
-
-
-def refined(
-    a: FloatArray, P: FloatArray, Q: FloatArray, axis: int, sign: float, kind: int
-) -> tuple[FloatArray, FloatArray]:
-    """Angles and lengths of all minima (kind = 1) or maxima (-1) between the edges of a quadrant's half."""
-
-    def length(psi: float) -> float:
-        return kind * float(section_lengths(a, P, Q, half_turn(P, Q, axis, sign, np.array([psi])))[0])
-
-    psi = np.linspace(0.0, np.pi, _SIDES)
-    values = kind * section_lengths(a, P, Q, half_turn(P, Q, axis, sign, psi))
-    at, found = [], []
-    for i in np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:])) + 1:
-        best = minimize_scalar(length, bounds=(psi[i - 1], psi[i + 1]), method="bounded", options={"xatol": 1e-10})
-        at.append(float(best.x))
-        found.append(kind * float(best.fun))
-    return np.array(at), np.array(found)
-
-
-def side_detour(a: FloatArray, axis: int, sign: float, P: FloatArray, Q: FloatArray) -> float:
-    """How much longer the way over the quadrant's side is [m]: the long way round, or the cheapest minimum on its half,
-    which costs what it is longer than the other half's least, three times as much at an edge of the half or with no
-    barrier round it; `musculo.kernels.wrapping.rules.detour` has the formula. P and Q in the ellipsoid's frame."""
-    p, q = P / a, Q / a
-    wrong = least_length(a, p, q, axis, -sign)
-    edges = section_lengths(a, p, q, half_turn(p, q, axis, sign, np.array([0.0, np.pi])))
-    prices = [long_way(a, p, q) - wrong, *(3.0 * (edges - wrong))]
-    tops_at, tops = refined(a, p, q, axis, sign, -1)
-    for at, length in zip(*refined(a, p, q, axis, sign, 1), strict=True):
-        back = max([edges[0], *tops[tops_at < at]])
-        on = max([edges[1], *tops[tops_at > at]])
-        barrier = min(back, on) - length
-        prices.append(length - wrong + 2.0 * max(0.0, length - wrong - barrier))
-    return max(0.0, min(prices))

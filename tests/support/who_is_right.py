@@ -21,15 +21,15 @@ from musculo.dynamics.poses import kinematics
 from musculo.kernels.paths.path_points import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
 from musculo.muscle.compile_paths import compiled_paths
 from musculo.muscle.geometry import STATUSES, PathGeometry
-from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled, through_hole
-from support.rule_lengths import end_price, hole_price, inside_end, rule_length, side_toll, turn_price
+from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled
+from support.rule_lengths import end_price, inside_end, rule_length, turn_price
 from support.taut_string import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
 # A reason is named after the part of the difference that is largest.
 REASONS = (
     "inside",  # a point of the path lies inside a surface: OpenSim leaves it out, ours shrinks it
-    "toll",  # ours adds a price or toll near the edge of a rule
+    "price",  # ours adds a price near the edge of a rule
     "through",  # OpenSim's path passes through a surface
     "end",  # a cylinder ends near the contact: one path touches it still, the other passes its end
     "other way",  # both are shortest, on two sides of a surface
@@ -53,7 +53,7 @@ class Verdict:
     opensim_path: float  # OpenSim's own path, between its contact points the shortest way on the surface
     error: float  # of the two strings
     clear: float  # as ours_taut, but over the surfaces, too, that our path passes through
-    price: float  # prices and tolls that the rules put on our path, which is no length of a path
+    price: float  # prices that the rules put on our path, which is no length of a path
     through_ours: float  # how deep the path passes through a surface that acts on it [m]
     through_opensim: float
     ended: float  # how deep our path passes through a cylinder that the rule about its end takes away [m]
@@ -90,7 +90,7 @@ def _reason(v: Verdict) -> str:
     if _wrong(v) and not v.inside:
         return "ours wrong"
     if max(abs(approximate), abs(other)) < abs(v.price):
-        return "toll"
+        return "price"
     if abs(other) >= abs(approximate):
         if v.inside:
             return "inside"
@@ -213,9 +213,7 @@ class Court:
                 error, settled[method] = max(error, string.error), settled[method] and string.settled
                 if method == "ours":
                     taut_ours += string.length
-                    toll, more = self.prices(k, s, line)
-                    price += toll
-                    broken += more.items()
+                    broken += self.prices(k, s, line).items()
                 else:
                     taut_opensim += string.length
                     path += float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
@@ -278,21 +276,16 @@ class Court:
         line = polyline(s, s.ours, force)
         return taut(list(force.values()), line).length
 
-    def prices(self, k: int, s: Stretch, line: np.ndarray) -> tuple[float, dict[int, float]]:
-        """What our rules may add to this stretch, read off its path: tolls, and a price by wrap that breaks a rule."""
+    def prices(self, k: int, s: Stretch, line: np.ndarray) -> dict[int, float]:
+        """What our rules may add to this stretch, read off its path: a price by wrap that breaks a rule."""
         paths = self.compiled.paths
-        toll, broken = 0.0, {}
+        broken: dict[int, float] = {}
         touched = {c.wrap for c in s.ours}
         fine = spaced(line, FINE)
         for w, solid in s.acting.items():
             surface = paths.wrap_surface[w]
             axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
-            if solid.kind in ("sphere", "ellipsoid"):
-                toll += side_toll(solid, axis, sign, s.P, s.Q)
-            elif solid.kind == "torus":
-                if not through_hole(solid, fine):
-                    broken[w] = hole_price(solid, s.P, s.Q) or 0.0
-            elif not self.left_out(w, s):
+            if solid.kind == "cylinder" and not self.left_out(w, s):
                 lone, held = len(s.acting) == 1, None
                 if sign and axis < 2:
                     held = self.turn(k, w, s), self.reference(k, w, s)
@@ -303,7 +296,7 @@ class Court:
                 elif held is not None and abs(solid.turn(line) - held[0]) > math.pi and not kept:
                     broken[w] = turn_price(solid, s.P, s.Q, *held, lone)
                     broken[w] = broken[w] if w in touched else min(end, broken[w])
-        return toll, broken
+        return broken
 
     def reference(self, k: int, w: int, s: Stretch) -> float:
         """The turn about a cylinder's axis from one end of a stretch to the other in the default pose [rad]."""

@@ -9,8 +9,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import Body, Coordinate, Model, Placement, muscle_geometry
-from musculo.kernels.wrapping.rules.cylinder_penalty import TURN_PRICE, TURN_REACH, price_of_end, price_of_turn
-from musculo.kernels.wrapping.rules.side_penalty import NEVER, PRICE
+from musculo.kernels.wrapping.rules.cylinder_penalty import (
+    NEVER,
+    PRICE,
+    TURN_PRICE,
+    TURN_REACH,
+    price_of_end,
+    price_of_turn,
+)
 from musculo.model.force import Muscle
 from musculo.model.joints import SliderJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap

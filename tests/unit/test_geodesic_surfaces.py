@@ -24,19 +24,17 @@ FOLLOWED = 1e-10
 
 
 def surfaces(*rows):
-    """Rows of (kind, size, quadrant axis, quadrant sign)."""
-    kind, size, axis, sign = zip(*[(*row, -1, 0.0)[:4] for row in rows], strict=True)
+    """Rows of (kind, size)."""
+    kind, size = zip(*rows, strict=True)
     padded = [[*s, 0.0, 0.0][:3] for s in size]
-    return Surfaces(np.array(kind), np.array(padded, float), np.array(axis), np.array(sign, float))
+    return Surfaces(np.array(kind), np.array(padded, float))
 
 
-def solve(rows, start, end, guess=None, p=None):
+def solve(rows, start, end):
     """One frame: (length, status, results of every obstacle)."""
     n = len(rows)
-    p = np.zeros((1, n, 3)) if p is None else np.asarray(p, float).reshape(1, n, 3)
-    R = np.tile(np.eye(3), (1, n, 1, 1))
-    guess = None if guess is None else np.asarray(guess)[None]
-    length, status, G = solve_stretches(surfaces(*rows), np.array([start]), np.array([end]), R, p, guess)
+    R, p = np.tile(np.eye(3), (1, n, 1, 1)), np.zeros((1, n, 3))
+    length, status, G = solve_stretches(surfaces(*rows), np.array([start]), np.array([end]), R, p)
     return length[0], status[0], G[0]
 
 
@@ -46,9 +44,9 @@ def lean(r, d):
 
 def test_quarter_turn_over_a_cylinder():
     # straight down to the cylinder's side, a quarter of a turn, straight away
-    length, status, G = solve([(CYLINDER, (1.0,), 1, 1.0)], (-1.0, -3.0, 0.0), (5.0, 1.0, 0.0))
+    length, status, G = solve([(CYLINDER, (1.0,))], (-1.0, -0.5, 0.0), (0.7, 1.0, 0.0))
     assert status == gd.CONVERGED
-    close(length, 3 + math.pi / 2 + 5, atol=ROUNDING)
+    close(length, 0.5 + math.pi / 2 + 0.7, atol=ROUNDING)
     close(G[0, gd.FIRST : gd.FIRST + 3], [-1, 0, 0], atol=ROUNDING)
     close(G[0, gd.LAST : gd.LAST + 3], [0, 1, 0], atol=ROUNDING)
     close(G[0, gd.FIRST_TANGENT : gd.FIRST_TANGENT + 3], [0, 1, 0], atol=ROUNDING)
@@ -56,10 +54,10 @@ def test_quarter_turn_over_a_cylinder():
 
 
 def test_helix_is_a_straight_line_on_the_unrolled_cylinder():
-    flat = 3 + math.pi / 2 * 2 + 5
-    length, _, G = solve([(CYLINDER, (2.0,), 1, 1.0)], (-2.0, -3.0, 1.0), (5.0, 2.0, 8.0))
+    flat = 1 + math.pi / 2 * 2 + 1.5
+    length, _, G = solve([(CYLINDER, (2.0,))], (-2.0, -1.0, 1.0), (1.5, 2.0, 8.0))
     close(length, math.hypot(flat, 7.0), atol=10 * ROUNDING)
-    close(G[0, gd.FIRST + 2], 1 + 7 * 3 / flat, atol=ROUNDING)
+    close(G[0, gd.FIRST + 2], 1 + 7 * 1 / flat, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("kind", [SPHERE, ELLIPSOID])
@@ -115,47 +113,11 @@ def test_a_path_through_the_hole_is_straight():
     close(length, math.sqrt(0.01 + 0.25 + 16), atol=ROUNDING)
 
 
-@pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)])
-def test_a_quadrant_holds_a_path_over_a_cylinder_to_its_side(axis, sign):
-    """Whether the line passes before, through or behind the cylinder, the path passes in front."""
-    along = 1 - axis
-    for offset in (1.5, 0.4, -0.4, -1.5):
-        start, end = np.zeros(3), np.zeros(3)
-        start[axis] = end[axis] = sign * offset
-        start[along], end[along] = -3.0, 2.0
-        length, _, G = solve([(CYLINDER, (1.0,), axis, sign)], start, end)
-        turn = math.atan2(3.0, offset) + math.atan2(2.0, offset)
-        wrap = turn - lean(1.0, math.hypot(3, offset)) - lean(1.0, math.hypot(2, offset))
-        assert (G[0, gd.CONTACT] == 1) == (wrap > 0) == (offset < 1)
-        if wrap > 0:
-            straight = math.sqrt(8 + offset**2) + math.sqrt(3 + offset**2)
-            close(length, straight + wrap, atol=ROUNDING * 10)
-            assert sign * G[0, gd.FIRST + axis] + sign * G[0, gd.LAST + axis] > 0
-        else:
-            close(length, 5.0, atol=ROUNDING)
-
-
-def test_a_quadrant_sends_a_path_the_long_way_round_a_sphere():
-    start, end = (-2.0, -0.3, 0.0), (2.0, -0.3, 0.0)
-    turn = 2 * math.atan2(2.0, -0.3)
-    expected = 2 * math.sqrt(4 + 0.09 - 1) + turn - 2 * lean(1.0, math.hypot(2, 0.3))
-    close(solve([(SPHERE, (1.0,), 1, 1.0)], start, end)[0], expected, atol=10 * ROUNDING)
-
-
-def test_without_a_quadrant_the_shorter_way_is_taken():
+def test_the_shorter_way_is_taken():
     for kind, size in ((CYLINDER, (1.0,)), (SPHERE, (1.0,)), (ELLIPSOID, (1.0, 0.9, 4.0))):
         for y in (0.2, -0.2):
             _, _, G = solve([(kind, size)], (-2.0, y, 0.0), (2.0, y, 0.0))
             assert y * G[0, gd.FIRST + 1] > 0
-
-
-def test_a_guess_keeps_its_way_round():
-    rows = [(CYLINDER, (1.0,))]
-    _, _, above = solve(rows, (-2.0, 0.01, 0.0), (2.0, 0.01, 0.0))
-    cold, _, below = solve(rows, (-2.0, -0.01, 0.0), (2.0, -0.01, 0.0))
-    warm, _, kept = solve(rows, (-2.0, -0.01, 0.0), (2.0, -0.01, 0.0), guess=above)
-    assert below[0, gd.FIRST + 1] < 0 < kept[0, gd.FIRST + 1]
-    assert 0 < warm - cold < 0.05
 
 
 @pytest.mark.parametrize(("kind", "size"), [(CYLINDER, (1.0,)), (SPHERE, (1.0,)), (ELLIPSOID, (1.0, 0.7, 0.8))])
@@ -191,14 +153,3 @@ def test_an_inside_end_shrinks_the_surface(kind, size):
     # a surface that shrinks with the end shortens an arc of up to pi as well
     assert np.abs(np.diff(lengths)).max() < 2 * math.pi * step
     close(lengths[-1], np.linalg.norm([-0.9, -0.8, -2.5]), atol=1e-8)
-
-
-def test_two_cylinders_like_a_belt():
-    """Parallel cylinders, the path over one and under the other: a crossed belt."""
-    rows = [(CYLINDER, (1.0,), 1, 1.0), (CYLINDER, (0.5,), 1, -1.0)]
-    length, status, G = solve(rows, (-1.0, -2.0, 0.0), (4.5, 3.0, 0.0), p=[(0, 0, 0), (4, 0, 0)])
-    cross = math.acos(1.5 / 4.0)  # angle of the crossed tangent's contact from the line of centres
-    first, last = math.pi - cross, math.pi - cross
-    assert status == gd.CONVERGED
-    close(G[:, gd.ARC], [first, 0.5 * last], atol=ROUNDING * 100)
-    close(length, 2 + first + math.sqrt(16 - 2.25) + 0.5 * last + 3, atol=ROUNDING * 100)

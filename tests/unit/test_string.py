@@ -17,10 +17,7 @@ CLOSE = 2e-9
 
 def surfaces(*rows):
     kind, size = zip(*rows, strict=True)
-    n = len(rows)
-    return Surfaces(
-        np.array(kind), np.array([(*s, 0.0, 0.0)[:3] for s in size], dtype=float), np.full(n, -1), np.zeros(n)
-    )
+    return Surfaces(np.array(kind), np.array([(*s, 0.0, 0.0)[:3] for s in size], dtype=float))
 
 
 def solve(rows, centers, start, end, R=None, hold=None):

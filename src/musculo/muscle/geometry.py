@@ -453,7 +453,7 @@ def in_two_passes(
 ) -> None:
     """Run the first pass over some frames, and the second over those that it left a path of.
 
-    The first does not know strings and detours, which most models never need and which take long to compile.
+    The first does not know strings, which most models never need and which take long to compile.
 
     Args:
         later: (paths,) those that begin in the second, see `begins_later`.

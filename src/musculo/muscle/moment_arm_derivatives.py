@@ -51,8 +51,8 @@ class MomentArmDerivatives:
     coordinate_names: tuple[str, ...]  # all coordinates in file order
     moment_arm: FloatArray = field(repr=False)  # (frames, muscles, n_u), as `muscle_geometry` gives it
     derivative: FloatArray = field(repr=False)  # (frames, muscles, n_u, n_q) d(moment_arm)/dq
-    # (frames, muscles) False where only differences were left: a path over surfaces that overlap, a torus shrunk by an
-    # end in its tube, a singular system
+    # (frames, muscles) False where only differences were left: a path over surfaces that overlap, a length with a
+    # penalty, a torus shrunk by an end in its tube, a singular system
     exact: NDArray[np.bool_] = field(repr=False)
     # (frames, muscles) which of `geometry.STATUSES` the worst stretch of a path has
     status: NDArray[np.int8] = field(repr=False)

@@ -14,7 +14,6 @@ from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.paths.path_points import (
-    CYLINDER,
     ENTRY_ROWS,
     MOVING,
     PLACE,
@@ -56,27 +55,18 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     end_wrenches,
     fill_column,
     force_slopes,
-    press_slopes,
     slot_twist,
     store_gradient,
     surface_row,
 )
 from musculo.kernels.wrapping.geodesic.tighten import pin_neighbours
-from musculo.kernels.wrapping.rules.cylinder_penalty import cylinder_slopes
 from musculo.kernels.wrapping.rules.obstacles import (
     BEST,
     POSE_ROWS,
-    PRICE,
     PRICE_ROWS,
     PRICES,
-    TO_P,
-    TO_Q,
     WRAP,
-    held_turn,
-    keeps_side,
-    side_size,
 )
-from musculo.kernels.wrapping.rules.penalty_slopes import hole_slopes, toll_slopes
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
 
 # Ends of a stretch so close to a contact (over the surface's size) are the contact.
@@ -217,70 +207,14 @@ def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
     return eliminate_all(V, A, size, width, lane)
 
 
-@spliced
-def _price_change(paths, surface, option, reference, lone, P, Q, dP, dQ):
-    """d(to_P), d(to_Q) of the price that is paid for an option, all in the surface's frame."""
-    kind = paths.surface_kind[surface]
-    dto_P, dto_Q = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if kind == CYLINDER:
-        r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
-        held = keeps_side(paths, surface)
-        dto_P, dto_Q = cylinder_slopes(option == 2, half, r, held, reference, P, Q, lone, dP, dQ)
-    elif kind == TORUS:
-        if option == 1:
-            dto_P, dto_Q = hole_slopes(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q, dP, dQ)
-    else:
-        axis, sign = paths.surface_axis[surface], paths.surface_sign[surface]
-        dto_P, dto_Q = toll_slopes(side_size(paths, surface), axis, sign, P, Q, dP, dQ)
-    return dto_P, dto_Q
-
-
-@spliced
-def own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane):
-    """How the ends move by coordinate c of path k in the frame R of a surface, the angular velocity of that, and where
-    the slopes of its wrench stand in D."""
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    row, flag = coordinates.row[first + c], coordinates.first_moved[k] + slot * count + c
-    w, v = slot_twist(T, row, coordinates.moved, flag, lane)
-    r = coordinate_row(n, c) + START_SLOPE
-    dP = rotate_back(R, subtract(load3(V, r, lane), carried(w, v, P_W)))
-    dQ = rotate_back(R, subtract(load3(V, r + 3, lane), carried(w, v, Q_W)))
-    return dP, dQ, w, 6 * flag
-
-
-@kernel
-def press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane):
-    """Add the slopes by coordinate c of the forces of the price in row `price` of C."""
-    gain_P, gain_Q = load3(C, price + TO_P, lane), load3(C, price + TO_Q, lane)
-    press_slopes(V, n, c, 0, P_W, gain_P, add(cross(w, gain_P), rotate(R, dto_P)), D, to, lane)
-    press_slopes(V, n, c, 1, Q_W, gain_Q, add(cross(w, gain_Q), rotate(R, dto_Q)), D, to, lane)
-
-
-@kernel
-def _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P_W, Q_W, base, tags, most, lane):
-    """Forces of the prices that are paid, and their slopes by all coordinates."""
-    count = coordinates.first[k + 1] - coordinates.first[k]
-    a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    for j in range(n):
-        wrap, option = I[tags + WRAP * most + j, lane], I[tags + BEST * most + j, lane]
-        slot, surface = paths.wrap_slot[wrap], paths.wrap_surface[wrap]
-        price = prices + PRICE_ROWS * (PRICES * j + option)
-        if option == 0 or C[price + PRICE, lane] <= 0.0:
-            continue
-        R, p = load_rotation(C, base + POSE_ROWS * j, lane), load3(C, base + POSE_ROWS * j + 9, lane)
-        P, Q = rotate_back(R, subtract(P_W, p)), rotate_back(R, subtract(Q_W, p))
-        reference = held_turn(paths, wrap, k, a, b)
-        for c in range(count):
-            dP, dQ, w, to = own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane)
-            dto_P, dto_Q = _price_change(paths, surface, option, reference, n == 1, P, Q, dP, dQ)
-            press_price(n, c, R, w, price, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane)
-
-
 @kernel
 def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane):
     """Add what the solved stretch from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
     Returns 1 if exactly; `end_slopes` does the rest then."""
+    for j in range(n):
+        if I[tags + BEST * most + j, lane] > 0:
+            # the slope of a price has none in closed form here
+            return 0
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     w = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
@@ -295,8 +229,6 @@ def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, b
         row, flags = coordinates.row[first + c], coordinates.first_moved[k] + c
         width, to = size + count, 6 * flags
         force_slopes(C, w, V, A, n, size, width, c, row, T, moved, flags, count, P, Q, D, to, 6 * count, lane)
-    if n > 0:
-        _price_slopes(paths, coordinates, k, e, n, T, C, I, V, D, P, Q, base, tags, most, lane)
     return 1
 
 

@@ -9,39 +9,14 @@ from musculo.kernels.paths.moment_arm_slopes import (
     begin_slopes,
     can_change,
     end_slopes,
-    own_slopes,
-    press_price,
 )
 from musculo.kernels.paths.path_arms import arms_of_path
-from musculo.kernels.paths.path_points import ENTRY_ROWS, PLACE, TAG_ROWS, first_entry, list_points
-from musculo.kernels.scalar.vectors import load3, rotate_back, subtract
-from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points
 from musculo.kernels.tree.pose_slopes import pose_slopes
-from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, UNFINISHED
+from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_stretch
 from musculo.kernels.wrapping.polyline.polyline_segment import string_work
-from musculo.kernels.wrapping.rules.least_penalty_slopes import least_toll_slopes
-from musculo.kernels.wrapping.rules.obstacles import POSE_ROWS, PRICE, PRICE_ROWS, PRICES, WRAP, side_size
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps
-
-
-@kernel
-def _toll_slopes(paths, coordinates, k, e, n, T, C, I, V, D, base, tags, most, lane):
-    """Forces of tolls between entries e and e + 1, and their slopes by all coordinates."""
-    P_W, Q_W = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    for j in range(n):
-        toll, wrap = prices + PRICE_ROWS * PRICES * j, I[tags + WRAP * most + j, lane]
-        if C[toll + PRICE, lane] <= 0.0:
-            continue
-        slot, surface = paths.wrap_slot[wrap], paths.wrap_surface[wrap]
-        size, axis, sign = side_size(paths, surface), paths.surface_axis[surface], paths.surface_sign[surface]
-        R, p = load_rotation(C, base + POSE_ROWS * j, lane), load3(C, base + POSE_ROWS * j + 9, lane)
-        P, Q = rotate_back(R, subtract(P_W, p)), rotate_back(R, subtract(Q_W, p))
-        for c in range(coordinates.first[k + 1] - coordinates.first[k]):
-            dP, dQ, w, to = own_slopes(coordinates, k, c, n, slot, R, T, V, P_W, Q_W, lane)
-            dto_P, dto_Q = least_toll_slopes(size, axis, sign, P, Q, dP, dQ)
-            press_price(n, c, R, w, toll, dto_P, dto_Q, C, V, D, to, P_W, Q_W, lane)
 
 
 @kernel
@@ -63,7 +38,6 @@ def _finish_slopes(
         elif count > 0 and (n > 0 or can_change(paths, I, e, lane)):
             good = begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane)
             if good == 1:
-                _toll_slopes(paths, coordinates, k, e, n, T, C, I, V, D, base, tags, most, lane)
                 end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane)
             exact[k, lane] &= good
         came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0

@@ -19,14 +19,13 @@ SHAPE, POSE = 12, 18
 ENDS, BENDING = 30, 54
 JACOBI, PRESS = 60, 64
 SAVED = 65
-AXIS, SIGN = 72, 73
-# Copies of the first nine rows, while another way round or Newton's method is tried.
-KEPT, BEFORE = 74, 85
+# Copies of the first nine rows, while Newton's method is tried.
+BEFORE = 72
 # 1 where the stretch's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.
-ON_END = 83
+ON_END = 81
 # How the side is held, and for a cylinder the turn from one end of the stretch to the other, and their azimuths.
-HOLD, TURN, AZIMUTHS = 94, 95, 96
-OBSTACLE_ROWS = 98
+HOLD, TURN, AZIMUTHS = 83, 84, 85
+OBSTACLE_ROWS = 87
 
 
 @kernel

@@ -10,7 +10,6 @@ from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import COARSE, FINE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ACTIVE,
-    AXIS,
     AZIMUTHS,
     DIRECTION,
     ENDS,
@@ -19,7 +18,6 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     OBSTACLE_ROWS,
     PINNED,
     POSE,
-    SIGN,
     START,
     TURN,
     WAY,
@@ -40,7 +38,6 @@ from musculo.kernels.wrapping.geodesic.start_guess import (
     section_path,
     tube_azimuth,
     tube_start,
-    tube_winds,
 )
 from musculo.kernels.wrapping.geodesic.surface_shape import CYLINDER, SPHERE, TORUS, along_surface, onto, slope, unit
 
@@ -51,10 +48,9 @@ _WARM_ITERATIONS = 12
 _JOINING = 8
 # An offset (over the size) at which a geodesic between two points is good enough to start from.
 _JOINED = 1e-3
-# Minima of the length on two sides of the chord are at least so far apart [rad].
-_APART = math.pi / 3.0
-# How the side of an obstacle is held: as its quadrant says; not at all; by a given turn (a cylinder); it is not there.
-AS_QUADRANT, FREE, HELD, ABSENT = range(4)
+# How the side of an obstacle is held: through its hole (a ring); not at all; by a given turn (a cylinder); it is not
+# there.
+THROUGH, FREE, HELD, ABSENT = range(4)
 # Where the section's length rises by less than this part of the detour so far [rad] from its minimum, there may be two
 # minima close together: starts on both sides, a flank away [rad], are solved as well.
 _FLAT = 1e-2
@@ -65,11 +61,6 @@ _BEYOND = 1e-4
 # A straight line no deeper in a tube than this part of its radius passes it by; and how far rounding leads off, over
 # the ring's radius: an end that is on the tube, as one inside shrinks it, seems to be inside or outside by that.
 _GRAZE, _EPS = 1e-9, 1e-15
-# A tube this thin, over the ring's radius, is straight where a path winds off it.
-_THIN = 0.05
-# Where a start fails: so many more, so far apart [rad].
-_RETRIES = 16
-_RETRY_ANGLE = 0.12
 
 
 @kernel
@@ -128,27 +119,6 @@ def _is_flat(shape, frame, psi):
 
 
 @kernel
-def _other_plane(W, lengths, frame, shape, x, y, otherwise, lane):
-    """The plane section to start from for a path on another side of the chord than the one that touches at x and y: the
-    shortest of the minima a sixth of a turn or more away from it. Where there is none, `otherwise` [rad] from it."""
-    a = (math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3]))
-    m = ((x[0] + y[0]) * a[0], (x[1] + y[1]) * a[1], (x[2] + y[2]) * a[2])
-    now = math.atan2(dot(m, frame[3]), dot(m, frame[2]))
-    for i in range(PLANES):
-        W[lengths + i, lane] = section_path(shape, frame, 2.0 * math.pi * i / PLANES)[0]
-    found, least = -1, 1e300
-    for i in range(PLANES):
-        left, here = W[lengths + (i + PLANES - 1) % PLANES, lane], W[lengths + i, lane]
-        right = W[lengths + (i + 1) % PLANES, lane]
-        away = math.fabs(principal(2.0 * math.pi * i / PLANES - now))
-        if away > _APART and here < left and here <= right and here < least:
-            found, least = i, here
-    if found < 0:
-        return now + otherwise
-    return refine_section(shape, frame, 2.0 * math.pi * found / PLANES)
-
-
-@kernel
 def _pin(W, o, first, last, lane):
     """Set whether the geodesic's ends are held in place."""
     W[o + PINNED, lane], W[o + PINNED + 1, lane] = first, last
@@ -159,11 +129,9 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
     (`guessed`) or from a cold start. Returns whether it converges (or passes by).
 
-    Ellipsoid: plane sections through the chord; the best, one that is nearly as short, both flanks of a flat one (the
-    shortest path wins), and planes about the first where all that fails.
-    Torus: the tube where the path must press on it, where it dips into it, and all round the ring. Where it is FREE,
-    and its plane between the ends, the way outside the ring is meant: that through the hole is found where it is not.
-    Where an end is on it, and the path winds off there, that is where it starts.
+    Ellipsoid: plane sections through the chord; the best, one that is nearly as short, and both flanks of a flat one
+    (the shortest path wins).
+    Torus: the tube where the path must press on it, and where it dips into it.
 
     A cold start is joined first: turned and stretched until it ends where it should, its start held. A section's end
     points are good guesses, its direction is not: what starts along it may end elsewhere.
@@ -177,17 +145,13 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
-    # a ring that need not be passed through its hole is passed outside it, where its plane lies between the ends
     between = (P_own[2] > 0.0) != (Q_own[2] > 0.0)
-    outer = torus and W[o + HOLD, lane] == FREE and between
     first, second, two, flat = 0.0, 0.0, False, False
-    # starts that are compared; later ones are for want of a path
-    compared = 1 if torus else 3
     done, good, whole = 0, False, 0.0
     x, t, length = P_own, P_own, 0.0
-    before, other, bound = W[o + LENGTH, lane], not torus and W[o + WAY, lane] < 0.0, 1e300
-    for i in range(-1, compared + _RETRIES + 1):
-        if (i > compared and done) or (i == 0 and done) or (i > 0 and other):
+    before, bound = W[o + LENGTH, lane], 1e300
+    for i in range(-1, 2 if torus else 4):
+        if i == 0 and done:
             break
         start = (P_own, P_own, 0.0, P_own)
         if i < 0:
@@ -200,16 +164,11 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             start = (x, t, before, P_own)
         elif i == 0:
             if torus:
-                nearest, out, outside = ring_approach(shape, P_own, Q_own, W[o + HOLD, lane] == FREE)
+                nearest, out, outside = ring_approach(shape, P_own, Q_own, False)
             if (out >= 1.0 - _GRAZE - _EPS * shape[5] / shape[4] and not outside) if torus else not frame[6]:
                 W[o + ACTIVE, lane] = 0.0
                 return 1
-            if other:
-                y = rotate_back(R, subtract(load3(W, o + ENDS + 12, lane), p))
-                x = load3(W, o + START, lane)
-                otherwise = math.pi if W[o + WAY, lane] < -1.0 else 0.0
-                first = _other_plane(W, lengths, frame, shape, x, y, otherwise, lane)
-            elif not torus:
+            if not torus:
                 first, second, two = _choose_plane(W, lengths, frame, shape, lane)
                 flat = _is_flat(shape, frame, first)
                 bound = section_bound(shape, frame, first) + _BEYOND * shape[4]
@@ -219,32 +178,20 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             if i == 1:
                 start = dip_start(shape, P_own, Q_own, nearest)
             else:
-                theta = math.atan2(nearest[1], nearest[0]) + 2.0 * math.pi * (i - 2) / _RETRIES
-                pinned = P_own if pin_1 != 0.0 else Q_own
-                bent, wound = tube_winds(shape, P_own, Q_own, math.atan2(pinned[1], pinned[0]), outer)
-                on_end = pin_1 != 0.0 or pin_2 != 0.0
-                if i == 0 and on_end and shape[4] < _THIN * shape[5]:
-                    # a thin tube is a cylinder there; what is longer winds about it elsewhere
-                    bound = wound + shape[4]
-                if i == 0 and on_end and bent > 0.0:
-                    theta = math.atan2(pinned[1], pinned[0])
-                elif i == 0 and not between:
-                    # over the tube, not through the hole
-                    theta = math.atan2(nearest[1], nearest[0])
-                elif i == 0:
-                    theta = tube_azimuth(shape, P_own, Q_own, nearest, outer)
-                start = tube_start(shape, P_own, Q_own, theta, outer)
+                theta = math.atan2(nearest[1], nearest[0])
+                if between:
+                    # through the hole; else over the tube
+                    theta = tube_azimuth(shape, P_own, Q_own, nearest)
+                start = tube_start(shape, P_own, Q_own, theta)
         elif i >= 0:
-            if (i == 1 and not two) or (1 < i <= compared and not flat):
+            if (i == 1 and not two) or (i > 1 and not flat):
                 continue
             psi = first
-            if 0 < i <= compared:
+            if i > 0:
                 good = done == 1 and W[o + ACTIVE, lane] != 0.0
                 x, t, length = load3(W, o + START, lane), load3(W, o + DIRECTION, lane), W[o + LENGTH, lane]
                 whole = total(W, w, k, P, Q, lane)
                 psi = second if i == 1 else first + (2 * i - 5) * _FLANK
-            elif i > compared:
-                psi = first + (1 - 2 * (i % 2)) * _RETRY_ANGLE * (i // 2 - 1)
             start = section_guess(shape, frame, psi)
         _place(W, w, n, k, start[0], start[1], start[2], COARSE, lane)
         found = 0
@@ -263,7 +210,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
             W[o + ACTIVE, lane] = 0.0
             found = found if W[o + LENGTH, lane] <= 0.0 else 0
         none = not found or W[o + ACTIVE, lane] == 0.0
-        if 0 < i <= compared and good and (none or total(W, w, k, P, Q, lane) >= whole):
+        if i > 0 and good and (none or total(W, w, k, P, Q, lane) >= whole):
             _place(W, w, n, k, x, t, length, FINE, lane)
         done = max(done, found)
     return done
@@ -273,8 +220,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
 def alone(W, w, n, k, P, Q, lane):
     """The taut path from P to Q (common frame) over obstacle k alone; sets its geodesic and whether it is in contact.
 
-    The way round that it holds (from a guess or an earlier sweep) is kept; an ellipsoid that holds -1 is passed on
-    another side than its geodesic's, if the length has a minimum there, and one that holds -2 in any case. Returns 1
+    The way round that it holds from an earlier sweep is kept. Returns 1
     where it converges; else 0, and it is out of contact.
     """
     o = w + OBSTACLE_ROWS * k
@@ -283,7 +229,6 @@ def alone(W, w, n, k, P, Q, lane):
     P_own, Q_own = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
     way = W[o + WAY, lane]
     if shape[0] == CYLINDER or shape[0] == SPHERE:
-        axis, sign = int(W[o + AXIS, lane]), W[o + SIGN, lane]
         if shape[0] == CYLINDER:
             held = W[o + HOLD, lane] == HELD
             turn = W[o + TURN, lane]
@@ -291,9 +236,9 @@ def alone(W, w, n, k, P, Q, lane):
                 # the neighbours' contacts take the place of the stretch's ends, which they are seen from
                 turn = turn + principal(math.atan2(Q_own[1], Q_own[0]) - W[o + AZIMUTHS + 1, lane])
                 turn = turn - principal(math.atan2(P_own[1], P_own[0]) - W[o + AZIMUTHS, lane])
-            wrap, way, x, t, length = taut_cylinder(shape[4], axis, sign, P_own, Q_own, way, held, turn)
+            wrap, way, x, t, length = taut_cylinder(shape[4], P_own, Q_own, way, held, turn)
         else:
-            wrap, way, x, t, length = taut_sphere(shape[4], axis, sign, P_own, Q_own, way)
+            wrap, way, x, t, length = taut_sphere(shape[4], P_own, Q_own)
         W[o + ACTIVE, lane] = 0.0
         W[o + WAY, lane] = 0.0
         if wrap > 0.0:

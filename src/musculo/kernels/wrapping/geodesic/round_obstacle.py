@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.scalar.vectors import add_scaled, cross, dot
+from musculo.kernels.scalar.vectors import cross, dot
 from musculo.kernels.wrapping.geodesic.surface_shape import unit
 
-# A path that has been in contact keeps its way round up to so many radians between its ends (a guess is given), so
-# that an end that swings past the far side does not flip it.
+# A path that has been in contact keeps its way round up to so many radians between its ends, from sweep to sweep.
 _KEPT_TURN = 1.5 * math.pi
 # Ends and centre in line to this sine: the plane of a path over a sphere is then chosen, not computed.
 _IN_LINE = 1e-12
@@ -39,52 +38,23 @@ def tangent(r, d):
 
 
 @kernel
-def taut_length(r, a, b, turn, rise):
-    """Length of the taut path over a cylinder of radius r between points at distances a and b from its axis, by this
-    turn about it and rise along it; see `taut_cylinder`."""
-    h_a, lean_a = tangent(r, a)
-    h_b, lean_b = tangent(r, b)
-    wrap = math.fabs(turn) - lean_a - lean_b
-    if wrap > 0.0:
-        flat = h_a + r * wrap + h_b
-        return math.sqrt(flat * flat + rise * rise)
-    return math.sqrt(max(a * a + b * b - 2.0 * a * b * math.cos(turn), 0.0) + rise * rise)
-
-
-@kernel
-def other_way_length(r, P, Q, way):
-    """Length of the taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2 by the way round that is not `way`
-    (+1, -1): no path that passes on that side is shorter, whatever else is about."""
-    turn = principal(math.atan2(Q[1], Q[0]) - math.atan2(P[1], P[0]))
-    if turn * way > 0.0:
-        turn += -2.0 * math.pi * way
-    a, b = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
-    return taut_length(r, a, b, turn, Q[2] - P[2])
-
-
-@kernel
-def taut_cylinder(r, axis, sign, P, Q, way, held, turn):
+def taut_cylinder(r, P, Q, way, held, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 
         wrap = |turn| - acos(r / d_P) - acos(r / d_Q),   contact where wrap > 0
         length^2 = (h_P + r wrap + h_Q)^2 + (z_Q - z_P)^2,   h = sqrt(d^2 - r^2)
 
-    turn is the angle from P to Q about z: the given one where it is `held`; else with a quadrant the one that does not
-    pass behind the axis (the half-plane opposite to the quadrant); without, the smaller one, or the guessed `way`
-    (+1, -1) where one is given.
+    turn is the angle from P to Q about z: the given one where it is `held`; else the smaller one, or the one of the
+    guessed `way` (+1, -1) where one is given.
 
-    Departs:    from OpenSim, whose cylinder ends; a path that slides over an end would jump there. A quadrant along z
-                names no side and is left out of account.
-    Guarantees: the exact helix; continuous wherever `turn` is, that is unless an end crosses the half-plane behind
-                the axis (quadrant) or the two ways round are equally long (no quadrant: length stays continuous).
+    Departs:    from OpenSim, whose cylinder ends; a path that slides over an end would jump there.
+    Guarantees: the exact helix; continuous wherever `turn` is, that is unless the two ways round are equally long (the
+                length stays continuous there).
     Returns:    wrap [rad], way, start point, unit tangent there, length on the surface.
     """
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     a_P, a_Q = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
-    if not held and (axis == 0 or axis == 1):
-        front = (0.0 if sign > 0.0 else math.pi) if axis == 0 else (0.5 * math.pi if sign > 0.0 else -0.5 * math.pi)
-        turn = principal(a_Q - front) - principal(a_P - front)
-    elif not held:
+    if not held:
         turn = _kept(principal(a_Q - a_P), way)
     way = 1.0 if turn >= 0.0 else -1.0
     h_P, lean_P = tangent(r, d_P)
@@ -102,20 +72,15 @@ def taut_cylinder(r, axis, sign, P, Q, way, held, turn):
 
 
 @kernel
-def taut_sphere(r, axis, sign, P, Q, way):
+def taut_sphere(r, P, Q):
     """The taut path from P to Q over the sphere |x| = r: a great circle in the plane of P, Q and the centre.
 
         wrap = turn - acos(r / d_P) - acos(r / d_Q),   contact where wrap > 0
 
-    turn is the angle at the centre, or 2 pi less it: the long way is taken where the chord cuts the sphere and the
-    chord's point nearest to the centre lies on the wrong side of the quadrant, or where the guessed `way` says so.
+    turn is the angle at the centre.
 
-    Departs:    from OpenSim's quadrant rule by taking great circles only. As there, a chord that misses the sphere
-                is not wrapped, quadrant or not (unless the guess goes the long way).
-    Guarantees: without a quadrant the length is continuous for all P and Q. With one it jumps by
-                2 (pi - turn) r or less where the chord's nearest point changes side, and where a chord whose path
-                goes the long way leaves the sphere.
-    Returns:    as `taut_cylinder`; way is +1 the short, -1 the long way.
+    Guarantees: the length is continuous for all P and Q.
+    Returns:    as `taut_cylinder`; way is +1.
     """
     d_P, d_Q = math.sqrt(dot(P, P)), math.sqrt(dot(Q, Q))
     normal = cross(P, Q)
@@ -123,35 +88,19 @@ def taut_sphere(r, axis, sign, P, Q, way):
     turn = math.atan2(sine, dot(P, Q))
     lean_P, lean_Q = tangent(r, d_P)[1], tangent(r, d_Q)[1]
     wrap = turn - lean_P - lean_Q
-    chord = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    along = dot(chord, chord)
-    nearest = add_scaled(P, -dot(P, chord) / along if along > 0.0 else 0.0, chord)
-    long_way = way < 0.0
-    if axis >= 0 and wrap > 0.0:
-        long_way = sign * nearest[axis] < 0.0
     if sine <= _IN_LINE * d_P * d_Q:
-        # any plane is as good: take the one through the quadrant's axis, else the axis least along P
-        pick = axis
-        if pick < 0:
-            pick = 0
-            if math.fabs(P[1]) < math.fabs(P[pick]):
-                pick = 1
-            if math.fabs(P[2]) < math.fabs(P[pick]):
-                pick = 2
-        s = sign if axis >= 0 else 1.0
-        normal = cross(P, (s if pick == 0 else 0.0, s if pick == 1 else 0.0, s if pick == 2 else 0.0))
-        long_way = False
-    if long_way and (wrap > 0.0 or 2.0 * math.pi - turn < _KEPT_TURN):
-        normal = (-normal[0], -normal[1], -normal[2])
-        wrap = 2.0 * math.pi - turn - lean_P - lean_Q
-        way = -1.0
-    else:
-        way = 1.0
+        # any plane is as good: take the one through the axis least along P
+        pick = 0
+        if math.fabs(P[1]) < math.fabs(P[pick]):
+            pick = 1
+        if math.fabs(P[2]) < math.fabs(P[pick]):
+            pick = 2
+        normal = cross(P, (1.0 if pick == 0 else 0.0, 1.0 if pick == 1 else 0.0, 1.0 if pick == 2 else 0.0))
     if not wrap > 0.0:
-        return wrap, way, P, P, 0.0
+        return wrap, 1.0, P, P, 0.0
     u = unit(P)
     v = unit(cross(normal, u))
     c, s = math.cos(lean_P), math.sin(lean_P)
     x = (r * (c * u[0] + s * v[0]), r * (c * u[1] + s * v[1]), r * (c * u[2] + s * v[2]))
     t = (c * v[0] - s * u[0], c * v[1] - s * u[1], c * v[2] - s * u[2])
-    return wrap, way, x, t, r * wrap
+    return wrap, 1.0, x, t, r * wrap

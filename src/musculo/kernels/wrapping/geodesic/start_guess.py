@@ -237,9 +237,8 @@ def dip_start(shape, P, Q, nearest):
 
 
 @kernel
-def _tube_path(shape, P, Q, theta, outer):
-    """The taut path over the cylinder that touches the torus along its tube at the azimuth theta, on the inner side, or
-    the other way round the tube if `outer`.
+def _tube_path(shape, P, Q, theta):
+    """The taut path over the cylinder that touches the torus along its tube at the azimuth theta, on the inner side.
 
     Returns (length, wrap [rad], start, direction, arc, end); the length counts no wrap below zero.
     """
@@ -254,8 +253,6 @@ def _tube_path(shape, P, Q, theta, outer):
     lean_P = math.acos(r / d_P) if d_P > r else 0.0
     lean_Q = math.acos(r / d_Q) if d_Q > r else 0.0
     swept = way * (a_Q - a_P)
-    if outer:
-        way, swept = -way, 2.0 * math.pi - swept
     wrap = swept - lean_P - lean_Q
     turn = max(1e-3, wrap)
     h_P, h_Q = math.sqrt(max(0.0, d_P * d_P - r * r)), math.sqrt(max(0.0, d_Q * d_Q - r * r))
@@ -274,32 +271,28 @@ def _tube_path(shape, P, Q, theta, outer):
 
 
 @kernel
-def _pull(shape, P, Q, theta, outer):
-    """Length of the path over the tube's cylinder at theta, or a negative number where it is not in contact; minus the
-    length if `outer`."""
-    path = _tube_path(shape, P, Q, theta, outer)
-    if outer:
-        return -path[0]
+def _pull(shape, P, Q, theta):
+    """Length of the path over the tube's cylinder at theta, or a negative number where it is not in contact."""
+    path = _tube_path(shape, P, Q, theta)
     return path[0] if path[1] > 0.0 else path[1]
 
 
 @kernel
-def tube_azimuth(shape, P, Q, nearest, outer):
+def tube_azimuth(shape, P, Q, nearest):
     """Where along its ring the path touches a torus, by cylinders laid along its tube.
 
-    The hole is where all these cylinders leave room, so the path hangs on the one that makes it longest. Outside the
-    ring (`outer`) it may pass any of them, and takes the one that leaves it shortest.
+    The hole is where all these cylinders leave room, so the path hangs on the one that makes it longest.
     """
     theta = math.atan2(nearest[1], nearest[0])
-    best = _pull(shape, P, Q, theta, outer)
+    best = _pull(shape, P, Q, theta)
     start = theta
     for i in range(1, _AZIMUTHS):
-        value = _pull(shape, P, Q, start + 2.0 * math.pi * i / _AZIMUTHS, outer)
+        value = _pull(shape, P, Q, start + 2.0 * math.pi * i / _AZIMUTHS)
         if value > best:
             theta, best = start + 2.0 * math.pi * i / _AZIMUTHS, value
     h = math.pi / _AZIMUTHS
     for _ in range(_REFINEMENTS):
-        left, right = _pull(shape, P, Q, theta - h, outer), _pull(shape, P, Q, theta + h, outer)
+        left, right = _pull(shape, P, Q, theta - h), _pull(shape, P, Q, theta + h)
         if left > best and left >= right:
             theta, best = theta - h, left
         elif right > best:
@@ -310,15 +303,8 @@ def tube_azimuth(shape, P, Q, nearest, outer):
 
 
 @kernel
-def tube_winds(shape, P, Q, theta, outer):
-    """(wrap [rad], length) of the path over the cylinder along the tube at theta; no contact where wrap is negative."""
-    length, wrap, _, _, _, _ = _tube_path(shape, P, Q, theta, outer)
-    return wrap, length
-
-
-@kernel
-def tube_start(shape, P, Q, theta, outer):
+def tube_start(shape, P, Q, theta):
     """Start, direction, length and end, on the torus, of the path over the cylinder along its tube at theta."""
-    _, _, x, t, arc, y = _tube_path(shape, P, Q, theta, outer)
+    _, _, x, t, arc, y = _tube_path(shape, P, Q, theta)
     x = onto(shape, x)
     return x, along_surface(unit(slope(shape, x)), t), arc, onto(shape, y)

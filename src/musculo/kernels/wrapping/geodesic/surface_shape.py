@@ -23,14 +23,11 @@ class Surfaces(NamedTuple):
     """Wrap surfaces as data, (m, ...): each in its own frame, centred, axis of cylinder and torus along z [m].
 
     `size`: cylinder (radius, unused, unused), sphere (radius, unused, unused), ellipsoid (semi-axes x, y, z),
-    torus (tube radius, ring radius, unused). `quadrant_axis`: 0, 1, 2 for x, y, z, or -1 where the model leaves the
-    side open; `quadrant_sign`: +1 or -1. Sizes are positive; a torus has its tube thinner than its ring.
+    torus (tube radius, ring radius, unused). Sizes are positive; a torus has its tube thinner than its ring.
     """
 
     kind: NDArray[np.int64]  # (m,)
     size: NDArray[np.float64]  # (m, 3)
-    quadrant_axis: NDArray[np.int64]  # (m,)
-    quadrant_sign: NDArray[np.float64]  # (m,)
 
 
 @kernel

@@ -12,9 +12,7 @@ from musculo.kernels.scalar.vectors import dot, load3, rotate, rotate_back, scal
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ACTIVE,
-    AXIS,
     AZIMUTHS,
-    DIRECTION,
     ENDS,
     HOLD,
     LENGTH,
@@ -24,14 +22,12 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     PRESS,
     SHAPE,
     SHRINK,
-    SIGN,
-    START,
     TURN,
     WAY,
     load_shape,
     work_rows,
 )
-from musculo.kernels.wrapping.geodesic.one_obstacle import ABSENT, AS_QUADRANT, FREE, HELD
+from musculo.kernels.wrapping.geodesic.one_obstacle import ABSENT, FREE, HELD, THROUGH
 from musculo.kernels.wrapping.geodesic.surface_shape import (
     CYLINDER,
     ELLIPSOID,
@@ -52,12 +48,11 @@ from musculo.kernels.wrapping.geodesic.tighten import (
     ROUGH,
     UNFINISHED,
     VANISHED,
+    taut_path,
 )
-from musculo.kernels.wrapping.rules.open_sides import seek_path
 
 __all__ = [
     "ABSENT",
-    "AS_QUADRANT",
     "CONVERGED",
     "CYLINDER",
     "ELLIPSOID",
@@ -69,6 +64,7 @@ __all__ = [
     "OVERLAPPED",
     "ROUGH",
     "SPHERE",
+    "THROUGH",
     "TORUS",
     "UNFINISHED",
     "Surfaces",
@@ -76,23 +72,21 @@ __all__ = [
     "work_rows",
 ]
 
-# Rows of an obstacle in `G`. In the common frame: contact (1, 0; on entry -1 for no guess), first and last contact
-# point, unit tangents there (both in the direction from start to end), length on the surface, ...
+# Rows of an obstacle in `G`. In the common frame: contact (1, 0), first and last contact point, unit tangents there
+# (both in the direction from start to end), length on the surface, ...
 CONTACT, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC = 0, 1, 4, 7, 10, 13
 # ... what the stretch's length gains by shrinking, d(length)/d(p_start) and d(length)/d(p_end), zero unless that end
 # lies inside; the factor by which the surface is shrunk (1: not) ...
 START_GAIN, END_GAIN, SHRUNK = 14, 17, 20
-# ... and, for a warm start: the way round, start point and direction in the obstacle's own frame.
-WAY_ROUND, OWN_START, OWN_DIRECTION = 21, 22, 25
-# On entry: how the side is held (AS_QUADRANT, FREE, HELD, ABSENT) and, where a cylinder's is HELD, the turn about its
+# On entry: how the side is held (THROUGH, FREE, HELD, ABSENT) and, where a cylinder's is HELD, the turn about its
 # axis from start to end [rad].
-SIDE, SIDE_TURN = 28, 29
-RESULT_ROWS = 30
+SIDE, SIDE_TURN = 21, 22
+RESULT_ROWS = 23
 
 
 @kernel
 def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
-    """Fill the workspace: shapes (shrunk where an end lies inside), poses, guesses. Returns 1 where one is shrunk."""
+    """Fill the workspace: shapes (shrunk where an end lies inside), and poses. Returns 1 where one is shrunk."""
     shrunk = 0
     for k in range(n):
         i = obstacles[first + k, lane]
@@ -116,19 +110,10 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
         W[o + SHAPE, lane] = shape[0]
         W[o + SHAPE + 1, lane], W[o + SHAPE + 2, lane], W[o + SHAPE + 3, lane] = shape[1], shape[2], shape[3]
         W[o + SHAPE + 4, lane], W[o + SHAPE + 5, lane] = shape[4], shape[5]
-        sided = side != FREE and surfaces.quadrant_sign[i] != 0.0 and shape[0] != ELLIPSOID
-        W[o + AXIS, lane] = surfaces.quadrant_axis[i] if sided else -1.0
-        W[o + SIGN, lane] = surfaces.quadrant_sign[i]
         W[o + HOLD, lane] = side
         W[o + TURN, lane] = G[g + SIDE_TURN, lane]
         W[o + AZIMUTHS, lane], W[o + AZIMUTHS + 1, lane] = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
-        guessed = G[g + CONTACT, lane] > 0.0
-        W[o + ACTIVE, lane] = 0.0
-        W[o + WAY, lane] = G[g + WAY_ROUND, lane] if guessed else 0.0
-        if guessed:
-            store3(W, o + START, lane, load3(G, g + OWN_START, lane))
-            store3(W, o + DIRECTION, lane, load3(G, g + OWN_DIRECTION, lane))
-            W[o + LENGTH, lane] = G[g + ARC, lane]
+        W[o + ACTIVE, lane], W[o + WAY, lane] = 0.0, 0.0
     return shrunk
 
 
@@ -147,12 +132,10 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
         X: (rows, lanes) poses; from x_row on, 12 rows an obstacle of the stretch: R (row-major, 9) and p (3), the
             surface's frame in the common frame.
-        G: (rows, lanes) in and out; from g_row on, RESULT_ROWS an obstacle. On entry the row CONTACT must be -1 (no
-            guess) or the whole block an earlier answer for this stretch (a guess); on return:
+        G: (rows, lanes) in and out; from g_row on, RESULT_ROWS an obstacle. SIDE and SIDE_TURN are read; on return:
             CONTACT 1 or 0; where 1: FIRST, LAST (contact points), FIRST_TANGENT, LAST_TANGENT (unit, along the path),
-            ARC (length on the surface); START_GAIN, END_GAIN, SHRUNK (below); the rest serves as a guess.
-            Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing. SIDE and SIDE_TURN are read only;
-            zeros mean that the quadrant decides, of cylinders and spheres.
+            ARC (length on the surface); START_GAIN, END_GAIN, SHRUNK (below). Where CONTACT is 0, ARC is 0 and the
+            points and tangents mean nothing.
         W: (rows, lanes) workspace, work_rows(n) rows from w_row on.
 
     Returns (length [m], status):
@@ -165,18 +148,11 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     Rules:
         Contact     a surface is in contact where its geodesic has a positive length. It grows from zero, so lift-off
                     and touch-down are continuous.
-        Side        with a quadrant (axis and sign in the surface's frame): a cylinder's path never passes the
-                    half-plane behind the axis; on a sphere, which is wrapped only where the line between the
-                    neighbours cuts it (as in OpenSim), the geodesic on that side of the line is taken. Without, and
-                    on an ellipsoid: the shortest. The torus is passed through its hole, on the inner side of its tube.
-        Guess       an obstacle that the guess has in contact keeps its way round. Nothing else is remembered: the
-                    same input gives the same bits, whatever was solved before.
-        Jumps       only where a rule must switch: without a quadrant none for one obstacle, as both ways are equally
-                    long there; with one, where an end crosses the half-plane behind a cylinder (for a torus, the
-                    ring's plane outside it), where the line's point nearest to the centre of a sphere changes side, and
-                    where a line whose path goes the long way leaves a sphere. The bound is the difference of the two
-                    ways, below the girth of the surface. Several obstacles with open sides: cylinders
-                    and ellipsoids are passed on the side that makes the whole shorter.
+        Side        a cylinder that is HELD is passed by the turn that is given, any other surface by the shortest path;
+                    a torus that is not FREE through its hole, on the inner side of its tube.
+        Jumps       none for one obstacle, as both ways round are equally long where the shorter one changes; for a
+                    torus where an end crosses the ring's plane outside it. Several obstacles with open sides:
+                    cylinders and ellipsoids are passed on the side that makes the whole shorter.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.
         Cylinders   are infinite, as in [Scholz2015]: a path that slides off an end would jump.
@@ -189,10 +165,7 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     Guarantees: allocates nothing, raises nothing; float64.
     """
     shrunk = _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane)
-    guessed = False
-    for k in range(n):
-        guessed = guessed or W[w_row + OBSTACLE_ROWS * k + WAY, lane] != 0.0
-    status = seek_path(W, w_row, n, guessed, p_start, p_end, lane)
+    status = taut_path(W, w_row, n, p_start, p_end, lane)
     length, u = 0.0, p_start
     for k in range(n):
         o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k
@@ -200,7 +173,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         G[g + CONTACT, lane] = 1.0 if touches else 0.0
         G[g + ARC, lane] = W[o + LENGTH, lane] if touches else 0.0
         G[g + SHRUNK, lane] = W[o + SHRINK, lane]
-        G[g + WAY_ROUND, lane] = W[o + WAY, lane]
         store3(G, g + START_GAIN, lane, (0.0, 0.0, 0.0))
         store3(G, g + END_GAIN, lane, (0.0, 0.0, 0.0))
         if not touches:
@@ -213,8 +185,6 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
         store3(G, g + LAST, lane, u)
         store3(G, g + FIRST_TANGENT, lane, load3(W, o + ENDS + 3, lane))
         store3(G, g + LAST_TANGENT, lane, load3(W, o + ENDS + 15, lane))
-        store3(G, g + OWN_START, lane, load3(W, o + START, lane))
-        store3(G, g + OWN_DIRECTION, lane, load3(W, o + DIRECTION, lane))
         if W[o + SHRINK, lane] < 1.0:
             _gain(W, o, p_start, p_end, G, g, lane)
     piece = subtract(p_end, u)

@@ -338,15 +338,6 @@ def clear_forces(V, n, coordinates, lane):
 
 
 @kernel
-def press_slopes(V, n, c, end, x, gain, dgain, D, row, lane):
-    """A price's force on an end of the stretch and on its surface: d(length) = gain . (dp_end - dp_surface)."""
-    f, df = scale(-1.0, gain), scale(-1.0, dgain)
-    add_end_force(V, n, c, end, f, df, lane)
-    dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
-    _add_wrench(D, row, -1.0, x, dx, f, df, lane)
-
-
-@kernel
 def store_gradient(V, s, shrinker, g, lane):
     """Keep which end shrinks an obstacle (0: none) and how."""
     V[s + SHRINKER, lane] = shrinker

@@ -12,6 +12,7 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ACTIVE,
     BEFORE,
     ENDS,
+    JACOBI,
     LENGTH,
     OBSTACLE_ROWS,
     ON_END,
@@ -78,14 +79,13 @@ def _around(W, w, n, k, p_start, p_end, lane):
 
 
 @kernel
-def _sweep(W, w, n, p_start, p_end, reverse, lane):
-    """Solve every obstacle alone between its neighbours, in order or in reverse order.
+def _sweep(W, w, n, p_start, p_end, lane):
+    """Solve every obstacle alone between its neighbours, in order.
 
     Returns the largest shift of a contact point (huge where one comes or goes), and whether all solves converged.
     """
     shift, good = 0.0, 1
-    for i in range(n):
-        k = n - 1 - i if reverse else i
+    for k in range(n):
         o = w + OBSTACLE_ROWS * k
         if W[o + SHRINK, lane] < VANISHED:
             W[o + ACTIVE, lane] = 0.0
@@ -181,7 +181,7 @@ def _outcome(good):
 
 
 @kernel
-def solve_path(W, w, n, p_start, p_end, reverse, lane):
+def solve_path(W, w, n, p_start, p_end, lane):
     """Bring the path over all obstacles taut. Returns a status.
 
     One sweep, then rounds of sweeps, more from round to round, with Newton's method on all obstacles after each; where
@@ -190,7 +190,7 @@ def solve_path(W, w, n, p_start, p_end, reverse, lane):
     # one loop with one call of the sweep: every call is compiled where it stands
     sweeps, left, i = 1, 2, 0
     while True:
-        shift, good = _sweep(W, w, n, p_start, p_end, reverse, lane)
+        shift, good = _sweep(W, w, n, p_start, p_end, lane)
         if n == 1 or (left <= sweeps and shift <= _SETTLED):
             return _outcome(good)
         left -= 1
@@ -208,3 +208,44 @@ def solve_path(W, w, n, p_start, p_end, reverse, lane):
             return ROUGH if good else LEFT_OUT
         sweeps = min(2 * sweeps, _MOST_SWEEPS)
         left = sweeps
+
+
+@kernel
+def _covered(W, w, n, lane):
+    """Whether an obstacle is in contact at a point inside the next, or the next at a point inside it."""
+    i = next_active(W, w, 0, n, lane)
+    while i < n:
+        j = next_active(W, w, i + 1, n, lane)
+        if j == n:
+            return False
+        a, b = w + OBSTACLE_ROWS * i, w + OBSTACLE_ROWS * j
+        if is_inside(W, b, load3(W, a + ENDS + 12, lane), lane) or is_inside(W, a, load3(W, b + ENDS, lane), lane):
+            return True
+        i = j
+    return False
+
+
+@kernel
+def _sound(W, w, n, lane):
+    """Whether all geodesics are shortest for small changes."""
+    for k in range(n):
+        o = w + OBSTACLE_ROWS * k
+        if W[o + ACTIVE, lane] == 0.0:
+            continue
+        # beyond the point where neighbouring geodesics from the same start meet, a geodesic is no longer shortest
+        if W[o + JACOBI + 2, lane] <= 0.0:
+            return False
+    return True
+
+
+@kernel
+def taut_path(W, w, n, p_start, p_end, lane):
+    """The taut path over all obstacles, the sides that are open as sweeps come to them; returns a status.
+
+    Where surfaces overlap, sweeps may miss the path: they solve each surface alone, from contacts that lie inside the
+    next. The status is then OVERLAPPED.
+    """
+    status = solve_path(W, w, n, p_start, p_end, lane)
+    if n > 1 and status < OVERLAPPED and not (_sound(W, w, n, lane) and not _covered(W, w, n, lane)):
+        return OVERLAPPED
+    return status

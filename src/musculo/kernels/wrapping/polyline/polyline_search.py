@@ -9,22 +9,16 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.compiler.parts import apart, kernel
-from musculo.kernels.paths.path_points import TORUS
-from musculo.kernels.wrapping.polyline.polyline_bound import directions_left
 from musculo.kernels.wrapping.polyline.polyline_solid import slack
 from musculo.kernels.wrapping.polyline.polyline_starts import (
     DIRECTIONS,
-    SLIP_PIECES,
-    STARTS,
     begin_along,
     begin_apart,
-    even,
     first_pieces,
     right_side,
     wind,
 )
 from musculo.kernels.wrapping.polyline.polyline_steps import coarsen, descend, energy, newton, refine, relax
-from musculo.kernels.wrapping.polyline.polyline_turns import begin_round, pair_starts, tangled
 
 # Knots in the end.
 KNOTS = 1025
@@ -34,8 +28,6 @@ _MARGIN, _HOPELESS = 0.04, 0.15
 # A string of few pieces is shorter than its path by what pieces cut off; it is that path if by hardly more than this,
 # and by no more than this part of the length besides.
 _CUT, _COARSE = 1.3 / 24.0, 3e-6
-# Over a ring alone it is that path if it lies there, to this part of the tube's radius.
-_STAYS = 0.05
 _PATIENCE = 6
 # Steps of a string that creeps.
 _DESCENT = 80
@@ -202,88 +194,39 @@ def _known(w, number, N):
 
 
 @kernel
-def _try(w, solids, N, reach, number, least, failed, slips):
+def _try(w, solids, N, reach, number, least):
     """Bring the string that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
-    length of the shortest, that of the shortest with a piece that passes through a solid, or if `slips` that came to a
-    wrong side). Without room it takes the place of the longest."""
+    length of the shortest)."""
     apart()
     wind(w, solids, N)
     if not _settle(w, solids, N, reach, False, least * (1.0 + _HOPELESS), number):
-        return number, least, failed
-    length, at = math.sqrt(2.0 * N * energy(w.chain, N)), number
-    if not right_side(w, solids, N):
-        return number, least, min(failed, length) if slips or not even(w, N) else failed
-    if _known(w, number, N):
-        return number, least, failed
-    if number == STARTS:
-        at = 0
-        for s in range(1, number):
-            at = s if w.kept_length[s] > w.kept_length[at] else at
-        if w.kept_length[at] < length:
-            return number, least, failed
-    _keep(w, at, N, False)
-    w.kept_length[at] = length
-    return max(number, at + 1), min(least, length), failed
+        return number, least
+    length = math.sqrt(2.0 * N * energy(w.chain, N))
+    if not right_side(w, solids, N) or _known(w, number, N):
+        return number, least
+    _keep(w, number, N, False)
+    w.kept_length[number] = length
+    return number + 1, min(least, length)
 
 
 @kernel
-def _candidates(w, solids, P, Q, points, left, N, reach):
-    """Find strings of N pieces from all starts, in the directions `left`, into w.kept: (how many, the length of the
-    shortest, whether another may be shorter: one was, but a piece of it passes through a solid, or it slipped to a
-    wrong side)."""
-    number, least, failed = 0, 1e300, 1e300
-    # where cylinders are held and do not cross, strings on the other side are as good as they are short
-    slips = tangled(w, solids)
-    # from all sides of the hole of a ring alone strings come to the same few
-    apart_by = 1 if solids > 1 else DIRECTIONS // 4
+def _candidates(w, solids, P, Q, points, N, reach):
+    """Find strings of N pieces from all starts into w.kept: (how many, the length of the
+    shortest)."""
+    number, least = 0, 1e300
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
-        if start >= 0 and (start % apart_by != 0 or not (left >> start) & 1):
-            continue
         if start < 0:
-            begin_along(w, 0, points, N)
+            begin_along(w, points, N)
         else:
             begin_apart(w, solids, P, Q, start, N)
-        number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
-    none = number == 0
-    for i in range(solids):
-        for j in range(solids):
-            for start in range(pair_starts(w, i, j, none)):
-                if begin_round(w, i, j, P, Q, start, N):
-                    number, least, failed = _try(w, solids, N, reach, number, least, failed, slips)
-    return number, least, failed < least or number == 0
-
-
-@kernel
-def _ringed(w, solids):
-    """Whether a ring is among the solids."""
-    found = False
-    for k in range(solids):
-        found = found or int(w.form[k, 0]) == TORUS
-    return found
-
-
-@kernel
-def _stayed(w, points, number, N):
-    """Whether the first of the strings that are kept, the shortest of them, lies where w.way does, which it started
-    along."""
-    for s in range(1, number):
-        if w.kept_length[s] < w.kept_length[0]:
-            return False
-    begin_along(w, 0, points, N)
-    x, far = w.chain.x, 0.0
-    for i in range(1, N):
-        for j in range(3):
-            far = max(far, math.fabs(x[i, j] - w.kept[0, i, j]))
-    return far < _STAYS * w.form[0, 4]
+        number, least = _try(w, solids, N, reach, number, least)
+    return number, least
 
 
 @kernel
 def _finish(w, solids, s, N, reach):
-    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns about how
-    far its length is off [m], or a negative number where it does not come to rest.
-
-    Over a single solid it need not be at rest with few knots, where it may be about to slip by a knot.
-    """
+    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns whether it
+    comes to rest on the right side."""
     c, r = w.chain, w.result
     _keep(w, s, N, True)
     for i in range(N + 1):
@@ -291,18 +234,15 @@ def _finish(w, solids, s, N, reach):
         for k in range(solids):
             c.force[i, k] = 0.0
     good, near = True, False
-    before, change, off = 0.0, 0.0, 0.0
+    before, change = 0.0, 0.0
     while good:
         # a string that is near moves by less than a piece; a longer step may lead to another one
         good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300, 0)
-        good = good or (solids == 1 and 2 * N < KNOTS - 1)
         near = True
         now = math.sqrt(2.0 * N * energy(c, N))
         if N == KNOTS - 1:
             # errors fall with the square of the pieces' length
             if math.fabs(now - before) < 0.5 * change + _ROUNDING * now:
-                # errors of twice as many knots are a quarter: what is not so is not known
-                off = math.fabs(now - before) - (0.25 * change if change < 0.5 * now else 0.0)
                 _harvest(w, solids, N, 4.0 / 3.0)
                 break
             # what was only just at rest with fewer knots slipped to another string; with fewer knots once more
@@ -316,7 +256,7 @@ def _finish(w, solids, s, N, reach):
             _harvest(w, solids, N, -1.0 / 3.0)
         refine(c, N, solids)
         N *= 2
-    return math.fabs(off) if good and right_side(w, solids, KNOTS - 1) else -1.0
+    return good and right_side(w, solids, KNOTS - 1)
 
 
 @kernel
@@ -335,34 +275,24 @@ def shortest_string(w, solids, P, Q, points, known, limit, bends):
     r = w.result
     reach = 0.3
     N = first_pieces(w, solids, P, Q)
-    ring = solids == 1 and int(w.form[0, 0]) == TORUS
     limit = min(limit, known) if known > 0.0 else limit
-    left, alone = directions_left(w, solids, P, Q, points, limit)
-    if alone and known > 0.0:
-        return 0.0
-    number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
-    while slipped and N < SLIP_PIECES and not _ringed(w, solids):
-        # shorter pieces do not slip off to another side so soon
-        N *= 2
-        number, least, slipped = _candidates(w, solids, P, Q, points, left, N, reach)
-    near, best, off = 0, 1e300, 0.0
+    number, least = _candidates(w, solids, P, Q, points, N, reach)
+    near, best = 0, 1e300
     # pieces cut corners, so that a string is no shorter with more of them
     longest = min(least * (1.0 + _MARGIN), limit)
     for s in range(number):
         near += w.kept_length[s] <= longest
-    if near == 1 and known > 0.0:
-        cut_off = known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known
-        if _stayed(w, points, number, N) if solids == 1 else cut_off:
-            return 0.0
+    if near == 1 and known > 0.0 and known - least < _CUT * bends * (known / N) ** 2 + _COARSE * known:
+        return 0.0
     for s in range(number):
-        error = -1.0
+        found = False
         if w.kept_length[s] <= longest:
-            error = _finish(w, solids, s, N, reach)
-        if error >= 0.0 and r[0, LENGTH] < best:
-            best, off = r[0, LENGTH], error if ring else 0.0
+            found = _finish(w, solids, s, N, reach)
+        if found and r[0, LENGTH] < best:
+            best = r[0, LENGTH]
             _mark_contacts(w, solids, KNOTS - 1)
             for i in range(SOLIDS + SOLID_ROWS * solids):
                 r[1, i] = r[0, i]
-    if known > 0.0 and best > known - _AS_LONG - off:
+    if known > 0.0 and best > known - _AS_LONG:
         return 0.0
     return best if best < 1e300 else -1.0

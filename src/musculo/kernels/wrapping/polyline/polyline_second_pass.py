@@ -1,4 +1,4 @@
-"""The second pass over a path: what `wrap_geodesic` leaves UNFINISHED, with strings and detours.
+"""The second pass over a path: what `wrap_geodesic` leaves UNFINISHED, with strings.
 
 Where the path over the obstacles does not exist or passes through one of them, as it may where they overlap, the
 shortest string outside all of them takes its place; both are the same where the path begins to pass through one.
@@ -11,10 +11,9 @@ from musculo.kernels.paths.path_points import ENTRY_ROWS, PLACE, TAG_ROWS, first
 from musculo.kernels.scalar.vectors import load3
 from musculo.kernels.wrapping.geodesic.taut_path import OVERLAPPED, ROUGH
 from musculo.kernels.wrapping.polyline.polyline_segment import keep_string, show_string, string_length, string_pull
-from musculo.kernels.wrapping.rules.least_penalty import take_detours
+from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
 from musculo.kernels.wrapping.rules.obstacles import gather
 from musculo.kernels.wrapping.rules.path_choice import NONE_BEST, NONE_TRIED, choose, seek_shortest
-from musculo.kernels.wrapping.rules.side_penalty import NEVER
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, put_price
 
 
@@ -49,7 +48,6 @@ def finish_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strin
     stringed = False
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        take_detours(paths, n, P, Q, C, I, base, tags, most, lane)
         price, outcome = _shortest_path_or_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
         stringed, more = outcome == OVERLAPPED, 0.0
         if stringed:

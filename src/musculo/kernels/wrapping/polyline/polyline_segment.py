@@ -63,8 +63,7 @@ from musculo.kernels.wrapping.polyline.polyline_search import (
     WRENCH,
     shortest_string,
 )
-from musculo.kernels.wrapping.polyline.polyline_starts import RING_PIECES, STARTS, Strings
-from musculo.kernels.wrapping.polyline.polyline_turns import WAY_ROWS
+from musculo.kernels.wrapping.polyline.polyline_starts import PIECES, STARTS, Strings
 from musculo.kernels.wrapping.rules.obstacles import POSE_ROWS, WRAP
 
 # Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
@@ -94,8 +93,8 @@ def string_work(most):
         np.zeros(K, dtype=np.int64),
         np.zeros(K, dtype=np.int64),
     )
-    kept = np.zeros((STARTS, RING_PIECES + 1 if most > 0 else 1, 3))
-    way = np.zeros((2 + 3 * n + WAY_ROWS, 4))
+    kept = np.zeros((STARTS, PIECES + 1 if most > 0 else 1, 3))
+    way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
     return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
 
@@ -116,7 +115,7 @@ def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings,
     What `geodesic_stretch` left says how they are shrunk.
     """
     G = base + POSE_ROWS * most
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     solids, points, bends = 0, _add_point(strings, 0, P), 0.0
     for j in range(n):
         g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
@@ -163,7 +162,7 @@ def show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane):
     shrink a surface. Returns the string's length."""
     G = base + POSE_ROWS * most
     r = strings.result
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size, paths.surface_axis, paths.surface_sign)
+    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     for j in range(n):
         g, x, s = G + RESULT_ROWS * j, base + POSE_ROWS * j, SOLIDS + SOLID_ROWS * j
         C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, s + TOUCHED], r[_BEST, s + SHRINK]

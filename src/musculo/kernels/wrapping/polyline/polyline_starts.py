@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import CYLINDER, TORUS
-from musculo.kernels.scalar.vectors import add_scaled, cross, dot, scale, subtract
+from musculo.kernels.scalar.vectors import add_scaled, dot, subtract
 from musculo.kernels.wrapping.geodesic.one_obstacle import FREE, HELD
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
-from musculo.kernels.wrapping.geodesic.surface_shape import unit
 from musculo.kernels.wrapping.polyline.polyline_chain import Chain
 from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, gauge
 
@@ -21,10 +20,6 @@ from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, gauge
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
 # The same of a cylinder whose side is held: that a piece slipped through it shows.
 _HELD_LONGER = 2.0
-# Where pieces slip, or cut through the edge in which two solids meet, there may be more.
-SLIP_PIECES = 256
-# Over a ring alone, whose tube an end inside may have shrunk, there may be more.
-RING_PIECES = 512
 # How much longer than the straight line strings may be expected to be.
 _WINDING = 1.3
 # Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all;
@@ -32,24 +27,22 @@ _WINDING = 1.3
 _ALONG_AXIS, _TO_HOLE, _ASIDE = 1.5, 0.4, 0.7
 # Pieces of a string at rest are equally long; one that is longer than the mean by this factor leads through a solid.
 _UNEVEN = 1.5
-# Along the axis of a ring, to this sine of the angle, no direction is above its plane.
-_STEEP = 1e-3
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
 # Strings that are kept to choose from.
-STARTS = DIRECTIONS + 20
+STARTS = DIRECTIONS + 1
 
 
 class Strings(NamedTuple):
     """Workspace of `shortest_string`: a chain, strings to choose from, and the solids of a stretch."""
 
     chain: Chain
-    kept: NDArray[np.float64]  # (STARTS, RING_PIECES + 1, 3)
+    kept: NDArray[np.float64]  # (STARTS, PIECES + 1, 3)
     kept_length: NDArray[np.float64]  # (STARTS,)
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
-    way: NDArray[np.float64]  # (2 + 3 solids + a round, 4) paths to start along: points, and how far along each is
+    way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along each is
     result: NDArray[
         np.float64
     ]  # (3, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest, of the one that a path follows
@@ -105,8 +98,8 @@ def first_pieces(w, solids, P, Q):
         smallest = min(smallest, (_HELD_LONGER if w.hold[k, 0] == HELD else 1.0) * size)
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
-    N, most = FEWEST, RING_PIECES if solids == 1 and int(w.form[0, 0]) == TORUS else PIECES
-    while most > N and whole > N * _LONGEST * smallest:
+    N = FEWEST
+    while PIECES > N and whole > N * _LONGEST * smallest:
         N *= 2
     return N
 
@@ -121,18 +114,15 @@ def begin_apart(w, solids, P, Q, start, N):
     out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
     far = 0.0
     ring = _ring_between(w, solids, P, Q)
-    lone = solids == 1 and ring < 0 and int(w.form[0, 0]) == TORUS
-    if lone:
-        out = _off_ring(w, P, Q, a, b, out)
     for k in range(solids):
         kind = int(w.form[k, 0])
         size = w.form[k, 4]
-        if kind == TORUS and (ring >= 0 or solids > 1):
+        if kind == TORUS:
             continue
-        if kind not in (CYLINDER, TORUS):
+        if kind != CYLINDER:
             size = 1.0 / math.sqrt(min(w.form[k, 1], min(w.form[k, 2], w.form[k, 3])))
         off = (w.pose[k, 9] - P[0]) * out[0] + (w.pose[k, 10] - P[1]) * out[1] + (w.pose[k, 11] - P[2]) * out[2]
-        if kind in (CYLINDER, TORUS):
+        if kind == CYLINDER:
             off = size
         far = max(far, min(max(off, 0.0) + 1.2 * size, 2.5 * size + 0.5 * l))
     for i in range(N + 1):
@@ -141,8 +131,7 @@ def begin_apart(w, solids, P, Q, start, N):
         bow = math.sin(math.pi * t)
         if ring >= 0:
             x, bow = _through(w, ring, P, Q, out, t)
-        # over a ring alone all of it is moved aside: the tube may be close to an end
-        bow = far if lone else far * math.sqrt(max(bow, 0.0))
+        bow = far * math.sqrt(max(bow, 0.0))
         for j in range(3):
             c.x[i, j] = x[j] + (bow * out[j] if 0 < i < N else 0.0)
         c.on[i] = 0
@@ -150,26 +139,6 @@ def begin_apart(w, solids, P, Q, start, N):
             c.force[i, k] = 0.0
     for j in range(3):
         c.x[N, j] = Q[j]
-
-
-@kernel
-def _off_ring(w, P, Q, a, b, otherwise):
-    """The direction across P Q that makes the angle with cosine a and sine b with the axis of the ring alone, on the
-    side of its plane where the end is that is further from it; `otherwise` where the line runs along the axis.
-
-    Both ends on one side, or one in the plane: the shortest of all paths lies on that side, as what is on the other may
-    be reflected. There it may pass over the tube or beside it.
-    """
-    p = w.pose
-    high, low = _height(w, 0, P), _height(w, 0, Q)
-    side = 1.0 if (high if math.fabs(high) > math.fabs(low) else low) > 0.0 else -1.0
-    d = unit(subtract(Q, P))
-    axis = (side * p[0, 2], side * p[0, 5], side * p[0, 8])
-    u = add_scaled(axis, -dot(axis, d), d)
-    if dot(u, u) < _STEEP * _STEEP:
-        return otherwise
-    u = unit(u)
-    return add_scaled(scale(a, u), b, cross(d, u))
 
 
 @kernel
@@ -192,16 +161,16 @@ def _through(w, k, P, Q, out, t):
 
 
 @kernel
-def begin_along(w, first, points, N):
-    """Lay the string of N pieces along `points` points of w.way from row `first` on, in pieces of equal length."""
+def begin_along(w, points, N):
+    """Lay the string of N pieces along the first `points` points of w.way, in pieces of equal length."""
     c = w.chain
-    w.way[first, 3] = 0.0
-    for i in range(first + 1, first + points):
+    w.way[0, 3] = 0.0
+    for i in range(1, points):
         d = 0.0
         for j in range(3):
             d += (w.way[i, j] - w.way[i - 1, j]) ** 2
         w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
-    at, last = first + 1, first + points - 1
+    at, last = 1, points - 1
     for i in range(N + 1):
         s = w.way[last, 3] * i / N
         while at < last and w.way[at, 3] < s:

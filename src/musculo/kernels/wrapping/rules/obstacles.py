@@ -11,7 +11,6 @@ from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
     PLACE,
     POINT,
-    SPHERE,
     TAG_ROWS,
     TORUS,
     fixed_rotation_of,
@@ -31,25 +30,25 @@ from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
-    AS_QUADRANT,
     FREE,
     HELD,
     RESULT_ROWS,
     SIDE,
     SIDE_TURN,
+    THROUGH,
 )
-from musculo.kernels.wrapping.rules.cylinder_penalty import price_of_end, price_of_turn, turn_near
-from musculo.kernels.wrapping.rules.side_penalty import (
+from musculo.kernels.wrapping.rules.cylinder_penalty import (
     NEVER,
-    price_of_hole,
-    toll_of_side,
+    price_of_end,
+    price_of_turn,
+    turn_near,
 )
 
 POSE_ROWS = 12
-# What it costs, d/dP and d/dQ in ground: to pass at all, to break the rule about the side, to leave a cylinder out.
+# What it costs, d/dP and d/dQ in ground: to break the rule about the side, to leave a cylinder out.
 PRICE, TO_P, TO_Q = 0, 1, 4
 PRICE_ROWS = 7
-PRICES = 3
+PRICES = 2
 # Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
 SURFACE, WRAP, OPTION, BEST = range(4)
 OBSTACLE_TAGS = 4
@@ -102,15 +101,12 @@ def store_price(C, row, R, price, to_P, to_Q, lane):
 def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
     """How the side of a surface is held between P and Q (its own frame), and what breaking that costs.
 
-    A sphere with a quadrant has a way round on the right side, if no other surface is about (`lone`): that side is
-    held, and the toll is a price. Of ellipsoids, and among others, it may come and go; there is only the toll, or the
-    detour where that is shorter (`least_penalty`).
+    Spheres and ellipsoids are passed by the shortest path, whatever their quadrant says.
     """
-    kind, sign, axis = paths.surface_kind[surface], paths.surface_sign[surface], paths.surface_axis[surface]
+    kind = paths.surface_kind[surface]
     none = (0.0, 0.0, 0.0)
-    store_price(C, prices, R, 0.0, none, none, lane)
+    store_price(C, prices, R, NEVER, none, none, lane)
     store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
-    store_price(C, prices + 2 * PRICE_ROWS, R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
         r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
@@ -118,46 +114,15 @@ def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
         if keeps_side(paths, surface):
             side = HELD
             turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
-            store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+            store_price(C, prices, R, price, to_P, to_Q, lane)
         price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
-        store_price(C, prices + 2 * PRICE_ROWS, R, price, to_P, to_Q, lane)
+        store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
         if price <= 0.0:
             side = ABSENT
     elif kind == TORUS:
-        side = AS_QUADRANT
-        price, to_P, to_Q = price_of_hole(paths.surface_size[surface, 0] + paths.surface_size[surface, 1], P, Q)
-        store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
-    elif sign != 0.0:
-        size = side_size(paths, surface)
-        if kind == SPHERE and lone:
-            side = AS_QUADRANT
-            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
-            if price > 0.0:
-                store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
-        else:
-            price, to_P, to_Q = toll_of_side(size, axis, sign, P, Q)
-            store_price(C, prices, R, price, to_P, to_Q, lane)
+        side = THROUGH
     C[g + SIDE, lane] = side
     C[g + SIDE_TURN, lane] = turn
-
-
-@kernel
-def side_size(paths, surface):
-    """Semi-axes of a sphere or an ellipsoid."""
-    x = paths.surface_size[surface, 0]
-    if paths.surface_kind[surface] == ELLIPSOID:
-        return x, paths.surface_size[surface, 1], paths.surface_size[surface, 2]
-    return x, x, x
-
-
-@kernel
-def has_toll(n, C, base, most, lane):
-    """Whether one of the obstacles asks for a toll, which a detour may make less."""
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
-    most_asked = 0.0
-    for j in range(n):
-        most_asked = max(most_asked, C[prices + PRICE_ROWS * PRICES * j + PRICE, lane])
-    return most_asked > 0.0
 
 
 @kernel

@@ -57,7 +57,6 @@ from musculo.kernels.wrapping.rules.obstacles import (
     TO_Q,
     WRAP,
     gather,
-    has_toll,
 )
 from musculo.kernels.wrapping.rules.path_choice import shortest_path
 
@@ -102,11 +101,10 @@ def _gains(paths, k, e, n, C, I, S, base, tags, most, lane):
         _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
         _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
         option = I[tags + BEST * most + j, lane]
-        for paid in range(2):
-            row = prices + PRICE_ROWS * (PRICES * j + paid * option)
-            if paid == 0 or option > 0:
-                _press(e, slot, load3(C, row + TO_P, lane), C, I, S, first, lane)
-                _press(e + 1, slot, load3(C, row + TO_Q, lane), C, I, S, first, lane)
+        if option > 0:
+            row = prices + PRICE_ROWS * (PRICES * j + option - 1)
+            _press(e, slot, load3(C, row + TO_P, lane), C, I, S, first, lane)
+            _press(e + 1, slot, load3(C, row + TO_Q, lane), C, I, S, first, lane)
 
 
 @kernel
@@ -170,9 +168,7 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
     n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = 0.0, UNFINISHED
-        if not has_toll(n, C, base, most, lane):
-            price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
+        price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
         if outcome == UNFINISHED:
             status[k, lane] = UNFINISHED
             return -1
@@ -184,19 +180,16 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
 def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
     """Put contacts into all current paths: taut over every surface in the way.
 
-    Rules (the kernels `geodesic_stretch` and `side_penalty` say more):
+    Rules (docs/wrapping.md states them in full):
         Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
                  one of the two is fixed inside it, as OpenSim leaves such segments alone.
         Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
         Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose and most
                  others (`muscle.cylinder_sides`), for half a turn of its ends; without one, the shorter way.
-                 Ellipsoid and sphere: the shortest path; where the chord passes the centre on the wrong side of a
-                 quadrant, with a price. It is at most what the long way round on the right side is longer. A sphere
-                 with no other surface about: that way itself, if it is shorter than the path with its toll by the
-                 chord.
+                 Ellipsoid and sphere: the shortest path, whatever their quadrant says.
         End      a cylinder ends where its length does.
         Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
-                 This, and the price of an ellipsoid's wrong side, is for a second pass (`polyline_second_pass`).
+                 This is for a second pass (`polyline_second_pass`).
         Edges    of these rules are crossed at a price, so that the length is continuous.
 
     Args:
