@@ -50,7 +50,7 @@ def test_writes_a_summary_a_page_and_results(monkeypatch, capsys, tmp_path, chai
     target = tmp_path / "new" / "folder"
     run(monkeypatch, "--output", target)
     printed = " ".join(capsys.readouterr().out.split())
-    for step in ("inverse kinematics", "inverse dynamics", "static optimisation", "joint loads", "muscle analysis"):
+    for step in ("inverse kinematics", "inverse dynamics", "static optimization", "joint loads", "muscle analysis"):
         assert step in printed
     assert f"{np.abs(chain.moments[:, 1]).max():.2f} N m" in printed
     assert "all frames solved" in printed
@@ -99,7 +99,7 @@ def test_files_hold_every_digit(chain, folder):
 
 def test_the_page_names_the_steps(folder):
     steps = dict(report_of_folder(folder, scene=False).facts)["steps"]
-    assert steps == "inverse kinematics, inverse dynamics, static optimisation, joint loads"
+    assert steps == "inverse kinematics, inverse dynamics, static optimization, joint loads"
 
 
 def test_without_noise_and_filter_the_motion_comes_back():

@@ -76,8 +76,8 @@ def test_an_angle_that_leaps_is_trouble(tmp_path):
     musculo.write_trc(replace(markers, position=position), tmp_path / "arm.trc")
     code, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out")
     assert code == 3
-    assert "angles leap from one frame to the next: elbow_flexion by" in said
-    assert "BAD   Angles that leap" in said
+    assert "angles jump from one frame to the next: elbow_flexion by" in said
+    assert "BAD   Angles that jump" in said
     good = tmp_path / "good.trc"
     musculo.write_trc(markers, good)
     code, said = shell("ik", MODEL, good, "-o", tmp_path / "fine")
@@ -277,17 +277,17 @@ def test_lengths_with_a_price_are_told(tmp_path):
     code, printed = shell("muscles", model, motion, "-o", tmp_path / "out")
     assert code == 0
     told = " ".join(printed.split())
-    assert "1 of 2 muscles has lengths with a price" in told
-    assert "moment arms there include the slope of the price and may be far too large" in told
+    assert "1 of 2 muscles has lengths with a penalty" in told
+    assert "moment arms there include the slope of the penalty and may be far too large" in told
     assert line in told
     assert f"other side: bent {int((g.status[:, 0] == STATUSES.index('other side')).sum())}" in told
     assert "price of 'plain'" not in told
-    assert told.count("has lengths with a price") == 1
+    assert told.count("has lengths with a penalty") == 1
     page = report_of_folder(tmp_path / "out")
     assert any(line in note for note in page.notes)
-    (check,) = [check for check in page.checks if check.title == "Lengths with a price"]
+    (check,) = [check for check in page.checks if check.title == "Lengths with a penalty"]
     assert f"bent {price.max():.3g} mm" in check.found
-    assert "look  Lengths with a price: 1 muscle: bent" in printed
+    assert "look  Lengths with a penalty: 1 muscle: bent" in printed
     q = musculo.read_storage(motion).values
     found = musculo.muscle_analysis(musculo.read_osim(model), q, 0.0 * q)
     np.testing.assert_array_equal(found.price, g.price)
@@ -328,7 +328,7 @@ def test_many_prices_are_counted():
     )
     notes = [one.text for one in path_findings(g, names, np.arange(3.0), "x")]
     assert notes[:3] == ["x: 'm1' a", "x: 'm2' b", notes[2]]
-    assert notes[2].startswith("x: 14 of 15 muscles have lengths with a price")
+    assert notes[2].startswith("x: 14 of 15 muscles have lengths with a penalty")
     assert [note.split(":")[1] for note in notes[3:13]] == [f" price of 'm{k}'" for k in range(14, 4, -1)]
-    assert notes[13:] == ["x: 3 more muscles have prices above 1 mm"]
+    assert notes[13:] == ["x: 3 more muscles have penalties above 1 mm"]
     assert largest_prices(names, price)["m14"] == pytest.approx(0.014)

@@ -168,6 +168,6 @@ def test_what_a_note_says_is_no_warning_too(tmp_path, command):
     assert told.count("are they degrees?") == 1
     assert [str(one.message) for one in warned] == []
     if command == "view":
-        with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are taken in radians"):
+        with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are read as radians"):
             scene = musculo.view(arm(), musculo.read_storage(wrong))
         assert any("are they degrees?" in note for note in scene.notes)

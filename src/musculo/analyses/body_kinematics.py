@@ -26,10 +26,10 @@ _TURNS = ("Ox", "Oy", "Oz")
 
 @dataclass(frozen=True, eq=False)
 class BodyKinematics:
-    """Motion of mass centres and orientations; arrays have no frame axis where a single pose was asked for.
+    """Motion of mass centers and orientations; arrays have no frame axis where a single pose was asked for.
 
     Velocities and accelerations are those in ground, expressed in ground or, with `in_body_frame`, in each body's
-    axes. Those of the whole mass centre are always expressed in ground; they are NaN where no body has mass.
+    axes. Those of the whole mass center are always expressed in ground; they are NaN where no body has mass.
     """
 
     model: Model = field(repr=False)
@@ -93,9 +93,9 @@ def body_kinematics(
     in_body_frame: bool = False,
     threads: int | None = None,
 ) -> BodyKinematics:
-    """Position, orientation, velocity and acceleration of bodies at their mass centres, and of the whole mass centre.
+    """Position, orientation, velocity and acceleration of bodies at their mass centers, and of the whole mass center.
 
-    Source: OpenSim 4.6's BodyKinematics, observed behaviour; its accelerations are those of its forces, here `udot`.
+    Source: OpenSim 4.6's BodyKinematics, observed behavior; its accelerations are those of its forces, here `udot`.
 
     Args:
         model: the model.
@@ -143,7 +143,7 @@ def body_kinematics(
 
 
 def _whole(model: Model, motion: Kinematics) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Position, velocity and acceleration of the mass centre of all bodies; NaN where none has mass."""
+    """Position, velocity and acceleration of the mass center of all bodies; NaN where none has mass."""
     heavy = [body for body in model.bodies if body.mass > 0.0]
     total = sum(body.mass for body in heavy)
     sums = [np.full((3,) if motion.single else (motion.frames, 3), 0.0 if heavy else np.nan) for _ in range(3)]

@@ -138,7 +138,7 @@ def joint_loads(
     call for and, where those do not produce udot, with the rest of the drive at the independent coordinates
     (`musculo.dynamics.loop_loads`).
 
-    Source:     OpenSim 4.6's JointReaction, observed behaviour; the recursion is `kernels.rnea`.
+    Source:     OpenSim 4.6's JointReaction, observed behavior; the recursion is `kernels.rnea`.
     Departs:    OpenSim looks forces up by position in their file, here by name. Its accelerations are always those of
                 the forces (`udot=None` here), which are the measured ones only as far as the forces fit the motion.
     Guarantees: the loads balance each body (Newton-Euler) to rounding, constraints included.
@@ -150,9 +150,9 @@ def joint_loads(
         muscle_forces: tensions along the tendons [N]: (frames, muscles) or (muscles,), a table or mapping by names;
             None: no muscle pulls, and joints carry what a model driven by moments at its joints does.
         actuator_forces: of other actuators [N, N m]: (frames, actuators) in the order of `actuators_of`, or a table or
-            mapping by names, in which `<speed>_reserve` is a generalised force on that speed. They matter where udot
+            mapping by names, in which `<speed>_reserve` is a generalized force on that speed. They matter where udot
             is None, or where an actuator acts on bodies or along a path. Columns of a table that are none are ignored.
-        tau: further generalised forces (frames, n_u); matter where udot is None.
+        tau: further generalized forces (frames, n_u); matter where udot is None.
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times. Doubts about them are `notes` and warnings.
         model_forces: whether the forces of `musculo.model_forces` act, as they do in OpenSim.

@@ -46,9 +46,9 @@ def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, na
         count = f"{len(most)} of {len(names)} muscles {'has' if len(most) == 1 else 'have'}"
         found.append(
             Finding(
-                f"{name}: {count} lengths with a price, in {int(price.any(axis=1).sum())} of {len(time)} frames: a "
-                "path that breaks a rule of the model, such as the side of a quadrant, counts as longer than it is; "
-                "moment arms there include the slope of the price and may be far too large"
+                f"{name}: {count} lengths with a penalty, in {int(price.any(axis=1).sum())} of {len(time)} frames: a "
+                "path that breaks a rule of the model, such as the side of a quadrant, gets extra length; "
+                "moment arms there include the slope of the penalty and may be far too large"
             )
         )
     large = [muscle for muscle, size in most.items() if size > _SMALL_PRICE]
@@ -57,14 +57,14 @@ def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, na
         frames = np.flatnonzero(column)
         found.append(
             Finding(
-                f"{name}: price of {muscle!r}: in {len(frames)} of {len(time)} frames, frame {frames[0]} "
+                f"{name}: penalty of {muscle!r}: in {len(frames)} of {len(time)} frames, frame {frames[0]} "
                 f"({time[frames[0]]:g} s) the first of them, {1e3 * most[muscle]:.3g} mm at most (frame "
                 f"{column.argmax()})"
             )
         )
     if len(large) > _MOST_LINES:
         more = len(large) - _MOST_LINES
-        found.append(Finding(f"{name}: {more} more muscles have prices above {1e3 * _SMALL_PRICE:g} mm"))
+        found.append(Finding(f"{name}: {more} more muscles have penalties above {1e3 * _SMALL_PRICE:g} mm"))
     return found
 
 

@@ -340,7 +340,7 @@ def _prices(table: Table, trial: Trial) -> list[Finding]:
     text = f"{len(order)} muscle{'s' if order[1:] else ''}: {_some(told)}"
     advice = (
         "Paths break a rule of the model there, such as the side of a quadrant (see the notes); moment arms include "
-        "the slope of the price and may be far too large"
+        "the slope of the penalty and may be far too large"
     )
     return [Finding(text, Severity.DOUBTFUL, "Lengths with a price", advice)]
 

@@ -117,8 +117,8 @@ def _push(model: Model, total: FloatArray, weight: float, source: str) -> list[s
         ]
     if lift < 1.0 - _ALONG and abs(mean[k]) > _ALONG:
         return [
-            f"{source}: external loads push the model along {along}, and gravity wants them up: are they in the axes "
-            "of another laboratory? Turn them as the markers were turned"
+            f"{source}: external loads push the model along {along}, and gravity requires them to point up: are they "
+            "in the axes of another laboratory? Rotate them as the markers were rotated"
         ]
     return []
 

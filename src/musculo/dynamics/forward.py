@@ -48,7 +48,7 @@ def forward_dynamics(
     device: Device = "cpu",
     to_device: bool = False,
 ) -> FloatArray:
-    """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
+    """udot of all speeds under generalized forces tau, gravity and external loads; respects the embedding.
 
         J^T M J zudot = J^T (tau - C(q, u) - g(q) + J_ext^T loads - M b),   udot = J zudot + b
 
@@ -57,7 +57,7 @@ def forward_dynamics(
     Args:
         model: the model.
         q, u: (frames, n) or (n,) coordinates and speeds of all the file, consistent with couplers and locks.
-        tau: (frames, n_u) or (n_u,) generalised forces of the tree; those on locked coordinates do nothing.
+        tau: (frames, n_u) or (n_u,) generalized forces of the tree; those on locked coordinates do nothing.
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
         threads: at most so many; all cores by default.
@@ -78,7 +78,7 @@ def forward_dynamics(
     if to_device and e.rules:
         raise Unsupported(
             f"accelerations of {model.name!r} do not stay on the device: {e.rules[0].dependent!r} and others depend on "
-            "other coordinates or are locked, which the host works out; leave out to_device"
+            "other coordinates or are locked, which the host works out; omit to_device"
         )
     if (resident or to_device) and not e.rules:
         return _on_device(model, c, e, q, u, tau, loads, time, threads, to_device)

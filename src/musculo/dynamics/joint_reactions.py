@@ -21,7 +21,7 @@ from musculo.results.table import Table
 
 @dataclass(frozen=True, eq=False)
 class JointReactions:
-    """What each joint transmits, and the generalised forces beside it.
+    """What each joint transmits, and the generalized forces beside it.
 
     `force` and `moment` are (frames, joints, 3) or (joints, 3): the load that the joint exerts on the body outboard of
     it, at the origin of the outboard joint frame, expressed in ground [N, N m].

@@ -101,7 +101,7 @@ class ModelForces:
         return Table(np.atleast_1d(time), labels, values, name="ModelForces", provenance=made)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
+        """A labeled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
         import xarray
 
         rows: dict[str, object] = {}
@@ -191,7 +191,7 @@ def model_forces(
         tau = tau + (tension[:, None] @ lines.moment_arm)[:, 0]
         wrench = wrench + lines.on_bodies(tension)
         energy = np.concatenate([energy, stored_energy(along, lines.length)], axis=1)
-    finite("the generalised force", tau, model.speed_names)
+    finite("the generalized force", tau, model.speed_names)
 
     def report() -> Columns:
         found = _columns(c.groups, parts, s)
@@ -238,7 +238,7 @@ def passive_forces(
 
 
 class ForcesAtStates:
-    """Generalised forces (n_u,) of all passive forces at one state after the other, for integrators.
+    """Generalized forces (n_u,) of all passive forces at one state after the other, for integrators.
 
     Args:
         model: the model.

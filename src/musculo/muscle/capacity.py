@@ -27,13 +27,13 @@ def active_force_capacity(
 
         F0 f_L(l) f_V(w) cos a,   l = sqrt((L - l_S)^2 + h^2),   w = Ldot cos a / v_max
 
-    Static optimisation multiplies it by the activation.
+    Static optimization multiplies it by the activation.
 
     Departs:    `like="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
                 cosine is taken at l / l0 instead of l, De Groote-Fregly's is left out, as is the one in the velocity of
                 RigidTendonMuscle, and the deprecated muscles give their static elastic force, passive part included,
                 times a generic f_V.
-    Guarantees: zero or more; zero where the path is shorter than tendon and shortest fibre.
+    Guarantees: zero or more; zero where the path is shorter than tendon and shortest fiber.
 
     Args:
         length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.

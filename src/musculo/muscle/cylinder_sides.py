@@ -119,7 +119,7 @@ def way_round(
     """The pair of points x (points, 3) between which OpenSim wraps a cylinder, and the full turns of its way there
     beyond the straight line's; (-1, -1, 0) where it does not.
 
-    Source: OpenSim 4.6, observed behaviour of WrapCylinder and of the choice among segments: the first that must be
+    Source: OpenSim 4.6, observed behavior of WrapCylinder and of the choice among segments: the first that must be
     wrapped, else the one that grows least.
     """
     best, least = (-1, -1, 0), math.inf

@@ -132,7 +132,7 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def price(self) -> FloatArray:
-        """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
+        """(frames, paths) how much of each length is not a path but the price of a rule that the path breaks [m].
 
         Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths less prices are those
         of the paths; moment arms are those of the whole length.
@@ -222,7 +222,7 @@ def muscle_geometry(
 ) -> PathGeometry:
     """Length, lengthening speed, moment arms and current path of every muscle.
 
-        r_k = generalised force of unit tension on speed k,   ldot = -sum_k r_k u_k
+        r_k = generalized force of unit tension on speed k,   ldot = -sum_k r_k u_k
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
@@ -292,7 +292,7 @@ def _geometry(
         same_frames(q=Q, u=U)
     like_opensim = wrapping == "opensim"
     if to_device and U is not None:
-        raise Unsupported("lengthening speeds do not stay on the device; leave out u: they are -moment_arm times u")
+        raise Unsupported("lengthening speeds do not stay on the device; omit u: they are -moment_arm times u")
     if on_gpu(device):
         if like_opensim and U is not None:
             raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
@@ -358,7 +358,7 @@ def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: 
     column = int(np.argmax(np.abs(Q[frame])))
     raise InvalidInput(
         f"{names[path]!r} is {length[frame, path]} m long at frame {frame}, where {model.coordinate_names[column]!r} "
-        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and metres"
+        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and meters"
     )
 
 

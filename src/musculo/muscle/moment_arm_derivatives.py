@@ -1,4 +1,4 @@
-"""Derivatives of the moment arms of every muscle with respect to the coordinates, for stiffness and optimisation."""
+"""Derivatives of the moment arms of every muscle with respect to the coordinates, for stiffness and optimization."""
 
 from __future__ import annotations
 

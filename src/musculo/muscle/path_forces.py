@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PathTensions:
-    """Tensions of everything with a path that is no muscle."""
+    """Tensions of everything with a path that is not a muscle."""
 
     names: tuple[str, ...]
     tension: FloatArray = field(repr=False)  # (frames, paths), or (paths,) for a single frame [N]; positive pulls
@@ -51,7 +51,7 @@ class PathTensions:
         return path_generalized_forces(geometry, self.tension, self.names)
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
+        """A labeled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
         from musculo.muscle.labelled_paths import tensions_dataset
 
         return tensions_dataset(self, time, model)
@@ -260,7 +260,7 @@ def _some(
 def path_generalized_forces(
     geometry: PathGeometry, tension: ArrayLike, names: Sequence[str] | None = None
 ) -> FloatArray:
-    """Generalised forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
+    """Generalized forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
 
     Forces that are switched off (`applies_force`) do nothing, whatever their tension.
 

@@ -190,9 +190,9 @@ def _in_order(
 def _beside(
     paths: Paths, wrap: int, points: np.ndarray, pair: tuple[int, int], poses: Poses
 ) -> tuple[FloatArray, FloatArray]:
-    """How deep a stretch dips into a surface, and the fraction of it at which the surface's centre stands beside it.
+    """How deep a stretch dips into a surface, and the fraction of it at which the surface's center stands beside it.
 
-    Both (poses,). The centre of a cylinder is the point of its axis next to where the stretch dips deepest.
+    Both (poses,). The center of a cylinder is the point of its axis next to where the stretch dips deepest.
     """
     surface = paths.wrap_surface[wrap]
     x = poses.seen(points[list(pair)], surface)

@@ -51,7 +51,7 @@ from musculo.results.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A motion of a model, ready to be analysed; `exact_motion` is the same frames without OpenSim's faults."""
+    """A motion of a model, ready to be analyzed; `exact_motion` is the same frames without OpenSim's faults."""
 
     name: str
     model: Model
@@ -234,7 +234,7 @@ def study_of(setup: AnalyzeSetup, work: Work) -> Study:
 def _motions(
     setup: AnalyzeSetup, model: Model, table: Table, span: tuple[float, float], work: Work
 ) -> tuple[Motion, Motion | None]:
-    """The motion as it is analysed, and without OpenSim's faults at the same frames, where that can be made."""
+    """The motion as it is analyzed, and without OpenSim's faults at the same frames, where that can be made."""
     cutoff = setup.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
         poses = all(isinstance(one, MuscleAnalysis) for one in setup.analyses)  # lengths and arms need no rates

@@ -1,4 +1,4 @@
-"""`<InverseDynamicsTool>`: generalised forces, and body forces at joints."""
+"""`<InverseDynamicsTool>`: generalized forces, and body forces at joints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from musculo.results.table import Table
 
 
 def run_inverse_dynamics(setup: InverseDynamicsSetup, work: Work) -> None:
-    """The generalised forces of a recorded motion."""
+    """The generalized forces of a recorded motion."""
     complete = work.model(setup.model_file)
     model = without(complete, setup.forces_to_exclude, work)
     say_powerless(model, work)
@@ -227,7 +227,7 @@ def tree_order(model: Model) -> tuple[Joint, ...]:
 
 
 def moment_columns(model: Model) -> tuple[list[str], list[int]]:
-    """OpenSim's names of generalised forces in its order, and the speeds they belong to."""
+    """OpenSim's names of generalized forces in its order, and the speeds they belong to."""
     angles = rotational_coordinates(model)
     speeds = [name for joint in tree_order(model) for name in joint.speed_names]
     names = [f"{name}_{'moment' if name in angles else 'force'}" for name in speeds]
@@ -244,7 +244,7 @@ def _joints(model: Model, wanted: Sequence[str], work: Work) -> tuple[Joint, ...
 def _body_forces(
     model: Model, motion: Motion, tau: FloatArray, joints: Sequence[Joint]
 ) -> tuple[list[str], FloatArray]:
-    """Force and moment of least size, in ground, that give the generalised forces of a joint.
+    """Force and moment of least size, in ground, that give the generalized forces of a joint.
 
         M = pinv(H_w^T) tau  of the speeds that turn more than they move the child frame's origin (rad against m),
         F = pinv(H_v^T) tau  of the others,   H the twist of the child frame by the joint's speeds

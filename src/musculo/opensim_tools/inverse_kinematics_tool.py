@@ -149,7 +149,7 @@ def _errors(setup: InverseKinematicsSetup, work: Work, found: InverseKinematics,
     if not seen.all() and not work.exact:
         honest = np.sqrt(total / np.maximum(seen.sum(axis=1), 1))
         work.note(
-            "marker_error_RMS counts unseen markers as fitted, as OpenSim does; over seen markers it is up to "
+            "marker_error_RMS counts missing markers as fitted, as OpenSim does; over visible markers it is up to "
             f"{1e3 * np.abs(honest - np.sqrt(total / count)).max():.3g} mm larger (--exact)"
         )
     values = np.column_stack((total, np.sqrt(total / count), np.sqrt(squares.max(axis=1, initial=0.0))))

@@ -229,7 +229,7 @@ def _write_pose(work: Work, path: Path, found: PlacedMarkers, time: float) -> No
 
 
 def states(model: Model, q: FloatArray) -> tuple[list[str], FloatArray]:
-    """OpenSim's states at rest: value and speed of every coordinate, activation and fibre length of every muscle."""
+    """OpenSim's states at rest: value and speed of every coordinate, activation and fiber length of every muscle."""
     names: list[str] = []
     values: list[float] = []
     for joint in model.joints:

@@ -37,7 +37,7 @@ def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[P
     Args:
         folder: to look through.
         model: of these results, where no record names it.
-        runs: records of the runs that are meant. Then tables that no record names are passed over.
+        runs: records of the runs that are meant. Then tables that no record names are ignored.
 
     Where several runs of a trial made the same kind of table, those of the runs that are meant count, and newer ones
     before older ones.

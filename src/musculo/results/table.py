@@ -237,7 +237,7 @@ class Table:
                 raise InvalidInput(
                     f"{self._where}: column {self.names[k]!r} has {int(bad.sum())} rows without a finite number, the "
                     f"first at {self.time[bad.argmax()]:g} s; fill the gaps "
-                    f"(--fill-gaps SECONDS in the shell, table.fill in Python), or leave those rows out{self._unfilled}"
+                    f"(--fill-gaps SECONDS in the shell, table.fill in Python), or drop those rows{self._unfilled}"
                 )
 
     @property

@@ -113,7 +113,7 @@ def view(
         model: the model.
         q: (frames, n) or (n,) coordinates [rad, m], or a table of them (`read_storage`); the default pose if left out.
         time: (frames,) [s], where q is an array.
-        activation: a table with a column for each muscle, or (frames, muscles); colours the muscles.
+        activation: a table with a column for each muscle, or (frames, muscles); colors the muscles.
         markers: measured markers, drawn beside the model's with a line between.
         loads: external loads, drawn as arrows.
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
@@ -218,7 +218,7 @@ class _Maker:
             try:
                 points, lost = straight_paths(poses, q)
             except MusculoError as error:
-                return None, np.zeros((len(q), 0)), (f"Muscles are left out: {error}",)
+                return None, np.zeros((len(q), 0)), (f"Muscles are not drawn: {error}",)
             told = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in self.model.forces) else ()
             return points, lengths(points), (*told, *(f"The path of {name} is not known." for name in lost))
         why = ""
@@ -228,9 +228,9 @@ class _Maker:
             except MusculoError as error:
                 why = str(error)
             else:
-                told = (f"Some paths are left out: {why}",) if why else ()
+                told = (f"Some paths are not drawn: {why}",) if why else ()
                 return found.path_points, np.atleast_2d(found.length), told
-        return None, np.zeros((len(q), 0)), (f"Muscles are left out: {why}",)
+        return None, np.zeros((len(q), 0)), (f"Muscles are not drawn: {why}",)
 
     def _muscles(
         self, frames: Frames, poses: Kinematics, rows: NDArray[np.int64]
@@ -243,7 +243,7 @@ class _Maker:
         active = activation_at(self.model, self.activation, self.frames, rows)
         given = bool(np.isfinite(active).any())
         if self.activation is not None and not given:
-            notes = (*notes, "The activations lie at other times than the motion; muscles are not coloured.")
+            notes = (*notes, "The activations lie at other times than the motion; muscles are not colored.")
         muscles = {
             "names": list(lines.names),
             "count": n,

@@ -196,7 +196,7 @@ def move_markers(
         seen = seen[np.isfinite(seen).all(axis=1)]
         if not len(seen):
             raise InvalidInput(
-                f"marker {marker.name!r} is never seen in the frames it should be placed by; choose another time, or "
+                f"marker {marker.name!r} is not visible in any frame of the placement; choose another time, or "
                 "name it in fixed="
             )
         X_WF = motion.pose(marker.frame)

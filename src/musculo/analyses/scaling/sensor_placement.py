@@ -62,7 +62,7 @@ def place_sensors(
 
         R_BS = R_WB(pose)^T Ry(heading) R_WS
 
-    A new frame sits at the mass centre of its body; one of the sensor's name that is there already keeps its place.
+    A new frame sits at the mass center of its body; one of the sensor's name that is there already keeps its place.
 
     With a base sensor all measurements are first turned about the vertical, so that the base's axis points where the x
     axis of the model's first body on ground does. That is the angle between both as seen from above.
@@ -113,7 +113,7 @@ def _first(orientations: Orientations) -> Orientations:
 
 
 def _homes(model: Model, still: Orientations, bodies: Mapping[str, str]) -> tuple[dict[str, Frame], tuple[str, ...]]:
-    """The frame of each sensor, new ones at the mass centre of their body; and the sensors without one."""
+    """The frame of each sensor, new ones at the mass center of their body; and the sensors without one."""
     own = {frame.path.rsplit("/", 1)[-1]: frame for frame in model.frames}
     for sensor in bodies:
         still.sensor(sensor)
@@ -156,7 +156,7 @@ def _heading(
     measured = still.mean(base)[:, "xyz".index(word[-1])] * (-1.0 if word[0] == "-" else 1.0)
     root = next((joint.child.body for joint in model.joints if joint.parent.body == GROUND), None)
     if root is None:
-        raise InvalidInput(f"no joint of {model.name!r} has ground as its parent, so it has no heading; leave out base")
+        raise InvalidInput(f"no joint of {model.name!r} has ground as its parent, so it has no heading; omit base")
     ahead = motion.pose(root).R[:, 0]
     if opensim:
         angle = math.acos(min(max(float(measured @ ahead), -1.0), 1.0))

@@ -1,6 +1,6 @@
 """Least effort that serves linear equations, frame by frame: convex programs with bounds.
 
-    minimise sum_i w_i |x_i|^p   subject to   A x = b,   lower <= x <= upper
+    minimize sum_i w_i |x_i|^p   subject to   A x = b,   lower <= x <= upper
 
 It knows nothing of muscles.
 """

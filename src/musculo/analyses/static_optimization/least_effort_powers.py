@@ -28,7 +28,7 @@ _HALVINGS = 14
 
 
 class GradedNewton:
-    """minimise sum_i w_i |x_i|^p subject to A x = b, lower <= x <= upper, from an x that serves the equations.
+    """minimize sum_i w_i |x_i|^p subject to A x = b, lower <= x <= upper, from an x that serves the equations.
 
     Newton's method on the variables that are not at a bound. With p = 100, curvatures |x|^(p-2) of variables at 1 and
     at 0.01 differ by 1e196, which no norm of a system of equations survives. So the equations are solved for the

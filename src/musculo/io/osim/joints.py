@@ -126,7 +126,7 @@ def _read_axis(element: Element | None, joint: Element, context: Context, defaul
     if element is None:
         return Axis(default)  # type: ignore[arg-type]
     if element.tag != "TransformAxis":
-        raise invalid(element, f"<{element.tag}> is no TransformAxis (joint {joint.get('name')!r}); correct the tag")
+        raise invalid(element, f"<{element.tag}> is not a TransformAxis (joint {joint.get('name')!r}); correct the tag")
     account(element, context)
     # The default of the class: those of the six axes are for joints that leave an axis out altogether.
     direction = vector(element, "axis", 3, _DEFAULT_AXES[0])
