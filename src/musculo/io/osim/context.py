@@ -93,7 +93,7 @@ class Context:
         for k, candidate in enumerate(candidates):
             if self._is_frame(candidate):
                 if k:
-                    self.note(owner, f"OpenSim finds no frame by the path {connectee!r}; {candidate!r} is taken")
+                    self.note(owner, f"OpenSim finds no frame by the path {connectee!r}; {candidate!r} is used")
                 return candidate
         known = [GROUND, *self.body_names, *self.offset_frames]
         raise UnknownFrame(connectee, known, owner, socket)

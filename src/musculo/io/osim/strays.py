@@ -52,7 +52,7 @@ def stray_notes(model: Element, version: int) -> list[Note]:
     for leaf in _BRACKETS(model):
         words = leaf.text or ""
         if _NUMBERS.fullmatch(words) and _ODD_NUMBERS.match(words) and leaf.getparent().tag not in _LISTS:
-            note(leaf, f"{words[:60]!r} is read as numbers; OpenSim 4.6 ignores it and takes the default")
+            note(leaf, f"{words[:60]!r} is read as numbers; OpenSim 4.6 ignores it and uses the default")
     return notes
 
 
