@@ -26,7 +26,7 @@ _TURNS = ("Ox", "Oy", "Oz")
 
 @dataclass(frozen=True, eq=False)
 class BodyKinematics:
-    """Motion of mass centers and orientations; arrays have no frame axis where a single pose was asked for.
+    """Motion of mass centers and orientations; arrays have no frame axis for a single pose.
 
     Velocities and accelerations are those in ground, expressed in ground or, with `in_body_frame`, in each body's
     axes. Those of the whole mass center are always expressed in ground; they are NaN where no body has mass.
@@ -102,7 +102,7 @@ def body_kinematics(
         q, u, udot: (frames, n) or (n,) coordinates, speeds and their derivatives, all of the file in its order.
         bodies: by name; all by default, without ground.
         in_body_frame: express velocities and accelerations in the axes of each body.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     names = model.body_names if bodies is None else (bodies,) if isinstance(bodies, str) else tuple(bodies)
     for name in names:
@@ -155,7 +155,7 @@ def _whole(model: Model, motion: Kinematics) -> tuple[FloatArray, FloatArray, Fl
 
 @dataclass(frozen=True, eq=False)
 class PointKinematics:
-    """Motion of a point fixed to a body; arrays have no frame axis where a single pose was asked for."""
+    """Motion of a point fixed to a body; arrays have no frame axis for a single pose."""
 
     model: Model = field(repr=False)
     body: str

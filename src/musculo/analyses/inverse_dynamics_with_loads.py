@@ -42,7 +42,7 @@ def inverse_dynamics(
             [rad, m], or tables and labeled arrays, which state their units.
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there. Arrays of CuPy,
             PyTorch and Numba on the device are used in place; whether their numbers can be meant is not checked.
         acting: (frames, n_u) or (n_u,) generalized forces that act already, and are no part of what is asked for.

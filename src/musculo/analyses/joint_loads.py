@@ -48,7 +48,7 @@ _DOUBTFUL = [STATUSES.index(word) for word in ("inside", "other side")]
 
 @dataclass(frozen=True, eq=False)
 class JointLoads:
-    """Loads that joints exert on bodies; arrays have no frame axis where a single pose was asked for.
+    """Loads that joints exert on bodies; arrays have no frame axis for a single pose.
 
     Entry k of the second axis is the load of `joints[k]` on `bodies[k]`, at `point`, expressed in `frames[k]`. The
     point is the origin of the joint frame on that body: the child's and the parent's differ where a joint slides.
@@ -165,11 +165,11 @@ def joint_loads(
         wrapping, method: the parts of `like`: "geodesic" or "opensim" where paths are computed; "exact" or "opensim".
         time: (frames,) or a number, for prescribed forces, loads over time, and prescribed motion where udot is None
             [s]; by default what a table or an xarray `q` states, else 0.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         InvalidInput, UnknownName: arrays, tables or names that do not fit; loops that are not closed.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
     wanted = _wanted(model, joints, on, frame)
@@ -238,7 +238,7 @@ def joint_loads(
 
 
 def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
-    """In how many frames each path pulls whose length has a price, or that has a point inside a surface."""
+    """In how many frames each path pulls whose length includes a penalty, or that has a point inside a surface."""
     if acting.paths is None:
         return {}
     frames = (np.isin(acting.paths.status, _DOUBTFUL) & (acting.tension != 0.0)).sum(axis=0)

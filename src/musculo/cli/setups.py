@@ -88,7 +88,7 @@ def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
 
 
 def weights_of(texts: Sequence[str], leaves_out: str = "") -> list[tuple[str, float]]:
-    """Weights by name; zero leaves out what is weighed, a `leaves_out`, or is refused where there is no such thing."""
+    """Weights by name; zero ignores what is weighed, a `leaves_out`, or is refused where there is no such thing."""
     found = []
     for name, text in pairs_of("--weight", texts):
         (weight,) = numbers_of(f"--weight {name}=", text, 1)

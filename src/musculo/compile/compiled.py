@@ -221,7 +221,7 @@ def compiled(model: Model, merged: bool = True) -> CompiledModel:
     """The compiled form of a model, made once.
 
     Raises:
-        InvalidInput: what is handed in is not a model.
+        InvalidInput: the argument is not a model.
     """
     check_model(model)
     return model.derived(("compiled", merged), lambda: compile_model(model, merged))

@@ -1,4 +1,4 @@
-"""Paths of muscles whose lengths hold a price, and those that a rule had to step in for."""
+"""Paths of muscles whose lengths include a penalty, and those with a status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LINES = 10
 
 
 def path_findings(g: PathGeometry, muscles: Sequence[str], time: FloatArray, name: str) -> list[Finding]:
-    """What the geometry (of frames) notes of its model, and which of these muscles have prices and statuses.
+    """What the geometry (of frames) notes of its model, and which of these muscles have penalties and statuses.
 
     `name` is that of the analysis.
     """
@@ -34,13 +34,13 @@ def path_findings(g: PathGeometry, muscles: Sequence[str], time: FloatArray, nam
 
 
 def largest_prices(names: Sequence[str], price: FloatArray) -> dict[str, float]:
-    """Muscles whose lengths (frames, muscles) have a price, with the largest of each [m], the largest first."""
+    """Muscles whose lengths (frames, muscles) include a penalty, with the largest of each [m], the largest first."""
     most = price.max(axis=0, initial=0.0)
     return {names[k]: float(most[k]) for k in np.argsort(-most, kind="stable") if most[k] > 0.0}
 
 
 def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, name: str) -> list[Finding]:
-    """Which lengths (frames, muscles) have a price, where and how much."""
+    """Which lengths (frames, muscles) include a penalty, where and how much."""
     most, found = largest_prices(names, price), []
     if most:
         count = f"{len(most)} of {len(names)} muscles {'has' if len(most) == 1 else 'have'}"

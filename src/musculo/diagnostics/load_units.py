@@ -42,7 +42,7 @@ def load_unit_findings(
     """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted.
 
     Only those that were recorded: what acts in a few poses, or is one force for all frames, was made by hand. Points on
-    bodies that are known to be `far` off are not told of again.
+    bodies that are known to be `far` off are not reported again.
     """
     loads = [one for one in loads if np.ndim(one.force) == 2]
     if len(q) < _FEW or not loads:

@@ -139,7 +139,7 @@ def hole_findings(time: FloatArray, source: str, least: float, then: str) -> lis
 def partner_findings(
     model: Model, markers: Markers, followed: Collection[str], *, lost: bool = True, strangers: bool = True
 ) -> list[Finding]:
-    """Markers that only the model (`lost`) or only the recording (`strangers`) has, and those that were never seen."""
+    """Markers that only the model (`lost`) or only the recording (`strangers`) has, and those never visible."""
     absent = [name for name in model.marker_names if name not in markers.names] if lost else []
     extra = [name for name in markers.names if name not in model.marker_names] if strangers else []
     never = [name for name in followed if np.isnan(markers.marker(name)).all()]

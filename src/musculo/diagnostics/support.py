@@ -98,7 +98,7 @@ def known_support(model: Model, time: ArrayLike, q: ArrayLike, loads: ExternalLo
     plates carry them (1 cm higher at most), for 0.1 s or longer, or at an end of the recording. Heights and speeds are
     those of the lowest and of the slowest of its points: markers, mass centers and origins of its bodies.
 
-    Stairs without a plate are not seen: a foot on one is higher than the plates. Neither is a hand on a rail.
+    Stairs without a plate are not detected: a foot on one is higher than the plates. Neither is a hand on a rail.
 
     Args:
         model: the model.

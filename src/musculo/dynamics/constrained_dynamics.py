@@ -58,7 +58,7 @@ def constraint_equations(model: Model) -> EquationSet:
     Rows: locked and prescribed coordinates in file order, then constraints in file order.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
 
     def make() -> EquationSet:
@@ -177,11 +177,11 @@ def constrained_acceleration(
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
         stabilisation: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         SingularSystem: a singular position, equations that contradict each other, or speeds without inertia.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     Q, single = coordinates_of(model, q)
     U, _ = speeds_of(model, u)
@@ -376,7 +376,7 @@ def constraint_residuals(
         model: the model.
         q, u: coordinates and speeds; without speeds the bias is that of rest.
         time: for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     Q, _ = coordinates_of(model, q)
     U = None if u is None else speeds_of(model, u)[0]

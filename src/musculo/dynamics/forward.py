@@ -60,7 +60,7 @@ def forward_dynamics(
         tau: (frames, n_u) or (n_u,) generalized forces of the tree; those on locked coordinates do nothing.
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
             Arrays of CuPy, PyTorch and Numba on the device are used in place, unchecked, where the model has no
             couplers, locked or prescribed coordinates and no loops; else they are copied to the host.
@@ -70,7 +70,7 @@ def forward_dynamics(
     Raises:
         InvalidInput: q or u contradicts a coupler, lock, loop or prescribed motion.
         SingularSystem: a mass matrix that cannot be inverted; names the joint. A loop in a singular position.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     c, e = compiled(model), embedding_of(model)
     refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")

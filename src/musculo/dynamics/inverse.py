@@ -146,7 +146,7 @@ def mass_matrix(
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `cpu` or `gpu`, which takes arrays of CuPy, PyTorch and Numba in place, unchecked.
         to_device: leave the result on the GPU, as an array with `__cuda_array_interface__`.
     """

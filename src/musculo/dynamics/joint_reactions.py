@@ -59,7 +59,7 @@ def joint_reactions(
 
     Raises:
         InvalidInput: arrays that do not fit, or loops that are not closed.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     Q, U, A, single = motion_in(model, q, u, udot)
     compiled(model).check_coordinates(Q)

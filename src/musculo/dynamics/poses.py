@@ -212,7 +212,7 @@ def kinematics(
         q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
         u: speeds, likewise; needed for velocities.
         udot: their derivatives; needed for accelerations.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     c = compiled(model)
     Q, single = coordinates_of(model, q)

@@ -256,6 +256,6 @@ def prepared(model: Model) -> Prepared:
     Args: model: the model; a changed one is another, to be prepared anew.
 
     Raises:
-        InvalidInput: what is handed in is not a model.
+        InvalidInput: the argument is not a model.
     """
     return Prepared(model)

@@ -43,7 +43,7 @@ class OneForce(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelForces:
-    """What the passive forces of a model do; arrays have no frame axis where a single pose was asked for."""
+    """What the passive forces of a model do; arrays have no frame axis for a single pose."""
 
     model: Model = field(repr=False)
     names: tuple[str, ...]  # of the forces, those along paths last
@@ -150,7 +150,7 @@ def model_forces(
 
         tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
 
-    is what is left for muscles and motors.
+    is what remains for muscles and actuators.
 
     Guarantees: wrenches of a force between bodies, ground among them, add up to zero; tau . u is their power.
 

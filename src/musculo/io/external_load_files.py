@@ -25,7 +25,7 @@ _APPLIES_FORCE = 30509
 def read_external_loads(path: PathLike, by_position: bool = False, obsolete_flags: bool = True) -> ExternalLoads:
     """Read an `<ExternalLoads>` file and the table that it names.
 
-    Which columns are x, y and z is told by the ends of their names, and columns that do not tell are refused; with
+    Which columns are x, y and z follows from the ends of their names, and other columns are refused; with
     `by_position` by their order, as OpenSim does.
 
     A load that a file of OpenSim 4 switches off by `<isDisabled>`, which was the word before, is off; OpenSim lets it

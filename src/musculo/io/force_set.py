@@ -34,8 +34,8 @@ def read_force_set(path: PathLike, model: Model) -> tuple[Force, ...]:
 def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, replace: bool = False) -> Model:
     """The model with the forces of files added to its own, or in their place, as OpenSim's tools do.
 
-    A force whose name is taken is ignored, with a note: the model's own or that of an earlier file counts. OpenSim
-    does so without a word.
+    If the name of a force exists already, the force is ignored, with a note: the model's own or that of an earlier file
+    is used. OpenSim does the same without a message.
 
     Example: `with_force_sets(model, setup.force_set_files, setup.replace_force_set)`.
     """

@@ -1,6 +1,6 @@
 """OpenSim's tables over time, .mot and .sto: every version, and what other programs make of them.
 
-What is taken how:
+How files are read:
 
 - The header ends with `endheader`; a file without one begins with its labels. Unknown lines of it are kept.
 - Cells are separated by tabs, commas, semicolons or blanks, whichever makes labels and rows fit. Empty cells between

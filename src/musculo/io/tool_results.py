@@ -74,7 +74,7 @@ def write_table(
         time: (frames,) [s].
         names: of the columns.
         values: (frames, columns).
-        degrees: what `inDegrees` says; None leaves it out.
+        degrees: what `inDegrees` says; None omits it.
     """
     header = [] if degrees is None else [f"inDegrees={'yes' if degrees else 'no'}"]
     header += [f"name={title}", "DataType=double", "version=3", "OpenSimVersion=4.6", "endheader"]

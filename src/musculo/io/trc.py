@@ -53,7 +53,7 @@ def read_trc(path: PathLike) -> Markers:
     """Read a TRC file; positions become meters, and markers that were not visible become NaN.
 
     `markers.gaps()` lists the gaps, `markers.fill(longest=...)` fills them. Points exactly at the origin are data, as
-    in OpenSim; a note tells of them, and `markers.zeros_as_gaps()` treats them as gaps.
+    in OpenSim; a note reports them, and `markers.zeros_as_gaps()` treats them as gaps.
 
     Raises:
         InvalidFile: with file, line and column, for everything that is no such file.

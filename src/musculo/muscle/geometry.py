@@ -77,7 +77,7 @@ class PathPoints:
 
 @dataclass(frozen=True, eq=False)
 class PathGeometry(LabelledGeometry):
-    """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
+    """Geometry of paths over frames; arrays have no frame axis for a single pose.
 
     Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
     like="opensim" both are OpenSim's own, which do not always agree with each other.
@@ -132,7 +132,7 @@ class PathGeometry(LabelledGeometry):
 
     @property
     def price(self) -> FloatArray:
-        """(frames, paths) how much of each length is not a path but the price of a rule that the path breaks [m].
+        """(frames, paths) the penalty in each length for a rule that the path breaks [m].
 
         Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths less prices are those
         of the paths; moment arms are those of the whole length.
@@ -168,7 +168,7 @@ class PathGeometry(LabelledGeometry):
         Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
 
         Raises:
-            Unsupported: a constraint of a kind that is carried only.
+            Unsupported: a constraint that musculo cannot compute.
             InvalidInput, SingularSystem: no frame's loops can be closed.
         """
         e = embedding_of(self.model)
@@ -481,11 +481,11 @@ def run_paths(
     begun: Begun | None = None,
     first_only: bool = False,
 ) -> PathRun:
-    """Lengths, speeds, moment arms, statuses, prices and current paths of all frames.
+    """Lengths, speeds, moment arms, statuses, penalties and current paths of all frames.
 
     Args:
         extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
-        begun: what a first pass left, to be finished in place; prices and points are then those of these paths only.
+        begun: what a first pass left, to be finished in place; penalties and points are then those of these paths only.
         first_only: whether no path is finished that the first pass leaves.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)

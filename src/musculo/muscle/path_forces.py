@@ -192,7 +192,7 @@ def path_tensions(
         speed: [m/s] likewise, lengthening positive.
         control: of actuators and clutched springs, in their order in the model: (frames, n), (n,) or a number.
         stretch: of clutched springs [m], likewise; their initial stretch by default.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     c = compile_path_forces(model)
     arrays = {"length": _columns(c, "length", length), "speed": _columns(c, "speed", speed)}

@@ -11,7 +11,7 @@ from musculo.arrays import FloatArray
 
 
 def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths") -> str:
-    """One sentence on prices (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
+    """One sentence on penalties (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
 
     `what` is the plural of what the names are of.
     """

@@ -160,7 +160,7 @@ class Study:
         return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
 
     def tell_paths(self, g: PathGeometry, muscles: Sequence[str], name: str) -> None:
-        """What is doubtful in paths of the frames; the largest prices are kept for the page. Name: the analysis's."""
+        """What is doubtful in paths of the frames; the page shows the largest penalties. `name` is the analysis's."""
         columns = [k for k, path in enumerate(g.names) if path in muscles]
         self.work.tell(path_findings(g, muscles, self.time, name))
         self.work.prices |= largest_prices([g.names[k] for k in columns], g.price[:, columns])

@@ -57,7 +57,7 @@ def controls_at(
 
 
 def check_controls(model: Model, work: Work, controllers: Sequence[Controller]) -> None:
-    """Tell of files of controls that are missing or do not fit the model, also where no result depends on them."""
+    """Report files of controls that are missing or do not fit the model, also where no result depends on them."""
     for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
         if controller.kind == CONTROL_SET_CONTROLLER and (controller.enabled or not work.exact):
             _controls_of(controller, model, work)

@@ -167,7 +167,7 @@ def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs:
 def _compare_columns(
     model: Model, motion: Motion, loads: ExternalLoads | None, external: list[ExternalLoad], work: Work
 ) -> None:
-    """What it makes of the forces that columns of loads are taken by their order."""
+    """What it makes of the forces that columns of loads are used by their order."""
     named = by_name(loads)
     if named is loads:
         return

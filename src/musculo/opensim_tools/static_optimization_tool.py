@@ -95,12 +95,12 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
 
 
 def _driven(model: Model) -> Model:
-    """The model with a motor of unit force at every free coordinate in place of its own forces."""
+    """The model with an actuator of unit force at every free coordinate in place of its own forces."""
     return model.replace(forces=_motors(model, "actuator", 1.0))
 
 
 def _reserved(model: Model, strength: float) -> Model:
-    """The model with a motor of that strength at every free coordinate besides its own forces."""
+    """The model with an actuator of that strength at every free coordinate besides its own forces."""
     return model.replace(forces=(*model.forces, *_motors(model, "reserve", strength)))
 
 

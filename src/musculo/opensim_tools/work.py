@@ -164,7 +164,7 @@ class Work:
         return replace(loads, forces=tuple(forces))
 
     def _say_order(self, loads: ExternalLoads) -> None:
-        """Columns of loads that do not stand in the order x, y, z, and how they are taken."""
+        """Columns of loads that do not stand in the order x, y, z, and how they are used."""
         misplaced = loads.misplaced
         for order in dict.fromkeys(told for told, _ in misplaced.values()):
             found = {name: apart for name, (told, apart) in misplaced.items() if told == order}
@@ -209,7 +209,7 @@ class Work:
     ) -> None:
         """Refuse a range of time that a recording has nothing of; OpenSim mostly takes the frame at the nearer end.
 
-        A range that reaches beyond the recording by more than a frame is told of.
+        A range that reaches beyond the recording by more than a frame is reported.
         """
         start, end = span
         if len(time) == 0:
@@ -348,7 +348,7 @@ def loads_at(loads: ExternalLoads | None, time: FloatArray) -> list[ExternalLoad
 
 
 def by_name(loads: ExternalLoads | None) -> ExternalLoads | None:
-    """Loads whose columns are taken by their names, where they were not and the names tell another order."""
+    """Loads whose columns are used by their names, where they were not and the names tell another order."""
     if loads is None or not loads.by_position:
         return loads
     orders = [told for told, _ in loads.misplaced.values()]
@@ -393,7 +393,7 @@ def told_apart(model: Model) -> list[str]:
 
 
 def say_unseen_columns(table: Table, model: Model, work: Work) -> None:
-    """Name columns that OpenSim's analyze tool passes over: those of such coordinates that do not end in /value."""
+    """Name columns that OpenSim's analyze tool ignores: those of such coordinates that do not end in /value."""
     known = {form: name for name in told_apart(model) for form in (name, f"jointset/{name}")}
     unseen = [column for column in table.names if column.strip("/") in known]
     if unseen:

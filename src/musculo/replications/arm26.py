@@ -221,7 +221,7 @@ def _fiber_lengths(model: Model, m: Motion, peer: Peer) -> Part:
 
 
 def _contradictions(model: Model, m: Motion) -> Part:
-    """Who is right where wrappings differ: a moment arm is minus the slope of the length that goes with it."""
+    """Comparison with a reference where wrappings differ: a moment arm is minus the slope of its length."""
     errors = []
     for wrapping in ("opensim", "geodesic"):
         arms = muscle_geometry(model, m.q, wrapping=wrapping).moment_arm

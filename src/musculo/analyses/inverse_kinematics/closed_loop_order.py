@@ -30,7 +30,7 @@ def open_loops(model: Model) -> Model:
     """The model without the constraints that close loops; itself where there are none.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     refuse_carried(embedding_of(model).unsolved)
     closing = [c for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]

@@ -90,7 +90,7 @@ def inverse_kinematics(
         J = 1/2 sum_m w_m |x_m(q) - recorded_m|^2 / sum_m w_m  +  1/2 sum_s w_s theta_s(q)^2 / sum_s w_s
             + 1/2 sum_c w_c (q_c - target_c)^2
 
-    over the independent coordinates, with the sums over the markers seen and the sensors that measured in that frame;
+    over the independent coordinates, with the sums over the markers and sensors that are visible in that frame;
     theta_s is the angle of the rotation from the measured orientation of a sensor to that of its frame in the model.
 
     Source:     OpenSim's inverse kinematics tools, for markers and for IMUs; the same objective to the factor.
@@ -122,15 +122,15 @@ def inverse_kinematics(
         tasks: coordinates to be kept near targets: name -> (weight, target), the target a number or one for each frame
             (NaN: none in that frame) [rad, m]. A task of a locked or prescribed coordinate changes nothing.
             `tasks_of_setup` makes them from the tasks of a set-up file.
-        start: (n,) coordinates from which the first frame is sought; the default pose if left out. Either way the
-            frame is also tried from other poses, and the lowest minimum is taken.
+        start: (n,) coordinates from which the first frame is sought, by default the default pose. Either way the
+            frame is also tried from other poses, and the lowest minimum is used.
         respect_ranges: "clamped" holds clamped coordinates in their range, as OpenSim does; "all" all; "none" none.
         accuracy: error of coordinates that the search may leave [rad, m].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         progress: called now and then with the number of frames done and of all frames.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
         UnknownName: a weight, task or frame names what neither model nor recording have.
         InvalidInput: nothing of the model was recorded, all weights are zero, markers are not in meters, markers and
             orientations are of different frames, or an argument does not fit.

@@ -1,4 +1,4 @@
-"""Where poses do not go on from the frame before: other starts are tried there, and whole turns are taken back.
+"""Where poses do not go on from the frame before: other starts are tried there, and whole turns are removed.
 
 A frame starts from where those before lead to. After frames with wrong labels or outliers that may be another minimum,
 or the same one written with other angles, and every later frame would follow it.

@@ -59,7 +59,7 @@ class Tasks(NamedTuple):
 
 
 def recorded_for(model: Model, markers: M) -> tuple[M, list[Finding]]:
-    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, and that is told."""
+    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning."""
     if not isinstance(markers, Markers):
         return markers, []
     found = markers.named_like(model.marker_names)

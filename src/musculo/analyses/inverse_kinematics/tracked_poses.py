@@ -107,7 +107,7 @@ class InverseKinematics:
 
     @property
     def rms(self) -> FloatArray:
-        """(frames,) root mean square distance of the markers seen, unweighted [m]; NaN where none was seen."""
+        """(frames,) root mean square distance of the visible markers, unweighted [m]; NaN where none is."""
         return _rms_of_frames(self.marker_errors)
 
     @property
@@ -126,7 +126,7 @@ class InverseKinematics:
         return self._errors(self.marker_names, self.marker_errors, "m", "marker errors")
 
     def error_summary_table(self) -> Table:
-        """Sum of squares [m^2], root mean square and largest of the distances of markers seen [m], as in OpenSim."""
+        """Sum of squares [m^2], root mean square and largest of the distances of visible markers [m], as in OpenSim."""
         squares = np.where(np.isnan(self.marker_errors), 0.0, self.marker_errors) ** 2
         values = np.column_stack([squares.sum(axis=1), self.rms, np.sqrt(squares.max(axis=1, initial=0.0))])
         names = ("total_squared_error", "marker_error_RMS", "marker_error_max")

@@ -71,7 +71,7 @@ def scale_factors(
         markers: a recording of the subject standing still.
         measurements: which pairs scale which bodies; those with `apply=False` are ignored.
         time_range: from the last frame at or before its start to the first at or after its end [s]; all by default.
-        skip_missing: leave out a measurement whose markers are missing or have gaps in that time, and bodies that the
+        skip_missing: ignore a measurement whose markers are missing or have gaps in that time, and bodies that the
             model lacks, as OpenSim does, and say so in `skipped` and `notes`, rather than refuse them.
         start: factors to begin with, for instance those set by hand.
 

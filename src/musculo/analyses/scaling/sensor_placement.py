@@ -76,7 +76,7 @@ def place_sensors(
     Args:
         model: the model.
         orientations: of the static trial, in a ground with y up.
-        pose: (n,) the pose that the subject held [rad, m]; the default pose if left out.
+        pose: (n,) the pose that the subject held [rad, m], by default the default pose.
         bodies: the body of each sensor; by default that of its frame if the model has one of its name, else the one
             named as the sensor without `_imu`, as OpenSim has it.
         base, heading_axis: the sensor whose axis, one of x, -x, y, -y, z, -z, points ahead; both or none.

@@ -97,7 +97,7 @@ def least_effort(
         lower, upper: (n,); infinite where there is no bound.
         weights: (n,) above zero.
         power: 1 to 100.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     frames, _, n = A.shape
     x, status = np.zeros((frames, n)), np.zeros(frames, dtype=np.int64)

@@ -115,7 +115,7 @@ class GradedNewton:
         return True
 
     def _scale(self, x: FloatArray) -> float:
-        """The largest x that can move: others, for instance a motor with an equation of its own, set no scale."""
+        """The largest x that can move: others, for instance an actuator with an equation of its own, set no scale."""
         free = self.at == 0
         others = free.copy()
         others[self.basis] = False

@@ -30,7 +30,7 @@ _SMALL = 0.01
 
 @dataclass(frozen=True, eq=False)
 class StaticOptimum:
-    """Activations of least effort; arrays have no frame axis where a single pose was asked for.
+    """Activations of least effort; arrays have no frame axis for a single pose.
 
     `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
     SOLVED, and what cannot be served where it is INFEASIBLE.

@@ -35,7 +35,7 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
         path: the file.
         up: the laboratory's upward axis: "x", "y" or "z", with a minus sign where it points down. By default what the
             file says (POINT:Y_SCREEN), unless its force plates, what they measure and the markers tell otherwise; else
-            "z". `recording.up` is the axis that was taken, and a note says what decided, if not the file alone.
+            "z". `recording.up` is the axis that is used, and a note says what decided, if not the file alone.
         forward: the laboratory's axis that becomes x. By default x, or y where x is up.
 
     Returns:
