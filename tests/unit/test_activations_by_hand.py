@@ -136,7 +136,7 @@ def test_fibres_stretched_too_far_are_named_with_what_to_try():
         assert words in found.advice
     assert found.advice.split("; alone")[0] in found._repr_html_()
     assert not found.solved
-    assert "stretched fibres, which give" in found.messages[0]
+    assert "stretched fibers, which give" in found.messages[0]
     assert static_optimization(model, *STILL, tau=[5.0]).advice == ""
     assert static_optimization(PAIR, *STILL, tau=[5.0], passive=True).advice == ""
 

@@ -216,7 +216,7 @@ def point_kinematics(
         point: (3,) in that frame [m].
         relative_to: another body or frame; ground by default.
         like: "opensim" for OpenSim's numbers, which differ where `relative_to` moves.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     method = method_of(like, None)
     frame = GROUND if relative_to is None else relative_to

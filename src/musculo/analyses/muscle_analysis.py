@@ -166,8 +166,8 @@ def muscle_analysis(
     that is coupled, as if it led the others (the shortest way to do so), and NaN where its coupling is flat.
 
     Source:     OpenSim's MuscleAnalysis, the same quantities and names.
-    Departs:    the powers of fibres are those of their active and of their passive force (damping included).
-                `like="opensim"` counts damping with the active one, puts fibres where OpenSim's equilibrium does, and
+    Departs:    the powers of fibers are those of their active and of their passive force (damping included).
+                `like="opensim"` counts damping with the active one, puts fibers where OpenSim's equilibrium does, and
                 takes their velocity from the state found so, which is then not the one equilibrium was found with: of
                 Millard's muscles it is about zero whatever the motion. The default keeps one velocity for both.
                 A muscle that is switched off is analyzed as if it were on; OpenSim leaves its fiber where it was.
@@ -185,7 +185,7 @@ def muscle_analysis(
         tendon: "as stated" by each muscle, or "rigid" for all.
         like: "opensim" for OpenSim's wrapping and its own definitions.
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         Unsupported: a constraint is of a kind that is carried only, and moment arms are wanted; `coordinates=()` wants

@@ -134,7 +134,7 @@ def motion_of(
         _check_table("speeds", speeds)
     way = _way(like, tool)
     if speeds is not None and way != "opensim analyze":
-        raise InvalidInput("speeds from a table are taken with like='opensim', tool='analyze' only")
+        raise InvalidInput("speeds from a table are used with like='opensim', tool='analyze' only")
     _check_columns(table, model.coordinate_names)
     findings = motion_findings(table, model, cutoff, opensim=way != "exact")
     warn_of(findings)

@@ -57,6 +57,10 @@ Resample = Annotated[
 Opensim = Annotated[
     bool, typer.Option("--like-opensim/--exact", help="OpenSim's methods, known faults included, or the exact ones.")
 ]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results.")]
+Force = Annotated[
+    bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
+]
 Threads = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step. Default: all cores.")
 ]

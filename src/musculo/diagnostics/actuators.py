@@ -179,7 +179,7 @@ def residual_actuators(trial: Trial) -> Residuals | None:
 
 
 def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[Finding]:
-    """Reserves, residual actuators, and motors of coordinates that no muscle crosses."""
+    """Reserves, residual actuators, and actuators of coordinates that no muscle crosses."""
     model = trial.model
     assert model is not None
     own = {force.name for force in model.forces}  # motors that the model is meant to have

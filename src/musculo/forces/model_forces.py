@@ -162,7 +162,7 @@ def model_forces(
         paths: whether springs and ligaments along paths are among them.
         like: "opensim" for OpenSim's wrapping of these, and its faults in contacts (`HuntCrossleyForce`).
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         InvalidInput: arrays that do not fit.

@@ -30,7 +30,7 @@ def active_force_capacity(
     Static optimization multiplies it by the activation.
 
     Departs:    `like="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
-                cosine is taken at l / l0 instead of l, De Groote-Fregly's is left out, as is the one in the velocity of
+                cosine is taken at l / l0 instead of l, De Groote-Fregly's is ignored, as is the one in the velocity of
                 RigidTendonMuscle, and the deprecated muscles give their static elastic force, passive part included,
                 times a generic f_V.
     Guarantees: zero or more; zero where the path is shorter than tendon and shortest fiber.
@@ -40,7 +40,7 @@ def active_force_capacity(
         speed: its rate [m/s], lengthening positive.
         like: "opensim" for OpenSim's own definitions.
         method: another word for it: "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     method = method_of(like, method)
     c = compiled_muscles(model, rigid=method == "exact")

@@ -40,7 +40,7 @@ def held_turns(
     sign: float,
     way: FloatArray | None = None,
 ) -> Held:
-    """The constrained side between pairs of points x (poses, points, 3) in the cylinder's frame, the default pose first.
+    """The constrained side between pairs of points x (poses, points, 3) in the cylinder's frame; default pose first.
 
     `way` (poses - 1, steps, points, 3) leads from the default pose to the others. The turns are followed along it: a
     real path does not hop over a cylinder as its joints bend, but OpenSim's may, if a quadrant turns with a body. If

@@ -100,15 +100,15 @@ def muscle_equilibrium(
 
     Source:     [Millard2013] eq. 6-12; [DeGroote2016] for the assumption on the speed. With `tendon="rigid"`:
                 [Ruggiero2020] eq. 20-21 (eq. 20 as corrected: F = F0 (a f_L f_V + f_PE) cos a).
-    Departs:    `like="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
+    Departs:    `like="opensim"` puts the fiber where OpenSim's computeEquilibrium does: Millard and the deprecated
                 muscles as if the speed were zero, Thelen with the speed shared by stiffness.
                 Delp's muscles have no mass here. Tendon forces are never negative. With `like="opensim"` the tendon
                 of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there,
-                and so does RigidTendonMuscle without pennation, with a fibre of no length; De Groote-Fregly's rigid
-                tendons push where the fibre does. Other rigid tendons that are slack carry nothing; OpenSim's De
-                Groote-Fregly fibres turn round there and push, with any force, which is not followed. OpenSim may end
-                with a Delp fibre that is shorter than its width, on a tendon of several times the maximum force;
-                here fibre and tendon carry the same.
+                and so does RigidTendonMuscle without pennation, with a fiber of no length; De Groote-Fregly's rigid
+                tendons push where the fiber does. Other rigid tendons that are slack carry nothing; OpenSim's De
+                Groote-Fregly fibers turn round there and push, with any force, which is not followed. OpenSim may end
+                with a Delp fiber that is shorter than its width, on a tendon of several times the maximum force;
+                here fiber and tendon carry the same.
     Guarantees: an answer for every length, speed and activation (with `like="opensim"` some of Thelen's muscles have
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill/fiber_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where
@@ -127,7 +127,7 @@ def muscle_equilibrium(
         tendon: "rigid" treats every tendon as one that does not stretch, not only those that say so.
         like: "opensim" for OpenSim's own definitions.
         method: another word for it: "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
     """
     rigid, opensim = _choices(tendon, method_of(like, method))
@@ -166,8 +166,8 @@ def muscle_force(
     fibers follow from path length and speed, and `fiber_length` is not looked at.
 
     Departs:    `like="opensim"` neglects the damping of De Groote and Fregly's muscles, does not let Schutte's
-                fibres shorten under negative load, and drops the fibre forces of Millard's at their least length.
-    Guarantees: the left side increases with w, so w is unique. Fibres shorter than their least length are taken at
+                fibers shorten under negative load, and drops the fiber forces of Millard's at their least length.
+    Guarantees: the left side increases with w, so w is unique. Fibers shorter than their least length are taken at
                 it; those at it do not shorten (status FIBER_AT_MINIMUM).
 
     Args: as in `muscle_equilibrium`, and

@@ -79,7 +79,7 @@ class PathPoints:
 class PathGeometry(LabelledGeometry):
     """Geometry of paths over frames; arrays have no frame axis for a single pose.
 
-    Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
+    Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalized force on each speed. With
     like="opensim" both are OpenSim's own, which do not always agree with each other.
     """
 
@@ -115,7 +115,7 @@ class PathGeometry(LabelledGeometry):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface or are not
-        taut, how many lengths have a price, where prices take no time (`has_price`). None with like="opensim".
+        taut, how many lengths include a penalty, if that takes no time (`has_price`). None with like="opensim".
         """
         if self.wrapping == "opensim":
             return ()
@@ -134,7 +134,7 @@ class PathGeometry(LabelledGeometry):
     def price(self) -> FloatArray:
         """(frames, paths) the penalty in each length for a rule that the path breaks [m].
 
-        Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths less prices are those
+        Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths minus penalties are those
         of the paths; moment arms are those of the whole length.
         """
         price = self.path_points.price if self._price is None else self._price
@@ -227,8 +227,8 @@ def muscle_geometry(
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
     Guarantees: r = -dl/du, except where the status is "not converged" or "ignored" (see `notes`), and with
-                like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
-                tells.
+                like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, which a `MusculoWarning`
+                reports.
 
     Args:
         model: the model.
@@ -236,7 +236,7 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         like: "opensim" for OpenSim's approximations of shortest ways over surfaces.
         wrapping: another word for it: "geodesic" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: "cpu" or "gpu", which pays from some 10^6 poses on; the first call there compiles, once for a machine.
             Paths over surfaces that overlap are finished on the CPU.
         to_device: leave `length` and `moment_arm` on the GPU, as arrays with `__cuda_array_interface__`; whether they
@@ -295,7 +295,7 @@ def _geometry(
         raise Unsupported("lengthening speeds do not stay on the device; omit u: they are -moment_arm times u")
     if on_gpu(device):
         if like_opensim and U is not None:
-            raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
+            raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; omit u or use the CPU")
         from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
         where = Q if given is None else given

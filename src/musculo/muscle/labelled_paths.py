@@ -77,7 +77,7 @@ def _with_units(arms: xarray.DataArray, dim: str, name: str, units: list[str]) -
 
 
 def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> xarray.Dataset:
-    """Lengths, penalties, speeds (if computed) and moment arms of paths, by `time` (or `frame`), `muscle`, `coordinate`.
+    """Lengths, penalties, speeds (if computed) and moment arms by `time` (or `frame`), `muscle` and `coordinate`.
 
     The second dimension is `path` where some paths are no muscles. Moment arms are per speed of the tree; those of
     angles are in m, those of distances have no unit (`unit` along `coordinate` says which). Those per independent

@@ -190,7 +190,7 @@ def _in_order(
 def _beside(
     paths: Paths, wrap: int, points: np.ndarray, pair: tuple[int, int], poses: Poses
 ) -> tuple[FloatArray, FloatArray]:
-    """How deep a path segment lies inside a surface, and the fraction of it at which it is nearest the surface's center.
+    """How deep a path segment lies inside a surface, and the fraction of it that is nearest the surface's center.
 
     Both (poses,). The center of a cylinder is the point of its axis next to where the segment is deepest inside.
     """

@@ -76,7 +76,7 @@ def muscle_forces(
     activation: FloatArray | None = None,
     fiber_length: FloatArray | None = None,
 ) -> MuscleState:
-    """Forces of muscles at given or default activations, their fibres in equilibrium or at their default lengths."""
+    """Forces of muscles at given or default activations, their fibers in equilibrium or at their default lengths."""
     g = muscle_geometry(model, motion.q, motion.u, wrapping=work.wrapping, threads=work.threads)
     a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
     if not model.muscles:

@@ -44,7 +44,9 @@ def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[P
     """
     where = Path(folder)
     if not where.is_dir():
-        raise InvalidInput(f"{where} is no folder; give one that `musculo run` or another command wrote results into")
+        raise InvalidInput(
+            f"{where} is not a folder; give one that `musculo run` or another command wrote results into"
+        )
     found = Trial(where, model=model)
     known = _records(found)
     meant = [known[Path(path).name] for path in runs or () if Path(path).name in known]

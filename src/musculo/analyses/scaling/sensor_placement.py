@@ -65,7 +65,7 @@ def place_sensors(
     A new frame sits at the mass center of its body; one of the sensor's name that is there already keeps its place.
 
     With a base sensor all measurements are first turned about the vertical, so that the base's axis points where the x
-    axis of the model's first body on ground does. That is the angle between both as seen from above.
+    axis of the model's first body on ground does. That is the angle between both in the horizontal plane.
 
     Source:  OpenSim 4.6, `IMUPlacer::run`, `OpenSenseUtilities::computeHeadingCorrection`.
     Departs: OpenSim takes the angle between both axes in space (`like="opensim"`), which is too large where one of them
@@ -81,7 +81,7 @@ def place_sensors(
             named as the sensor without `_imu`, as OpenSim has it.
         base, heading_axis: the sensor whose axis, one of x, -x, y, -y, z, -z, points ahead; both or none.
         like: "opensim" for its angle; see above.
-        time_range: the frames whose mean is taken [s]; the first frame of all by default, as OpenSim does.
+        time_range: the frames whose mean is used [s]; the first frame of all by default, as OpenSim does.
 
     Raises:
         UnknownName: a sensor or body that is not there.

@@ -108,7 +108,7 @@ def static_optimization(
             `q` states, else 0.
         like: "opensim" for OpenSim's wrapping and its own definitions.
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     p = check_power(power)
     wrapping, method = wrapping_of(like, wrapping), method_of(like, method)

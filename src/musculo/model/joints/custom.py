@@ -56,8 +56,8 @@ class CustomJoint(Joint):
                     translations,
                 )
         raise Unsupported(
-            f"joint {joint.name!r} is a {joint.kind}, which is no row of rotations and translations by functions, and "
-            "so no CustomJoint; replace it by joints that are"
+            f"joint {joint.name!r} is a {joint.kind}, which is not a sequence of rotations and translations by "
+            "functions, and so not a CustomJoint; replace it by joints that are"
         )
 
     @classmethod
