@@ -84,7 +84,7 @@ CASES = {
     ),
     "wrong coordinate": (
         document().replace("<Coordinate name", '<Coordinat name="z"/><Coordinate name'),
-        "no coordinate",
+        "not a coordinate",
     ),
     "muscle of another kind": (
         document(
