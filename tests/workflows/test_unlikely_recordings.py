@@ -469,7 +469,7 @@ def test_activations_are_no_forces(shell, tmp_path, forces):
     folder = arm_folder(tmp_path / "run", jr=bare)
     told = shell("run", folder / "jr.xml", "--no-compare")
     assert told.status == 3
-    assert "are taken for newtons" in flat(told)
+    assert "are read as newtons" in flat(told)
 
 
 def test_forces_are_no_activations(shell, tmp_path, forces):
