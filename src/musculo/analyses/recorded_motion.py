@@ -280,7 +280,7 @@ def _speed_columns(model: Model) -> list[int]:
     """The coordinate whose derivative OpenSim takes for each speed: the one of the same name."""
     for name in model.speed_names:
         if name not in model.coordinate_names:
-            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); leave out like")
+            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); omit like")
     return [model.coordinate_index(name) for name in model.speed_names]
 
 

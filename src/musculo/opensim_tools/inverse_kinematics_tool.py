@@ -108,7 +108,7 @@ def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Colle
             lost.append(f"{name} (in {int(where.sum())} of {len(found)} frames, from {found.time[where][0]:g} s)")
         elif name not in but:
             open_.append(name)
-    none = f"no {what} that was followed and seen moves"
+    none = f"no visible {what} moves"
     if open_:
         work.note(
             f"{none} {', '.join(open_)}: undetermined, kept at the value of the frame before, or at the default; lock "

@@ -42,7 +42,7 @@ def chosen(
     """The names that a list means, each once, in its order; all of them in that of the model."""
     if everything(wanted, alone):
         if alone and wanted[0] != ALL:
-            work.note(f"{analysis}: {wanted[0]!r} is taken for {ALL!r}; OpenSim then writes no {kind}")
+            work.note(f"{analysis}: {wanted[0]!r} is read as {ALL!r}; OpenSim then writes no {kind}")
         return tuple(known)
     return once([wanted[k] for k in known_places(kind, analysis, wanted, known, work)], analysis, work)
 

@@ -83,7 +83,7 @@ class Markers:
 
         seen = np.isfinite(self.position).all(axis=2).mean(axis=0)
         gaps = [f"{name} {100 * part:.0f} %" for name, part in zip(self.names, seen, strict=True) if part < 1.0]
-        facts = [("always visible", "every marker")] if not gaps else [("seen only", ", ".join(gaps[:8]))]
+        facts = [("always visible", "every marker")] if not gaps else [("visible only", ", ".join(gaps[:8]))]
         heights = self.position[:, :, 1]
         return series_html("Markers: heights", self.time, self.names, heights, ("m",) * len(self.names), facts)
 

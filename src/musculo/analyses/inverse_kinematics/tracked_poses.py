@@ -35,7 +35,7 @@ class Status(IntEnum):
     SLOW = kernels.SLOW
     """The search was given up; the pose is the best it came by."""
     UNSEEN = kernels.UNSEEN
-    """No marker or sensor with a weight was seen and no task was given: the pose is that of the frame before."""
+    """No weighted marker or sensor is visible and there is no task: the pose is that of the frame before."""
 
 
 @dataclass(frozen=True, eq=False)
