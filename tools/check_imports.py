@@ -58,7 +58,9 @@ def violations(package: Path) -> list[str]:
             continue
         layer = inside.parts[0].removesuffix(".py")
         if layer not in LAYERS:
-            found.append(f"{file}:1: {layer!r} is no layer; add it to LAYERS in tools/check_imports.py, in its place")
+            found.append(
+                f"{file}:1: {layer!r} is not a layer; add it to LAYERS in tools/check_imports.py, in its place"
+            )
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
         for line, module in _imported(tree, package.name, (package.name, *inside.parent.parts)):
@@ -76,7 +78,7 @@ def _problem(layer: str, module: list[str], root: str) -> str:
         return "" if len(module) > 1 else f"imports {root} itself; name the module that holds what is needed"
     target = module[1]
     if target not in LAYERS:
-        return f"imports {'.'.join(module)}, which is no layer; name the module that holds what is needed"
+        return f"imports {'.'.join(module)}, which is not a layer; name the module that holds what is needed"
     if LAYERS.index(target) > LAYERS.index(layer):
         return (
             f"{layer} imports {'.'.join(module)}, but {target} comes after {layer}: a layer uses only those before it"

@@ -29,7 +29,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Within it `warn` does nothing: who calls tells of the same things in words of their own."""
+    """Within it `warn` does nothing: the caller reports the same things in its own words."""
     token = _quiet.set(True)
     try:
         yield

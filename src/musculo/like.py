@@ -2,7 +2,7 @@
 
 Every function that has the choice takes `like`; at the shell it is `--like-opensim`, or `--exact` for the opposite.
 `wrapping` and `method` are older words for parts of it, and remain: `wrapping="opensim"` lays muscles over surfaces as
-OpenSim does, and no more; `method="opensim"` takes its definitions of fibres and forces, and no more. A part that is
+OpenSim does, and no more; `method="opensim"` takes its definitions of fibers and forces, and no more. A part that is
 named goes by its word, the others by `like`.
 """
 
@@ -37,7 +37,7 @@ def wrapping_of(like: Like | None, wrapping: Wrapping | None) -> Wrapping:
 
 
 def method_of(like: Like | None, method: Method | None) -> Method:
-    """By which definitions fibres and forces are computed."""
+    """By which definitions fibers and forces are computed."""
     opensim = like_opensim(like)
     if method is None:
         return "opensim" if opensim else "exact"

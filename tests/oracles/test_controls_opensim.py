@@ -355,7 +355,7 @@ def old_forces(path: Path) -> None:
     path.write_text(head + "\t".join(["time", *names]) + "\n" + "\n".join(rows) + "\n")
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["optimisation first", "reactions first"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["optimization first", "reactions first"])
 def test_forces_that_the_same_set_up_finds(tmp_path, order):
     """OpenSim uses what the file held before; the exact method, and we where there is none, what this run found."""
     file = "results/arm_SO_force.sto"

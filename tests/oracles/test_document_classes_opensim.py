@@ -83,7 +83,7 @@ def test_frames_of_joints_in_every_version_between_3_and_4(spelling, tmp_path):
     assert sum("error" not in theirs for _, theirs in answers.values()) >= 6
     for (version, _, paths), (model, theirs) in answers.items():
         if version >= 30505 and paths and "error" not in theirs:
-            assert any("<location_in_parent> is no property" in note.why for note in model.notes)
+            assert any("<location_in_parent> is not a property" in note.why for note in model.notes)
 
 
 @pytest.mark.parametrize("offsets", [IN_CHILD, OLDER, OLDER + IN_CHILD], ids=["in child", "older", "both"])
@@ -110,9 +110,7 @@ def test_a_frame_that_opensim_does_not_find_is_noted(tmp_path):
     documents = {version: two_pins(version, SPELLINGS["socket_{}_frame"], "", False) for version in (30517, 40600)}
     for _, (model, theirs) in agree(documents, tmp_path).items():
         assert "Failed to connect Socket" in theirs["error"]
-        assert any(
-            "OpenSim finds no frame by the path 'ground'; '/ground' is taken" in note.why for note in model.notes
-        )
+        assert any("OpenSim finds no frame by the path 'ground'; '/ground' is used" in note.why for note in model.notes)
 
 
 # Old spellings of other things, and the version from which OpenSim passes over each.

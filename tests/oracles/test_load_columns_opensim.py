@@ -67,7 +67,7 @@ def test_the_exact_method_goes_by_names(folders):
     a, b = (read_storage(folder / "exact" / "id.sto") for folder in (recorded, turned))
     assert np.array_equal(a.values, b.values)
     assert not any("columns" in note for note in results[0].notes)
-    assert any("are z, y, x in this order, and are taken by their names" in note for note in results[1].notes)
+    assert any("are z, y, x in this order, and are used by their names" in note for note in results[1].notes)
 
 
 @pytest.mark.parametrize("how", ["all", "one"])

@@ -24,8 +24,8 @@ GEOMETRY = 1e-9
 CASES = {
     "arm26": ("arm26/arm26.osim", "equilibrium", 0.15),
     "millard": ("gait10dof18musc/subject01.osim", "equilibrium", 0.15),
-    "millard, fibres given": ("gait10dof18musc/subject01.osim", "given", 0.15),
-    "thelen, fibres given": ("arm26/arm26.osim", "given", 0.15),
+    "millard, fibers given": ("gait10dof18musc/subject01.osim", "given", 0.15),
+    "thelen, fibers given": ("arm26/arm26.osim", "given", 0.15),
     "dgf, tensions given": ("gait10dof18musc/subject01_DGF.osim", "tensions", 0.15),
     "dgf": ("gait10dof18musc/subject01_DGF.osim", "equilibrium", 0.15),
     "coupled patella": ("leg6dof9musc/leg6dof9musc.osim", "equilibrium", 0.1),

@@ -42,7 +42,7 @@ def document(body: str = BODY, coordinate: str = "", rest: str = "") -> str:
 CASES = {
     "attribute": (document(body=BODY.replace("<mass>", '<mass units="g">')), "the attribute units='g' is not read"),
     "text": (document(body="junk " + BODY + " and more"), "the text 'junk' stands between its elements"),
-    "wrong case": (document(body=BODY + "<Inertia>9 9 9 0 0 0</Inertia>"), "<Inertia> is no property of Body"),
+    "wrong case": (document(body=BODY + "<Inertia>9 9 9 0 0 0</Inertia>"), "<Inertia> is not a property of Body"),
     "value twice": (document(body=BODY + "<mass>7</mass>"), "stated twice; the first statement counts"),
     "range twice": (document(coordinate="<range>1 2</range><range>3 4</range>"), "stated twice"),
     "path twice": (
@@ -58,15 +58,15 @@ CASES = {
     ),
     "set without objects": (
         document(rest=f"<MarkerSet>{MARKER.format('lost')}</MarkerSet>"),
-        "<Marker> is no property of MarkerSet",
+        "<Marker> is not a property of MarkerSet",
     ),
     "set in small letters": (
         document(rest=f"<markerset><objects>{MARKER.format('lost')}</objects></markerset>"),
-        "<markerset> is no property of Model and changes nothing; did you mean <MarkerSet>?",
+        "<markerset> is not a property of Model and changes nothing; did you mean <MarkerSet>?",
     ),
     "prescribed under its class": (
         document(coordinate='<prescribed>true</prescribed><Sine name="prescribed_function"><offset>2</offset></Sine>'),
-        "<Sine> is no property of Coordinate",
+        "<Sine> is not a property of Coordinate",
     ),
     "units": (document(rest="<force_units>kN</force_units><length_units>mm</length_units>"), None),
     "other file": (document(rest='<MarkerSet file="markers.xml"/>'), "it is read from the file 'markers.xml'"),
@@ -84,7 +84,7 @@ CASES = {
     ),
     "wrong coordinate": (
         document().replace("<Coordinate name", '<Coordinat name="z"/><Coordinate name'),
-        "no coordinate",
+        "not a coordinate",
     ),
     "muscle of another kind": (
         document(
@@ -105,7 +105,7 @@ def test_opensim_passes_over_it_too(case, tmp_path):
     model = read_osim(tmp_path / "odd.osim")
     said = [note.why for note in model.notes]
     if told is None:
-        assert not any("no property" in why or "not read" in why for why in said)
+        assert not any("not a property" in why or "not read" in why for why in said)
     else:
         assert any(told in why for why in said), said
     write_osim(model, tmp_path / "ours.osim")
@@ -153,7 +153,7 @@ def test_numbers_that_opensim_passes_over_are_read_and_noted(numbers, tmp_path):
     (tmp_path / "odd.osim").write_text(document(body=BODY.replace("0.1 0.2 0.3", numbers)))
     model = read_osim(tmp_path / "odd.osim")
     assert model.bodies[0].mass_center == (0.1, 0.2, 0.3)
-    assert any("OpenSim 4.6 passes over it" in note.why for note in model.notes)
+    assert any("OpenSim 4.6 ignores it" in note.why for note in model.notes)
     (tmp_path / "plain.osim").write_text(document())
     theirs, ours = (opensim_facts(tmp_path / name) for name in ("odd.osim", "plain.osim"))
     assert differences(theirs, ours, "", ROUNDING) != []
@@ -164,7 +164,7 @@ def test_lists_of_functions_may_stand_in_brackets(tmp_path):
     (tmp_path / "m.osim").write_text(document(coordinate=f"<prescribed_function>{spline}</prescribed_function>"))
     model = read_osim(tmp_path / "m.osim")
     assert model.coordinates[0].prescribed_function.y == (0.0, 1.0, 4.0)
-    assert not any("passes over" in note.why for note in model.notes)
+    assert not any("ignores" in note.why for note in model.notes)
 
 
 def test_digits_in_groups_are_no_number(tmp_path):

@@ -214,7 +214,7 @@ def test_notes_say_how_far_the_exact_method_is(arm):
     result = results["analyze.xml"]
     assert isinstance(result, ToolResult)
     assert result.complete
-    (note,) = (note for note in result.notes if note.startswith("OpenSim's static optimisation"))
+    (note,) = (note for note in result.notes if note.startswith("OpenSim's static optimization"))
     stated = float(re.search(r"activation by up to ([\d.e-]+)", note)[1])
     exact = run_setup(ours / "analyze.xml", output=ours.parent / "exact", like=None)
     assert not any("--exact" in note for note in exact.notes)

@@ -215,7 +215,7 @@ def test_a_table_of_targets_in_radians_is_told_of(tmp_path):
     task = coordinate_task("elbow_flexion", 0.01, 0.0).replace("manual_value", "from_file")
     more = "<time_range>0 1</time_range><coordinate_file>targets.mot</coordinate_file>"
     both = run_both(tmp_path, {SETUP: inverse_kinematics(ALL_TASKS + task, more), "targets.mot": radians})
-    assert "is in radians, and is taken so; OpenSim takes its numbers for degrees" in both.told
+    assert "is in radians, and is used so; OpenSim reads its numbers as degrees" in both.told
 
 
 def test_an_angle_that_the_recording_hardly_tells_stays_near_the_default_as_in_opensim(tmp_path):
@@ -283,7 +283,9 @@ def test_loads_in_a_frame_that_is_not_there_are_in_ground(tmp_path):
     setup = dynamics("<external_loads_file>loads.xml</external_loads_file>")
     both = run_both(tmp_path, {SETUP: setup, "loads.xml": LOADS, "loads.mot": _loads})
     same(both, "results/id.sto", PRINTED)
-    assert any("which the model lacks: it is taken in ground" in trouble for trouble in both.result.troubles)
+    assert any(
+        "which the model lacks: it is read as expressed in ground" in trouble for trouble in both.result.troubles
+    )
     with pytest.raises(UnknownName, match="nobody"):
         run_setup(both.ours / SETUP, like=None)
 
@@ -369,14 +371,14 @@ def test_speeds_go_by_the_names_that_opensim_looks_for(tmp_path, column):
     setup = analyze('<Kinematics name="K"/>', "<speeds_file>speeds.sto</speeds_file><final_time>3</final_time>")
     both = run_both(tmp_path, {SETUP: setup, "motion.mot": _three_seconds, "speeds.sto": speeds})
     same(both, "results/arm_K_u.sto", PRINTED)
-    assert ("has no speed of shoulder_flexion, elbow_flexion: taken at zero" in both.told) == (column == "{}")
+    assert ("has no speed of shoulder_flexion, elbow_flexion: set to zero" in both.told) == (column == "{}")
 
 
 def test_a_point_relative_to_no_body_is_in_ground(tmp_path):
     point = "<body_name>forearm</body_name><relative_to_body_name>nobody</relative_to_body_name>"
     both = run_both(tmp_path, {SETUP: analyze(f'<PointKinematics name="P">{point}</PointKinematics>')})
     same(both, "results/arm_P_NONAME_vel.sto", PRINTED)
-    assert "'nobody' of relative_to_body_name is no body: ground is taken" in both.told
+    assert "'nobody' of relative_to_body_name is not a body: ground is used" in both.told
 
 
 def test_what_a_list_names_twice_is_written_once(tmp_path):
@@ -404,7 +406,7 @@ def test_of_two_forces_of_one_name_the_first_counts(tmp_path, files):
     same(both, "results/arm_SO_force.sto", OPTIMUM)
     twice = "shoulder_motor" if "again" in files else "triceps_long"
     assert f"CoordinateActuator '{twice}'" in both.told
-    assert "is left out, as OpenSim does" in both.told
+    assert "is ignored, as OpenSim does" in both.told
 
 
 def _weak(path: Path) -> None:

@@ -213,7 +213,7 @@ def test_expressing_bodies_in_other_frames_changes_nothing(seed):
         bodies.append(Body(b.name, m, tuple(c), (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])))
     other = model.replace(bodies=tuple(bodies), joints=tuple(_refer(j, X) for j in model.joints))
     _same_dynamics(other, model, q, u, udot)
-    assert_close(musculo.center_of_mass(other, q), musculo.center_of_mass(model, q), ROUNDING, "mass centre")
+    assert_close(musculo.center_of_mass(other, q), musculo.center_of_mass(model, q), ROUNDING, "mass center")
 
 
 def _refer(joint, X):

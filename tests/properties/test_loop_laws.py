@@ -92,7 +92,7 @@ def test_reactions_do_the_work_of_the_multipliers(kind):
     loads = motion.reaction(kind).loads()
     bare = model.replace(constraints=())
     felt = musculo.inverse_dynamics(bare, q, u, motion.udot) - musculo.inverse_dynamics(bare, q, u, motion.udot, loads)
-    assert_close(felt, motion.generalized, ROUNDING, "generalised forces")
+    assert_close(felt, motion.generalized, ROUNDING, "generalized forces")
     assert_close(musculo.inverse_dynamics(bare, q, u, motion.udot, loads), tau, AMPLIFIED, "balance")
 
 

@@ -95,7 +95,7 @@ def _numbers(model):
     for body in model.getBodyList():
         inertia = body.get_inertia()
         put("mass", body.getName(), [body.getMass()])
-        put("mass centre", body.getName(), [body.getMassCenter().get(k) for k in range(3)])
+        put("mass center", body.getName(), [body.getMassCenter().get(k) for k in range(3)])
         put("inertia", body.getName(), [inertia.get(k) for k in range(6)])
         put("position", body.getName(), [body.getPositionInGround(state).get(k) for k in range(3)])
     for joint in model.getJointList():

@@ -132,11 +132,11 @@ def test_fibres_stretched_too_far_are_named_with_what_to_try():
     given, needed = found.passive_excess["angle"]
     assert given == pytest.approx(abs(arms(model) @ found.passive_force))
     assert needed == pytest.approx(5.0)
-    for words in ("fibres of 1 muscle are", "extensor", "'angle', which needs at most 5 N m", "passive=False", "slack"):
+    for words in ("fibers of 1 muscle are", "extensor", "'angle', which needs at most 5 N m", "passive=False", "slack"):
         assert words in found.advice
     assert found.advice.split("; alone")[0] in found._repr_html_()
     assert not found.solved
-    assert "stretched fibres, which give" in found.messages[0]
+    assert "stretched fibers, which give" in found.messages[0]
     assert static_optimization(model, *STILL, tau=[5.0]).advice == ""
     assert static_optimization(PAIR, *STILL, tau=[5.0], passive=True).advice == ""
 
@@ -166,7 +166,7 @@ def test_a_frame_that_cannot_be_served_says_where_and_by_how_much():
     assert not found.solved
     assert_allclose(found.balance_residual[1], 20.0, rtol=1e-6)
     assert list(found.messages) == [1]
-    assert "frame 1: muscles and actuators cannot serve 'angle', of which 20 N m is missing" in found.messages[1]
+    assert "frame 1: muscles and actuators cannot produce the force at 'angle': 20 N m is missing" in found.messages[1]
     assert_allclose(found.activation[2], found.activation[0], atol=ROUNDING)
 
 

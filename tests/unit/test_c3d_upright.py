@@ -54,7 +54,7 @@ def test_whatever_the_screen_says_subjects_stand_on_plates_that_push(tmp_path, u
         assert_allclose(recording.markers.position, standing(), atol=SINGLE)
         assert_allclose(recording.plates[0].corners, CORNERS, atol=SINGLE)
         assert_allclose(recording.plates[0].force[:, 1], 700.0, atol=1e-3)
-        decided = [note for note in recording.notes if f"{up} was taken" in note]
+        decided = [note for note in recording.notes if f"{up} was assumed" in note]
         agrees = screen is not None and screen.lower().lstrip("+") == up
         assert bool(decided) != agrees, said
         assert recording.markers.notes == recording.notes
@@ -76,12 +76,12 @@ def test_without_plates_names_and_the_floor_decide(tmp_path):
     for up, screen in (("z", "-Z"), ("-y", "+Y"), ("-z", None), ("y", "")):
         recording = read_c3d(write(tmp_path, up, "+X", screen, plate=False))
         assert recording.up == up
-        assert "was taken" in " ".join(recording.notes)
+        assert "was assumed" in " ".join(recording.notes)
     nameless = [f"m{k}" for k in range(6)]
     assert read_c3d(write(tmp_path, "z", "+X", "-Z", plate=False, names=nameless)).up == "z"
     told = read_c3d(write(tmp_path, "y", "+X", None, plate=False, names=nameless))
     assert told.up == "z"
-    assert told.notes == ("the file does not say which axis is up; z was taken (up= or --up says otherwise)",)
+    assert told.notes == ("the file does not say which axis is up; z was assumed (up= or --up says otherwise)",)
     assert read_c3d(write(tmp_path, "y", "+Z", None, plate=False, names=nameless)).up == "y"  # z is to the right
 
 
@@ -112,7 +112,7 @@ def test_an_axis_that_is_asked_for_is_taken_and_doubted(tmp_path):
     assert read_c3d(path, up="z").notes == ()
     turned = read_c3d(path, up="-z")
     assert turned.up == "-z"
-    assert "-z was taken to point up, as asked, although the force plates lie flat on z" in turned.notes[0]
+    assert "-z was assumed to point up, as asked, although the force plates lie flat on z" in turned.notes[0]
     assert "pulls the subject down" in " ".join(turned.notes)
     assert "as asked" in " ".join(read_markers(path, up="-z").notes)
 
@@ -126,4 +126,4 @@ def test_a_plate_that_pulls_does_not_turn_who_stands_on_it(tmp_path):
 
 def test_contradictions_of_the_screen_are_told(tmp_path):
     assert "are both z" in " ".join(read_c3d(write(tmp_path, "z", "-Z", "+Z")).notes)
-    assert "'up', which is no axis" in " ".join(read_c3d(write(tmp_path, "z", "+X", "up")).notes)
+    assert "'up', which is not an axis" in " ".join(read_c3d(write(tmp_path, "z", "+X", "up")).notes)

@@ -65,7 +65,7 @@ def test_a_denormal_parameter_of_a_muscle_is_named(model, key, value):
         _thelen("KshapePassive", 1e16),
         _arm(kind="DeGrooteFregly2016Muscle", parameters=(), curves=(), min_control=None, optimal_fiber_length=1e-160),
     ],
-    ids=["no strain", "hardly any strain", "steep", "no fibre"],
+    ids=["no strain", "hardly any strain", "steep", "no fiber"],
 )
 def test_curves_that_cannot_be_computed_name_the_muscle(model):
     with pytest.raises(InvalidModel, match="muscle 'triceps_long'"):

@@ -40,7 +40,7 @@ def test_of_two_forces_of_one_name_the_first_stays(file, leg):
     told = [str(note) for note in twice.notes[len(leg.notes) :]]
     assert len(told) == len(new)
     assert "'reserve'" in told[0]
-    assert "left out, as OpenSim does" in told[0]
+    assert "ignored, as OpenSim does" in told[0]
 
 
 @pytest.mark.parametrize(

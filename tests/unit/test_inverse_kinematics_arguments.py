@@ -30,7 +30,7 @@ def test_wrong_input_is_named():
         inverse_kinematics(model, markers.rename({"elbow": "Elbow_1", "hand": "hnad"}))
     with pytest.raises(InvalidInput, match="all weights are zero: nothing of 2 markers and 1 task would"):
         inverse_kinematics(model, markers, weights={"hand": 0.0, "elbow": 0.0}, tasks={"elbow": (0.0, 1.0)})
-    with pytest.raises(InvalidInput, match=r"spread 1e\+03 times as far.* seem to be in millimetres.* by 1e-3"):
+    with pytest.raises(InvalidInput, match=r"spread 1e\+03 times as far.* seem to be in millimeters.* by 1e-3"):
         inverse_kinematics(model, replace(markers, position=1e3 * markers.position))
     with pytest.raises(InvalidInput, match="nothing to follow"):
         inverse_kinematics(model, Markers([0.0], (), np.zeros((1, 0, 3))))

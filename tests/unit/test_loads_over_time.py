@@ -123,7 +123,7 @@ def test_what_the_shell_says_of_loads_is_warned_of_and_noted(loads):
     short = loads.with_table(loads.table.between(-1.0, 0.5))
     for bad, words in (
         (other, "the external load on foot_l acts .* from foot_r .*is it on the wrong foot"),
-        (far, "points are in metres: are they in cm, or in millimetres"),
+        (far, "points are in meters: are they in cm, or in millimeters"),
         (short, "of 60 frames lie outside the external loads"),
     ):
         for call in (

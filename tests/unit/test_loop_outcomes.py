@@ -234,7 +234,7 @@ def test_frames_that_cannot_be_closed_have_no_independent_moment_arms():
     for k in (0, 2):
         assert np.array_equal(arms[k], musculo.muscle_geometry(model, q[k]).moment_arm_independent)
     assert np.array_equal(g.to_xarray()["moment_arm_independent"].values, arms, equal_nan=True)
-    with pytest.raises(InvalidInput, match=r"cannot be closed at frame 0.*leave this frame out"):
+    with pytest.raises(InvalidInput, match=r"cannot be closed at frame 0.*drop this frame"):
         _ = musculo.muscle_geometry(model, q[1]).moment_arm_independent
 
 
@@ -253,6 +253,6 @@ def test_an_open_pose_is_not_said_to_be_out_of_reach():
     model = four_bar(crank=0.2, coupler=0.5, rocker=0.4, base=0.45)
     assert np.isfinite(musculo.embedding_of(model).coordinates([0.0])).all()
     with pytest.raises(
-        InvalidInput, match=r"loop 'closure' is open in the given pose .* with q0 = 0; leave .*\.coordinates\(z\)"
+        InvalidInput, match=r"loop 'closure' is open in the given pose .* with q0 = 0; drop .*\.coordinates\(z\)"
     ):
         musculo.forward_dynamics(model, np.zeros(3), np.zeros(3), np.zeros(3))

@@ -126,7 +126,7 @@ def test_tasks_of_a_setup():
     assert list(asked.tasks) == ["elbow"]
     assert asked.tasks["elbow"][0] == 3.0
     assert_allclose(asked.tasks["elbow"][1], 0.2 + 0.1 * still.time, atol=1e-12)
-    assert asked.notes == ("tasks of markers that model or recording lack are left out: lost",)
+    assert asked.notes == ("tasks of markers that model or recording lack are ignored: lost",)
     # no task of a marker: all alike
     assert tasks_of_setup((), model, still).weights == {"elbow": 1.0, "hand": 1.0, "skin": 1.0}
     locked = model.with_coordinate("elbow", locked=True)

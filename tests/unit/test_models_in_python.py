@@ -44,7 +44,7 @@ def ellipsoid(radii) -> EllipsoidJoint:
         (lambda: model(Body("b", -1.0)), "body 'b': its mass is -1 kg; give zero or more"),
         (lambda: model(Body("b", math.nan)), "body 'b': its mass is nan"),
         (lambda: model(Body("b", "heavy")), "body 'b': its mass is 'heavy'"),
-        (lambda: model(Body("b", 1.0, (1.0, 1.0))), "mass centre .*give 3 finite numbers"),
+        (lambda: model(Body("b", 1.0, (1.0, 1.0))), "mass center .*give 3 finite numbers"),
         (lambda: model(Body("b", 1.0, inertia=(1.0, 1.0, 1.0))), "inertia .*give 6 finite numbers"),
         (lambda: model(joint=PinJoint("j", Placement("ground", (0.0, 0.0)), "b", (Coordinate("c"),))), "translation"),
         (lambda: model(joint=PinJoint("j", "b", "b", (Coordinate("c"),))), "joins the body 'b' to itself"),

@@ -49,10 +49,10 @@ def test_a_time_outside_of_the_motion_is_refused():
 def test_a_table_is_not_said_to_state_a_unit():
     """A file without inDegrees says nothing of it."""
     table = replace(arm_flexion(), degrees=False, source="q.mot")
-    with pytest.warns(MusculoWarning, match="q.mot: its angles are taken in radians") as told:
+    with pytest.warns(MusculoWarning, match="q.mot: its angles are read as radians") as told:
         (note,) = motion_of(arm(), table).notes
     assert [str(one.message) for one in told] == [note]
-    assert note.startswith("q.mot: its angles are taken in radians, but ")
+    assert note.startswith("q.mot: its angles are read as radians, but ")
 
 
 def clamped_pair() -> Model:

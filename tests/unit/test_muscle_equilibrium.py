@@ -326,7 +326,7 @@ def test_unknown_kinds_are_named():
 
 
 def test_a_fibre_with_a_mass_is_refused_with_the_way_out():
-    message = r"muscle 'm' is a Millard2012AccelerationMuscle, whose fibre has a mass.*make it a Millard2012Equilibrium"
+    message = r"muscle 'm' is a Millard2012AccelerationMuscle, whose fiber has a mass.*make it a Millard2012Equilibrium"
     with pytest.raises(Unsupported, match=message):
         muscle_equilibrium(model_of(muscle("Millard2012AccelerationMuscle")), 0.3, 0.0, 0.5)
 

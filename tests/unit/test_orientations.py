@@ -303,7 +303,7 @@ def test_lengths_of_quaternions_do_not_matter():
 def test_recordings_that_cannot_be(tmp_path):
     with pytest.raises(InvalidInput, match="'a' is zero at 0 s"):
         Orientations([0.0], ("a",), np.zeros((1, 1, 4)))
-    with pytest.raises(InvalidInput, match="no rotation"):
+    with pytest.raises(InvalidInput, match="is not a rotation"):
         Orientations.from_rotations([0.0], ("a",), -np.eye(3)[None, None])
     with pytest.raises(InvalidInput, match="orthonormal"):
         Orientations([0.0], ("a",), [[[1.0, 0.0, 0.0, 0.0]]]).rotated(2.0 * np.eye(3))

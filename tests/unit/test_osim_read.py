@@ -196,10 +196,10 @@ def test_a_property_that_no_muscle_has_is_carried_and_noted(read, rewrite):
     (muscle,) = model.muscles
     assert muscle.parameter("fiber_damping", 0.0) == 0.1
     assert dict(muscle.properties) == {"fibre_damping": "5", "optimal_force": "1", "Flen": "1.4"}
-    told = [n.why for n in model.notes if "no property" in n.why]
+    told = [n.why for n in model.notes if "not a property" in n.why]
     assert sorted(told) == [
-        "<curvines> is no property of TendonForceLengthCurve and changes nothing; did you mean <curviness>?",
-        "<fibre_damping> is no property of Millard2012EquilibriumMuscle and changes nothing; "
+        "<curvines> is not a property of TendonForceLengthCurve and changes nothing; did you mean <curviness>?",
+        "<fibre_damping> is not a property of Millard2012EquilibriumMuscle and changes nothing; "
         "did you mean <fiber_damping>?",
     ]
     assert_same(model.replace(notes=()), rewrite(model)[0].replace(notes=()))
@@ -302,8 +302,8 @@ def test_what_a_file_of_markers_holds_beside_them_is_warned_of(read, tmp_path):
     assert marker.location == (0.0, 0.0, 0.0)
     words = sorted(str(one.message).split("markers.xml: ")[1] for one in told)
     assert words == [
-        "Marker 'k' (/markerset/k): the attribute weight='2' is not read, in OpenSim neither",
-        "Marker (/markerset/k): <locaton> is no property of Marker and changes nothing; did you mean <location>?",
+        "Marker 'k' (/markerset/k): the attribute weight='2' is not read, as in OpenSim",
+        "Marker (/markerset/k): <locaton> is not a property of Marker and changes nothing; did you mean <location>?",
     ]
 
 

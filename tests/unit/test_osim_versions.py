@@ -341,7 +341,7 @@ _OLD_BODIES = old_body("a", "ground", extra=_OLD_WRAP) + old_body("b", "a", "Cus
 def test_what_no_class_has_is_noted_in_old_files(read, version):
     """Every object of the file gets an element that is no property; the upgrade passes each on to the reader."""
     whole = old(_OLD_REST, _OLD_BODIES, version)
-    assert [n for n in read(whole).notes if "no property" in n.why] == []
+    assert [n for n in read(whole).notes if "not a property" in n.why] == []
     root = etree.fromstring(whole)
     objects = [e for e in root.find("Model").iter() if e.tag[:1].isupper() and e.tag not in ("Joint", "CoordinateSet")]
     assert len(objects) > 25

@@ -142,10 +142,10 @@ ENDS = PathPoint("a", "ground"), PathPoint("b", "arm")
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((ENDS, ("s",)), r"path 'path': 's' among its wraps is no PathWrap; give PathWrap\('s', 's'\)"),
+        ((ENDS, ("s",)), r"path 'path': 's' among its wraps is not a PathWrap; give PathWrap\('s', 's'\)"),
         ((ENDS, PathWrap("w", "s")), r"path 'path': its wraps are PathWrap\(.*; give a tuple of PathWrap"),
         ((ENDS[0],), r"path 'path': its points are PathPoint\(.*; give a tuple of PathPoint"),
-        ((((0.0, 0.1, 0.2), ENDS[0]),), r"path 'path': \(0.0, 0.1, 0.2\) among its points is no PathPoint; give"),
+        ((((0.0, 0.1, 0.2), ENDS[0]),), r"path 'path': \(0.0, 0.1, 0.2\) among its points is not a PathPoint; give"),
     ],
 )
 def test_what_is_no_point_or_wrap_of_a_path_is_an_error_at_once(given, message):
@@ -209,5 +209,5 @@ def test_a_path_too_long_for_numbers_is_an_error(surface, wrapping, lengths):
     model = arm(surface).replace(joints=(slide,))
     # squares of lengths overflow from 1e154 on
     assert lengths(model, [[0.0], [1e150]], wrapping=wrapping).length[1] == pytest.approx(1e150)
-    with pytest.raises(InvalidInput, match=r"'m' is inf m long at frame 1, where 'far' is 1e\+199.*radians and metres"):
+    with pytest.raises(InvalidInput, match=r"'m' is inf m long at frame 1, where 'far' is 1e\+199.*radians and meters"):
         lengths(model, [[0.0], [1e199]], wrapping=wrapping)

@@ -45,7 +45,7 @@ def model() -> Model:
 def sentence(price, what: str) -> str:
     """What is said of prices (frames,) of the muscle that has them."""
     return (
-        f"1 of 3 {what} has lengths with a price in {(price > 0.0).sum()} of {len(price)} frames, 'bent' "
+        f"1 of 3 {what} has lengths with a penalty in {(price > 0.0).sum()} of {len(price)} frames, 'bent' "
         f"{1e3 * price.max():.3g} mm at most: moment arms there include its slope and may be far too large, "
         "or of the other sign"
     )
@@ -65,7 +65,9 @@ def test_a_single_pose_has_no_frames(model):
     g = muscle_geometry(model, TURN)
     worst = int(g.price[:, 1].argmax())
     (note,) = muscle_geometry(model, TURN[worst]).notes
-    assert note.startswith(f"1 of 3 paths has lengths with a price, 'bent' {1e3 * g.price[worst, 1]:.3g} mm at most: ")
+    assert note.startswith(
+        f"1 of 3 paths has lengths with a penalty, 'bent' {1e3 * g.price[worst, 1]:.3g} mm at most: "
+    )
 
 
 def test_prices_that_would_take_work_are_not_noted(model):
@@ -81,7 +83,7 @@ def test_several_prices_name_the_largest():
     price = np.zeros((4, 3))
     price[1, 0], price[1:3, 2] = 1e-3, 0.0125
     assert prices_in_words(("a", "b", "c"), price).startswith(
-        "2 of 3 paths have lengths with a price in 2 of 4 frames, 'c' 12.5 mm at most: "
+        "2 of 3 paths have lengths with a penalty in 2 of 4 frames, 'c' 12.5 mm at most: "
     )
     assert prices_in_words((), np.zeros((4, 0))) == prices_in_words(("a",), np.zeros((0, 1))) == ""
 
@@ -106,7 +108,7 @@ def test_paths_that_are_not_taut_are_noted(model):
     loose[3:5, 1], loose[4, 0] = STATUSES.index("not converged"), STATUSES.index("ignored")
     told = [note for note in replace(g, status=loose).notes if note not in g.notes]
     assert told[0].startswith(
-        "2 of 3 paths have no taut way that was found, 'bent' in 2 of 31 frames: lengths there may"
+        "2 of 3 paths have no taut solution (not converged), 'bent' in 2 of 31 frames: lengths there may"
     )
     assert rough_in_words(("a",), np.array([False])) == ""
 
@@ -127,7 +129,7 @@ def test_an_optimum_advises_of_prices(model):
     still = np.zeros_like(TURN)
     found = static_optimization(model, TURN, still, tau=still, reserves=10.0)
     assert found.advice == sentence(found.price[:, 1], "muscles")
-    assert "lengths with a price" in found._repr_html_()
+    assert "lengths with a penalty" in found._repr_html_()
     free = TURN[found.price[:, 1] == 0.0]
     assert static_optimization(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
 

@@ -140,15 +140,15 @@ def test_a_muscle_analysis_is_shown_and_judged(folder):
     sections = {section.title: section for section in report.sections}
     assert [panel.title for panel in sections["Moment arms"].panels] == ["hip_flexion_r: m"]
     np.testing.assert_allclose(sections["Moment arms"].panels[0].curves[0].values, 30.0)
-    assert sections["Fibre lengths"].panels[0].curves[0].values.max() == pytest.approx(1.2)
-    assert lights(report)["Fibre lengths"] is Light.GOOD
+    assert sections["Fiber lengths"].panels[0].curves[0].values.max() == pytest.approx(1.2)
+    assert lights(report)["Fiber lengths"] is Light.GOOD
     long = Table(TIME, ("m_r",), np.linspace(1.0, 1.9, 51)[:, None])
     write_storage(long, folder / "walk_MuscleAnalysis_NormalizedFiberLength.sto")
-    assert lights(report_of_folder(folder))["Fibre lengths"] is Light.LOOK
+    assert lights(report_of_folder(folder))["Fiber lengths"] is Light.LOOK
     for value, light in ((3.6, Light.LOOK), (3.7, Light.BAD), (0.23, Light.LOOK), (0.21, Light.BAD)):
         none = Table(TIME, ("m_r",), np.full((51, 1), value))
         write_storage(none, folder / "walk_MuscleAnalysis_NormalizedFiberLength.sto")
-        assert lights(report_of_folder(folder))["Fibre lengths"] is light
+        assert lights(report_of_folder(folder))["Fiber lengths"] is light
 
 
 def test_troubles_are_red(folder):
@@ -318,7 +318,7 @@ def test_what_cannot_be_read_is_named(folder):
 def test_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(InvalidInput, match="holds no motion"):
         report_of_folder(tmp_path)
-    with pytest.raises(InvalidInput, match="is no folder"):
+    with pytest.raises(InvalidInput, match="is not a folder"):
         report_of_folder(tmp_path / "missing")
 
 

@@ -36,7 +36,7 @@ KINDS = {
     "walk_ik_marker_errors.sto": (("marker_error_RMS", "marker_error_max"), 0.001, "Marker errors, largest"),
     "walk_StaticOptimization_activation.sto": (("m_r",), 0.2, "Muscles at their limit"),
     "walk_StaticOptimization_force.sto": (("m_r", "reserve_hip_flexion_r"), 0.1, "Reserves"),
-    "walk_MuscleAnalysis_NormalizedFiberLength.sto": (("m_r",), 1.0, "Fibre lengths"),
+    "walk_MuscleAnalysis_NormalizedFiberLength.sto": (("m_r",), 1.0, "Fiber lengths"),
 }
 
 
@@ -124,7 +124,7 @@ def test_no_tick_over_frames_that_were_not_solved(folder):
     for title in ("Muscles at their limit", "Reserves"):
         assert found[title].light is Light.UNJUDGED
         assert found[title].found.endswith("not judged as good, since its step left frames or parts unsolved")
-    assert found["Fibre lengths"].light is Light.GOOD
+    assert found["Fiber lengths"].light is Light.GOOD
 
 
 def test_a_run_that_solves_nothing_has_no_tick(folder):
@@ -153,7 +153,7 @@ def test_curves_beyond_the_common_scale_have_their_own(folder):
         write_storage(Table(TIME, ("m_r",), np.full((21, 1), value)), folder / name)
     ranges = {s.title: s.panels[0].range for s in report_of_folder(folder, scene=False).sections}
     assert ranges["Muscle activations"] is None
-    assert ranges["Fibre lengths"] is None
+    assert ranges["Fiber lengths"] is None
 
 
 def test_an_infinite_error_of_a_marker_shows():

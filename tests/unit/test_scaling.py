@@ -248,11 +248,11 @@ def test_a_time_range_takes_whole_frames_at_both_ends(model, trial):
 
 
 def test_gaps_and_missing_markers_are_refused_or_told(model, trial):
-    with pytest.raises(InvalidInput, match=r"'ankle' is not seen in 1 of 5 frames"):
+    with pytest.raises(InvalidInput, match=r"'ankle' is not visible in 1 of 5 frames"):
         scale_factors(model, trial, [SHANK])
     found = scale_factors(model, trial, [SHANK, THIGH], skip_missing=True)
     assert found.factors["shank"] == (1.0, 1.0, 1.0)
-    assert "'ankle' is not seen" in found.skipped["shank"]
+    assert "'ankle' is not visible" in found.skipped["shank"]
     with pytest.raises(UnknownName, match="no marker 'toe'"):
         scale_factors(model, trial, [replace(THIGH, pairs=(("toe", "knee"),))])
     with pytest.raises(UnknownName, match="no body 'thig'"):
@@ -317,7 +317,7 @@ def test_markers_that_were_not_recorded_are_dropped_or_kept(model):
 
 def test_placements_that_cannot_be(model):
     trial = Markers([0.0], ("top",), np.full((1, 1, 3), np.nan))
-    with pytest.raises(InvalidInput, match="never seen"):
+    with pytest.raises(InvalidInput, match="not visible in any frame"):
         move_markers(model, np.zeros(3), trial)
     with pytest.raises(UnknownName, match="no marker 'toe'"):
         move_markers(model, np.zeros(3), trial, fixed=["toe"])

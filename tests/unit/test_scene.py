@@ -166,7 +166,7 @@ def test_reactions_by_opensims_names(arm, arm_motion):
     np.testing.assert_allclose(unpacked(data["point"])[:, 1], poses.position("forearm", (0.1, 0.2, 0.3)), atol=1e-4)
     with pytest.raises(InvalidInput, match="no column such as"):
         view(arm, arm_motion, reactions=arm_motion)
-    with pytest.raises(InvalidInput, match="no frame of the model"):
+    with pytest.raises(InvalidInput, match="not a frame of the model"):
         view(arm, arm_motion, reactions=table.rename(lambda name: name.replace("_in_forearm", "_in_child")))
 
 

@@ -113,7 +113,7 @@ def test_what_is_not_used_is_noted(read):
     assert (other.element, other.name) == ("StatesReporter", "s")
     assert len(setup.controllers) == 1
     assert any("setup.xml:4: <StatesReporter>" in note for note in setup.notes)
-    assert any("setup.xml:5: <model_fil> is no property of <AnalyzeTool>" in note for note in setup.notes)
+    assert any("setup.xml:5: <model_fil> is not a property of <AnalyzeTool>" in note for note in setup.notes)
     assert any("<PrescribedController>" in note for note in setup.notes)
     assert len(setup.notes) == 3
 

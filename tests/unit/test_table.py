@@ -220,7 +220,7 @@ def test_tables_and_markers_survive_netcdf(tmp_path):
 def test_bad_labels_and_files(tmp_path):
     with pytest.raises(InvalidInput, match=r"its labels are time 2"):
         labelled("x", np.ones(3), {"time": [0.0, 1.0]})
-    with pytest.raises(InvalidInput, match="needs a labelled result"):
+    with pytest.raises(InvalidInput, match="needs a labeled result"):
         write_netcdf([1.0], tmp_path / "a.nc")
     with pytest.raises(InvalidInput, match="a table needs time"):
         Table.from_xarray(labelled("x", np.ones(1), {"muscle": ["a"]}))

@@ -151,7 +151,7 @@ def test_markers_of_a_table(tmp_path):
     (tmp_path / "n.sto").write_text("Units=mm\nendheader\ntime a_x a_y a_z\n0 1 2 3\n")
     assert_array_equal(read_markers(tmp_path / "n.sto").position, [[[0.001, 0.002, 0.003]]])
     (tmp_path / "o.sto").write_text("endheader\ntime a b c\n0 1 2 3\n")
-    with pytest.raises(InvalidFile, match="a, b, c are no marker"):
+    with pytest.raises(InvalidFile, match="a, b, c are not a marker"):
         read_markers(tmp_path / "o.sto")
     with pytest.raises(InvalidFile, match=r"\.txt ending"):
         read_markers("a.txt")

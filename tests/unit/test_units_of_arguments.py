@@ -144,7 +144,7 @@ def test_plain_millimetres_are_warned_of_once_a_call(room):
     good = np.tile((0.1, 0.2, 0.3, 2.0, 0.95, 0.1), (4, 1))
     bad = good * (1.0, 1.0, 1.0, 1e3, 1e3, 1e3)
     table = Table(0.1 * np.arange(4), model.coordinate_names, bad)
-    words = rf"q: c3 reaches 2000 m, with a range of {room[0]:g} to {room[1]:g}, c4 .*are these millimetres\? They"
+    words = rf"q: c3 reaches 2000 m, with a range of {room[0]:g} to {room[1]:g}, c4 .*are these millimeters\? They"
     for value in (bad, table, pandas.DataFrame(bad, columns=model.coordinate_names)):
         for ask in (musculo.kinematics, musculo.center_of_mass):
             with pytest.warns(MusculoWarning, match=words) as told:
@@ -201,7 +201,7 @@ def test_radians_that_claim_to_be_degrees_are_warned_of():
     model = arm()
     array = np.radians(arm_flexion().to_xarray("coordinate"))
     array.attrs["degrees"] = 1
-    with pytest.warns(MusculoWarning, match="q: its angles are taken in degrees, as it states, but the largest of all"):
+    with pytest.warns(MusculoWarning, match="q: its angles are read as degrees, as it states, but the largest of all"):
         musculo.muscle_geometry(model, array)
 
 

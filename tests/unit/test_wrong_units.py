@@ -76,11 +76,11 @@ def recorded_arm() -> Markers:
 @pytest.mark.parametrize(
     ("factor", "words"),
     [
-        (10.0, "10 times as far apart.*millimetres under the name cm; .*by 1e-1"),
-        (0.1, "0.1 times as far apart.*centimetres under the name mm; .*by 1e1"),
-        (100.0, "centimetres, not metres"),
-        (1000.0, "millimetres, not metres"),
-        (0.001, "metres under the name mm"),
+        (10.0, "10 times as far apart.*millimeters under the name cm; .*by 1e-1"),
+        (0.1, "0.1 times as far apart.*centimeters under the name mm; .*by 1e1"),
+        (100.0, "centimeters, not meters"),
+        (1000.0, "millimeters, not meters"),
+        (0.001, "meters under the name mm"),
     ],
 )
 def test_markers_that_do_not_fit_the_model_by_powers_of_ten_are_refused(factor, words):
@@ -102,7 +102,7 @@ def test_a_few_markers_on_several_bodies_only_warn_of_their_unit():
         next(name for name in model.marker_names if frames[name] == frame) for frame in dict.fromkeys(frames.values())
     ]
     wrong = replace(markers.pick(few), position=10.0 * markers.pick(few).position)
-    with pytest.warns(MusculoWarning, match=r"spread 9\.49 times as far.*millimetres under the name cm"):
+    with pytest.warns(MusculoWarning, match=r"spread 9\.49 times as far.*millimeters under the name cm"):
         inverse_kinematics(model, wrong)
 
 
@@ -118,7 +118,7 @@ def test_a_marker_beyond_any_laboratory_is_a_gap_with_a_note(tmp_path, wild):
     (tmp_path / "a.trc").write_text("\n".join(lines))
     holed = read_trc(tmp_path / "a.trc")
     assert_array_equal(np.argwhere(holed.missing), [[2, 1]])
-    assert "taken as gaps" in " ".join(holed.notes)
+    assert "treated as gaps" in " ".join(holed.notes)
     if np.isfinite(wild):
         assert f"1 points beyond 1e+06 m ({markers.names[1]})" in " ".join(holed.notes)
     found = inverse_kinematics(arm(), holed)

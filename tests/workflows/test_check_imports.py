@@ -63,7 +63,7 @@ def test_the_shop_window_is_not_for_the_package(tmp_path, line):
 def test_an_unknown_layer_is_found(tmp_path):
     status, text = check(tree(tmp_path, utils__misc=""))
     assert status == 1
-    assert "'utils' is no layer" in text
+    assert "'utils' is not a layer" in text
 
 
 def test_what_is_allowed(tmp_path):

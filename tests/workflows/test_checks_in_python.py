@@ -56,7 +56,7 @@ def test_leaps_are_warned_of_in_the_shells_words(tmp_path):
         k = markers.names.index(name)
         position[20:23, k] = 2.0 * elbow[20:23] - position[20:23, k]
     bad = replace(markers, position=position)
-    with pytest.warns(MusculoWarning, match="angles leap from one frame to the next: elbow_flexion by") as told:
+    with pytest.warns(MusculoWarning, match="angles jump from one frame to the next: elbow_flexion by") as told:
         found = musculo.inverse_kinematics(arm(), bad)
     assert told[0].filename == __file__
     assert str(told[0].message) in found.notes
@@ -66,7 +66,7 @@ def test_leaps_are_warned_of_in_the_shells_words(tmp_path):
         warnings.simplefilter("error", MusculoWarning)  # the shell has it in its log, and once
         result = CliRunner().invoke(app, words)
     assert result.exit_code == 3
-    assert " ".join(result.output.split()).count("angles leap from one frame to the next") == 1
+    assert " ".join(result.output.split()).count("angles jump from one frame to the next") == 1
 
 
 def test_a_good_recording_is_not_warned_of():
@@ -177,9 +177,12 @@ AROUND = ((-1, 0, 0), (0, 1, 0), (0, 0, -1))
     [
         (((1, 0, 0), (0, 1, 0), (0, 0, 1)), ""),
         (AROUND, r"turned by 180 degrees about the vertical.* (markers.rotated([[-1, 0, 0], [0, 1, 0], [0, 0, -1]])"),
-        (((1, 0, 0), (0, -1, 0), (0, 0, -1)), "mm where -y is taken to point up,"),
-        (((1, 0, 0), (0, 0, -1), (0, 1, 0)), "mm where z is taken to point up,"),
-        (((0, 0, 1), (1, 0, 0), (0, 1, 0)), "mm where z is taken to point up and they are turned by -90 degrees about"),
+        (((1, 0, 0), (0, -1, 0), (0, 0, -1)), "mm where -y is assumed to point up,"),
+        (((1, 0, 0), (0, 0, -1), (0, 1, 0)), "mm where z is assumed to point up,"),
+        (
+            ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
+            "mm where z is assumed to point up and they are turned by -90 degrees about",
+        ),
         (((1, 0, 0), (0, 1, 0), (0, 0, -1)), "mm where they are mirrored,"),
     ],
     ids=["as it is", "backwards", "upside down", "z up", "z up, y ahead", "mirrored"],
@@ -201,7 +204,7 @@ def test_an_axis_that_was_taken_to_point_up_is_not_advised_again(tmp_path):
     model, walk = planar_walk()
     musculo.write_trc(walk.rotated(AROUND), tmp_path / "walk.trc")
     with pytest.warns(
-        MusculoWarning, match="points along -y here.*the axis that was taken to point up may be the wrong one"
+        MusculoWarning, match="points along -y here.*the axis that was assumed to point up may be the wrong one"
     ):
         musculo.inverse_kinematics(model, musculo.read_markers(tmp_path / "walk.trc", up="-y"))
 

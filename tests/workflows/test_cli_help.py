@@ -47,6 +47,6 @@ def test_flags_say_what_they_do_in_their_command(shell, command):
     assert "input" in said["--force"]
     for option, text in said.items():
         for name in re.findall(r"\bFOLDER\b", text.removeprefix("-o, --output FOLDER")):
-            pytest.fail(f"{command} {option} names {name}, which is no flag of its own: {text}")
+            pytest.fail(f"{command} {option} names {name}, which is not a flag of its own: {text}")
     for option in {"--up", "--axis"} & said.keys():
         assert all(axis in said[option] for axis in AXES if not axis.startswith("+"))

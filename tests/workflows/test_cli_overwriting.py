@@ -167,7 +167,7 @@ def test_moments_are_not_written_over_an_input(shell, tmp_path, output, kind):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     told = shell("run", folder / "setup.xml", "--no-report")
     assert (told.status, told.out) == (1, "")
-    assert f"the output {folder / name} {REFUSED}, or --force to write over it" in told.err
+    assert f"the output {folder / name} {REFUSED}, or --force to overwrite it" in told.err
     with pytest.raises(musculo.MusculoError, match="overwrite=True"):
         musculo.opensim.run_setup(folder / "setup.xml", compare=False)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
@@ -265,7 +265,7 @@ def test_the_record_takes_the_place_of_no_other_file(shell, tmp_path):
     for content in ('{"mine": 1}', "\x00garbage"):
         brought.write_text(content)
         told = shell("run", folder / "plain.xml", "--no-report")
-        assert (told.status, f"replace {brought}, which is no record of musculo" in told.err) == (1, True)
+        assert (told.status, f"replace {brought}, which is not a record of musculo" in told.err) == (1, True)
         assert brought.read_text() == content
         assert not (folder / "id.sto").exists()
     assert shell("run", folder / "plain.xml", "--no-report", "--force").status == 0

@@ -50,7 +50,7 @@ def test_writes_a_summary_a_page_and_results(monkeypatch, capsys, tmp_path, chai
     target = tmp_path / "new" / "folder"
     run(monkeypatch, "--output", target)
     printed = " ".join(capsys.readouterr().out.split())
-    for step in ("inverse kinematics", "inverse dynamics", "static optimisation", "joint loads", "muscle analysis"):
+    for step in ("inverse kinematics", "inverse dynamics", "static optimization", "joint loads", "muscle analysis"):
         assert step in printed
     assert f"{np.abs(chain.moments[:, 1]).max():.2f} N m" in printed
     assert "all frames solved" in printed

@@ -76,8 +76,8 @@ def test_an_angle_that_leaps_is_trouble(tmp_path):
     musculo.write_trc(replace(markers, position=position), tmp_path / "arm.trc")
     code, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out")
     assert code == 3
-    assert "angles leap from one frame to the next: elbow_flexion by" in said
-    assert "BAD   Angles that leap" in said
+    assert "angles jump from one frame to the next: elbow_flexion by" in said
+    assert "BAD   Angles that jump" in said
     good = tmp_path / "good.trc"
     musculo.write_trc(markers, good)
     code, said = shell("ik", MODEL, good, "-o", tmp_path / "fine")
@@ -92,7 +92,7 @@ def test_a_limb_that_is_lost_for_a_while_is_trouble(tmp_path):
     musculo.write_trc(replace(markers, position=position), tmp_path / "arm.trc")
     code, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out", "--no-report")
     assert code == 3
-    assert f"seen moves elbow_flexion (in 5 of {len(markers)} frames, from {markers.time[10]:g} s)" in said
+    assert f"no visible marker moves elbow_flexion (in 5 of {len(markers)} frames, from {markers.time[10]:g} s)" in said
 
 
 def test_markers_without_a_partner_are_named(tmp_path):
@@ -104,7 +104,7 @@ def test_markers_without_a_partner_are_named(tmp_path):
     _, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out", "--no-report")
     assert "the recording lacks, so not followed (1): upper_arm" in said
     assert "the model lacks, so not followed (1): arm_upper" in said
-    assert "no frame in use shows (1): forearm" in said
+    assert "that are not visible in any frame in use (1): forearm" in said
 
 
 @pytest.mark.parametrize(("command", "more"), [("ik", ()), ("id", ("--lowpass", "6"))])
@@ -271,23 +271,23 @@ def test_lengths_with_a_price_are_told(tmp_path):
     assert price.max() > 1.0
     assert not g.price[:, 1].any()
     line = (
-        f"price of 'bent': in {len(frames)} of 31 frames, frame {frames[0]} ({0.01 * frames[0]:g} s) the first of "
+        f"penalty of 'bent': in {len(frames)} of 31 frames, frame {frames[0]} ({0.01 * frames[0]:g} s) the first of "
         f"them, {price.max():.3g} mm at most (frame {price.argmax()})"
     )
     code, printed = shell("muscles", model, motion, "-o", tmp_path / "out")
     assert code == 0
     told = " ".join(printed.split())
-    assert "1 of 2 muscles has lengths with a price" in told
-    assert "moment arms there include the slope of the price and may be far too large" in told
+    assert "1 of 2 muscles has lengths with a penalty" in told
+    assert "moment arms there include the slope of the penalty and may be far too large" in told
     assert line in told
     assert f"other side: bent {int((g.status[:, 0] == STATUSES.index('other side')).sum())}" in told
-    assert "price of 'plain'" not in told
-    assert told.count("has lengths with a price") == 1
+    assert "penalty of 'plain'" not in told
+    assert told.count("has lengths with a penalty") == 1
     page = report_of_folder(tmp_path / "out")
     assert any(line in note for note in page.notes)
-    (check,) = [check for check in page.checks if check.title == "Lengths with a price"]
+    (check,) = [check for check in page.checks if check.title == "Lengths with a penalty"]
     assert f"bent {price.max():.3g} mm" in check.found
-    assert "look  Lengths with a price: 1 muscle: bent" in printed
+    assert "look  Lengths with a penalty: 1 muscle: bent" in printed
     q = musculo.read_storage(motion).values
     found = musculo.muscle_analysis(musculo.read_osim(model), q, 0.0 * q)
     np.testing.assert_array_equal(found.price, g.price)
@@ -306,7 +306,7 @@ def test_what_pulls_along_paths_with_a_price_is_told(tmp_path, command):
     model, motion, g = over_a_knuckle(tmp_path)
     _, printed = shell(*command, model, motion, "-o", tmp_path / "out")
     told = " ".join(printed.split())
-    assert f"price of 'bent': in {int((g.price[:, 0] > 0.0).sum())} of 31 frames" in told
+    assert f"penalty of 'bent': in {int((g.price[:, 0] > 0.0).sum())} of 31 frames" in told
     assert "may be far too large" in told
 
 
@@ -328,7 +328,7 @@ def test_many_prices_are_counted():
     )
     notes = [one.text for one in path_findings(g, names, np.arange(3.0), "x")]
     assert notes[:3] == ["x: 'm1' a", "x: 'm2' b", notes[2]]
-    assert notes[2].startswith("x: 14 of 15 muscles have lengths with a price")
-    assert [note.split(":")[1] for note in notes[3:13]] == [f" price of 'm{k}'" for k in range(14, 4, -1)]
-    assert notes[13:] == ["x: 3 more muscles have prices above 1 mm"]
+    assert notes[2].startswith("x: 14 of 15 muscles have lengths with a penalty")
+    assert [note.split(":")[1] for note in notes[3:13]] == [f" penalty of 'm{k}'" for k in range(14, 4, -1)]
+    assert notes[13:] == ["x: 3 more muscles have penalties above 1 mm"]
     assert largest_prices(names, price)["m14"] == pytest.approx(0.014)

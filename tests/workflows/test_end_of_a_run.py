@@ -51,7 +51,7 @@ def titles(report):
         ("id", ["Joint angles", "Joint moments", "Joint powers"]),
         ("so", ["Joint angles", "Muscle activations", "Muscle forces"]),
         ("jr", ["Joint angles", "Joint reactions"]),
-        ("muscles", ["Joint angles", "Muscle forces", "Fibre lengths", "Moment arms"]),
+        ("muscles", ["Joint angles", "Muscle forces", "Fiber lengths", "Moment arms"]),
     ],
 )
 def test_every_step_ends_with_a_page(command, sections, tmp_path):

@@ -116,7 +116,7 @@ def test_muscles_of_a_pose_need_no_rates(frames, tmp_path):
     musculo.write_storage(poses, tmp_path / "pose.mot")
     printed = shell("muscles", MODEL, tmp_path / "pose.mot", "-o", tmp_path / "out")
     count = "1 frame" if frames == 1 else f"{frames} frames"
-    assert f"has {count}; rates need 6 or more: they are taken as poses at rest" in " ".join(printed.split())
+    assert f"has {count}; rates need 6 or more: they are treated as poses at rest" in " ".join(printed.split())
     q = musculo.read_storage(tmp_path / "pose.mot").coordinates(arm())
     length = musculo.read_storage(tmp_path / "out" / "pose_MuscleAnalysis_Length.sto")
     np.testing.assert_allclose(length.values, musculo.muscle_geometry(arm(), q).length, atol=1e-7)
@@ -130,8 +130,8 @@ def test_muscles_that_would_be_torn_are_told_of(tmp_path):
     name = model.muscle_names[0]
     musculo.write_osim(model.with_force(name, tendon_slack_length=0.01, optimal_fiber_length=0.02), tmp_path / "a.osim")
     printed = " ".join(shell("muscles", tmp_path / "a.osim", MOTION, "-o", tmp_path).split())
-    assert f"a fibre or tendon is longer than any that is whole ({name})" in printed
-    assert "any that is whole" not in shell("muscles", MODEL, MOTION, "-o", tmp_path)
+    assert f"a fiber or tendon is longer than any intact one ({name})" in printed
+    assert "any intact one" not in shell("muscles", MODEL, MOTION, "-o", tmp_path)
 
 
 def test_a_muscle_of_an_unknown_kind_has_a_length_and_moment_arms(tmp_path):
@@ -283,7 +283,7 @@ def test_fibres_that_are_stretched_too_far_are_told_of(tmp_path):
     assert "stretched too far" in printed
     assert "optimal lengths" in printed
     assert "Alone they give more than the motion needs, at most [N m, N], at shoulder_flexion" in printed
-    assert "leave passive forces out (--no-passive), let tendons give (--tendon elastic)" in printed
+    assert "switch passive forces off (--no-passive), let tendons give (--tendon elastic)" in printed
     assert "longer tendon slack lengths" in printed
     assert "reserves give more than muscles do" not in printed
     assert "stretched too far" not in shell(*words)

@@ -183,7 +183,7 @@ def test_radians_that_are_called_degrees_are_told_of(tmp_path):
     table = arm_flexion().in_radians(arm())
     musculo.write_storage(replace(table, degrees=True), tmp_path / "radians.mot")
     printed = shell("id", MODEL, tmp_path / "radians.mot", "-o", tmp_path)
-    assert "radians.mot: its angles are taken in degrees, but the largest of all is" in printed
+    assert "radians.mot: its angles are read as degrees, but the largest of all is" in printed
     assert "are they radians?" in printed
     assert "radians?" not in shell("id", MODEL, MOTION, "-o", tmp_path)
 
@@ -198,7 +198,7 @@ def test_misspelt_columns_and_degrees_as_radians_are_told_of(tmp_path):
     musculo.write_storage(replace(table.in_degrees(arm()), degrees=False), tmp_path / "degrees.mot")
     printed = shell("id", MODEL, tmp_path / "degrees.mot", "-o", tmp_path)
     assert "are they degrees?" in printed
-    assert "degrees.mot: its angles are taken in radians" in printed
+    assert "degrees.mot: its angles are read as radians" in printed
     assert "degrees?" not in shell("id", MODEL, MOTION, "-o", tmp_path)
 
 
@@ -209,7 +209,7 @@ def test_the_upward_axis_of_a_c3d_file_can_be_stated(up, tmp_path, monkeypatch):
 
     def read(path, up=None):
         asked.append(up)
-        notes = () if up else ("the file does not say which axis is up; z was taken",)
+        notes = () if up else ("the file does not say which axis is up; z was assumed",)
         model, table = arm(), arm_flexion()
         at = musculo.kinematics(model, table.coordinates(model)).markers(model.marker_names)
         return SimpleNamespace(markers=musculo.Markers(table.time, model.marker_names, at, notes=notes))
@@ -219,4 +219,4 @@ def test_the_upward_axis_of_a_c3d_file_can_be_stated(up, tmp_path, monkeypatch):
     more = ("--up", up) if up else ()
     printed = told("ik", MODEL, tmp_path / "walk.c3d", "-o", tmp_path, "--time", "0:0.05", *more)
     assert asked == [up or None] * 2  # once for the run, once for its page
-    assert ("z was taken" in printed) == (not up)
+    assert ("z was assumed" in printed) == (not up)

@@ -247,7 +247,7 @@ def test_without_opensim_it_says_so_and_writes_all_numbers(monkeypatch, capsys, 
     assert len(pages) == 10
     assert "arm26_driving_moments.html" in pages
     assert "elbow_flexion, ours" in (plots / "arm26_driving_moments.html").read_text()
-    assert "static optimisation" in err
+    assert "static optimization" in err
     assert "not available" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
     (study,) = json.loads((tmp_path / "arm26.json").read_text())
@@ -299,7 +299,7 @@ def test_opensim_agrees_where_its_definitions_are_used():
     for one in part_of(study, "Driving moments").quantities:
         assert one.difference < 1e-6 * abs(one.theirs)
     # the paper: the long head of the biceps is the one whose length another wrapping changes
-    lengths = {q.name: q.difference for q in part_of(study, "Fibre lengths").quantities}
+    lengths = {q.name: q.difference for q in part_of(study, "Fiber lengths").quantities}
     assert max(lengths, key=lengths.get) == "biceps_long"
 
 

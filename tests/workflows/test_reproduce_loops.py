@@ -228,7 +228,7 @@ def test_the_papers_speed_is_the_goal_of_the_papers_method_alone(speeds):
     stated = [row for row in rows if row.paper is not None]
     assert [(row.quantity, row.paper, row.goal, row.cite) for row in stated] == [
         (
-            "stabilised DAE over ODE with Fourier joint variables, both by TR-BDF2",
+            "stabilized DAE over ODE with Fourier joint variables, both by TR-BDF2",
             4.0,
             "at least",
             "section 4-4 B",
@@ -244,7 +244,7 @@ def test_the_papers_speed_is_the_goal_of_the_papers_method_alone(speeds):
         "ODE with Fourier joint variables",
         "one-coordinate bead with splined inertia and force",
         "exact ODE",
-        "stabilised DAE",
+        "stabilized DAE",
     ]
     assert all(one.unit == "ms" and one.ours > 0.0 for one in built.values())
     assert "made in" in remarks[1]

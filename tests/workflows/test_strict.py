@@ -134,5 +134,5 @@ def test_findings_are_judged_by_how_much_they_matter():
 )
 def test_every_command_that_judges_has_it(command):
     said = " ".join(shell(command, "--help").stdout.split())
-    assert "--strict Exit code 4 where the report judges something as bad." in said
+    assert "--strict End with exit code 4 if the report judges something as bad." in said
     assert "4: with --strict, the report judges something as bad." in said

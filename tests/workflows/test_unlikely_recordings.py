@@ -97,7 +97,7 @@ def test_a_marker_beyond_any_laboratory_is_a_gap(shell, walker):
     (walker / "wild.trc").write_text("\n".join(lines))
     told = shell("ik", walker / "walker.osim", walker / "wild.trc", "-o", walker / "out")
     assert told.status == 0
-    assert "wild.trc: 1 points beyond 1e+06 m (m1) are no positions: taken as gaps" in flat(told)
+    assert "wild.trc: 1 points beyond 1e+06 m (m1) are not positions: treated as gaps" in flat(told)
     assert "inf" not in flat(told).split()
     assert np.isfinite(read_storage(walker / "out" / "wild_ik_marker_errors.sto").values).all()
 
@@ -106,21 +106,21 @@ def test_a_marker_beyond_any_laboratory_is_a_gap(shell, walker):
 def test_millimetres_in_motions_and_points_are_hinted_at(shell, walker):
     good = plates(walker / "good.xml")
     told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", good, "-o", walker / "good"))
-    assert "in millimetres?" not in told
+    assert "in millimeters?" not in told
     bad = changed(walker / "walk.mot", walker / "mm.mot", 1e3)
     told = flat(
         shell("id", walker / "walker.osim", bad, "-l", plates(walker / "far.xml", scale=1e3), "-o", walker / "mm")
     )
     assert "tx 1300 m, ty 970 m from the origin" in told
     assert "the force on b acts 400 m from the origin" in told
-    assert told.count("in millimetres?") == 2
+    assert told.count("in millimeters?") == 2
 
 
 @pytest.mark.parametrize(
     ("direction", "words"),
     [
         ((0.1, -1.0, 0.0), "external loads pull the model down (-y): do they hold forces on the plates"),
-        ((0.1, 0.0, 1.0), "external loads push the model along +z, and gravity wants them up"),
+        ((0.1, 0.0, 1.0), "external loads push the model along +z, and gravity requires them to point up"),
         ((0.1, 1.0, 0.0), ""),
         ((1.0, 1.0, 0.0), ""),
     ],
@@ -143,7 +143,7 @@ def test_loads_that_do_not_carry_are_told(shell, walker, direction, words):
         (1.0 / 70.0, 1.0, 0.0, "the largest force is 9.8 N, and the model weighs 686 N: are forces in N/kg?"),
         (1.0, 1.0, 8.0e3, "the moment on b is 8000 N m where its force is 686 N: are moments in N mm?"),
         (1.0, 1e2, 0.0, "m from it: are points in cm, or in other axes than the motion?"),
-        (1.0, 1e3, 0.0, "are they in cm, or in millimetres?"),
+        (1.0, 1e3, 0.0, "are they in cm, or in millimeters?"),
         (1.0, 1.0, 8.0, ""),
     ],
     ids=["kN", "N per kg", "N mm", "cm", "mm", "right"],
@@ -156,7 +156,7 @@ def test_units_of_loads_that_cannot_be_are_told(shell, walker, force, point, mom
     write_external_loads(loads, walker / "l.xml")
     told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
     asked = told.count("are forces in") + told.count("are moments in") + told.count("are points in")
-    asked += told.count("are they in cm, or in millimetres?")
+    asked += told.count("are they in cm, or in millimeters?")
     assert asked == (1 if words else 0)
     assert words in told
     model, motion = (
@@ -177,7 +177,7 @@ def test_points_in_cm_are_asked_about_in_one_line(shell, walker):
     loads = ExternalLoads("plates", (ExternalForce("plate", "b", "f_v", "f_p"),), Table(TIME, names, values))
     write_external_loads(loads, walker / "l.xml")
     told = flat(shell("id", walker / "walker.osim", walker / "walk.mot", "-l", walker / "l.xml", "-o", walker / "out"))
-    assert "acts 130 m from the origin; points are in metres: are they in cm, or in millimetres?" in told
+    assert "acts 130 m from the origin; points are in meters: are they in cm, or in millimeters?" in told
     assert told.count("in cm") == 1
 
 
@@ -218,7 +218,7 @@ def test_points_of_forces_that_do_not_act_are_no_matter(shell, walker):
     write_storage(replace(table, values=values), walker / "l.mot")
     told = shell("id", walker / "walker.osim", walker / "walk.mot", "-l", loads, "-o", walker / "out", "--no-report")
     assert told.status == 0
-    assert "in millimetres?" not in flat(told)
+    assert "in millimeters?" not in flat(told)
 
 
 # --- axes -------------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_another_axis_up_is_hinted_at(shell, data_folder, tmp_path, up, turn):
     model = data_folder / "gait10dof18musc" / "subject01.osim"
     told = flat(shell("ik", model, tmp_path / "walk.trc", "-o", tmp_path / "out", "--no-report"))
     # a planar model can turn by itself to where x is up, but not to where z is
-    words = {"y": "markers", "z": "mm where z is taken to point up", "x": "the file has x up"}
+    words = {"y": "markers", "z": "mm where z is assumed to point up", "x": "the file has x up"}
     assert words[up] in told
     assert ("point up" in told) == (up != "y")
 
@@ -261,7 +261,7 @@ def test_the_upward_axis_of_a_trc_can_be_stated(shell, walker, up, turn):
     write_trc(trial.rotated(turn), walker / "turned.trc")
     told = shell("ik", model, walker / "turned.trc", "--up", up, "-o", walker / "out")
     assert told.status == 0
-    assert f"turned.trc: {up} was taken to point up" in flat(told)
+    assert f"turned.trc: {up} was assumed to point up" in flat(told)
     assert "points along" not in flat(told)
     found, straight = read_storage(walker / "out" / "turned_ik.mot"), read_storage(walker / "walk.mot")
     np.testing.assert_allclose(found.in_radians(read_osim(model)).values, straight.values, atol=1e-6)
@@ -283,7 +283,7 @@ def test_zeros_are_gaps_where_a_flag_says_so(shell, walker):
     told = flat(shell("ik", model, walker / "zeros.trc", "-o", walker / "plain"))
     assert "20 points are exactly at the origin (m1); --zeros-as-gaps in the shell" in told
     told = flat(shell("ik", model, walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "out"))
-    assert "20 points at the origin were taken as gaps" in told
+    assert "20 points at the origin were treated as gaps" in told
     assert "exactly at the origin" not in told
     plain, found = (read_storage(walker / folder / "zeros_ik.mot") for folder in ("plain", "out"))
     straight = read_storage(walker / "walk.mot").in_degrees(read_osim(model)).values
@@ -293,7 +293,7 @@ def test_zeros_are_gaps_where_a_flag_says_so(shell, walker):
     assert shown is not None
     assert np.isnan(shown.marker("m1")[30:50]).all()
     told = flat(shell("scale", model, "--static", walker / "zeros.trc", "--zeros-as-gaps", "-o", walker / "s.osim"))
-    assert "20 points at the origin were taken as gaps" in told
+    assert "20 points at the origin were treated as gaps" in told
 
 
 # --- times ------------------------------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def test_activations_are_no_forces(shell, tmp_path, forces):
     folder = arm_folder(tmp_path / "run", jr=bare)
     told = shell("run", folder / "jr.xml", "--no-compare")
     assert told.status == 3
-    assert "are taken for newtons" in flat(told)
+    assert "are read as newtons" in flat(told)
 
 
 def test_forces_are_no_activations(shell, tmp_path, forces):

@@ -95,7 +95,7 @@ def test_an_undetermined_static_pose_names_its_coordinates(tmp_path, monkeypatch
 
     code, said = shell("scale", MODEL, "-o", tmp_path / "o.osim", "--static", tmp_path / "static.trc")
     assert code == 0
-    assert "no marker that was followed and seen moves elbow_flexion" in said
+    assert "no visible marker moves elbow_flexion" in said
 
     def placed(*args, **options):
         found = musculo.model.place_markers(*args, **options)
@@ -114,8 +114,8 @@ def test_inverse_kinematics_names_coordinates_that_no_marker_moves(tmp_path):
     musculo.write_trc(musculo.Markers(pose.time, names, place), tmp_path / "arm.trc")
     code, said = shell("ik", MODEL, tmp_path / "arm.trc", "-o", tmp_path / "out")
     assert code == 0
-    assert "seen moves elbow_flexion: undetermined" in said
-    assert "seen moves elbow_flexion: undetermined" in (tmp_path / "out" / "report.html").read_text()
+    assert "no visible marker moves elbow_flexion: undetermined" in said
+    assert "no visible marker moves elbow_flexion: undetermined" in (tmp_path / "out" / "report.html").read_text()
     motion = musculo.read_storage(tmp_path / "out" / "arm_ik.mot")
     default = np.degrees(model.coordinate("elbow_flexion").default_value)
     assert np.abs(motion.column("elbow_flexion") - default).max() < 1e-6
@@ -168,6 +168,6 @@ def test_what_a_note_says_is_no_warning_too(tmp_path, command):
     assert told.count("are they degrees?") == 1
     assert [str(one.message) for one in warned] == []
     if command == "view":
-        with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are taken in radians"):
+        with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are read as radians"):
             scene = musculo.view(arm(), musculo.read_storage(wrong))
         assert any("are they degrees?" in note for note in scene.notes)

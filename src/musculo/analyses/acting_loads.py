@@ -46,7 +46,7 @@ def acting_loads(
             raise InvalidInput(
                 f"all {len(time)} frames, {time[0]:g} to {time[-1]:g} s, lie outside the external loads of "
                 f"{loads.table.source or loads.name!r}, which last from {known[0]:g} to {known[-1]:g} s; are both of "
-                "the same trial, and do their times begin alike?"
+                "the same trial, and do their times begin at the same instant?"
             )
         findings += [*plate_findings(loads), *span_findings(loads, time)]
     rows = np.unique(np.linspace(0, max(len(Q) - 1, 0), min(len(Q), _LOOKS)).astype(int))

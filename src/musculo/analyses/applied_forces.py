@@ -1,4 +1,4 @@
-"""What given muscle and actuator forces do: wrenches on bodies, generalised forces, and the accelerations they give."""
+"""What given muscle and actuator forces do: wrenches on bodies, generalized forces, and the accelerations they give."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def given_forces(
 
     Raises:
         InvalidInput: a shape that does not fit, or a number that is not finite.
-        UnknownName: a name that is no actuator, or an actuator without a column.
+        UnknownName: a name that is not an actuator, or an actuator without a column.
     """
     muscles, frames = None, len(q)
     if muscle_forces is not None:
@@ -229,7 +229,7 @@ def applied_forces(
     """Forces on bodies and speeds of all that is given, and of the forces of the model that act by themselves.
 
     `loads` are all those on bodies: from outside, and `given.on_bodies`. Only where the forces are `driving` the
-    motion their generalised forces are made. `own` says how limits, bushings and contacts are computed; without it
+    motion their generalized forces are made. `own` says how limits, bushings and contacts are computed; without it
     they are not, and springs and ligaments along paths act alone.
     """
     tau, passive = given.on_speeds, None

@@ -29,10 +29,10 @@ _TURNS = ("Ox", "Oy", "Oz")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyKinematics(Result):
-    """Motion of mass centres and orientations; arrays have no frame axis where a single pose was asked for.
+    """Motion of mass centers and orientations; arrays have no frame axis for a single pose.
 
     Velocities and accelerations are those in ground, expressed in ground or, with `in_body_frame`, in each body's
-    axes. Those of the whole mass centre are always expressed in ground; they are NaN where no body has mass.
+    axes. Those of the whole mass center are always expressed in ground; they are NaN where no body has mass.
     """
 
     made_by: ClassVar[str] = "body_kinematics"
@@ -118,16 +118,16 @@ def body_kinematics(
     in_body_frame: bool = False,
     threads: int | None = None,
 ) -> BodyKinematics:
-    """Position, orientation, velocity and acceleration of bodies at their mass centres, and of the whole mass centre.
+    """Position, orientation, velocity and acceleration of bodies at their mass centers, and of the whole mass center.
 
-    Source: OpenSim 4.6's BodyKinematics, observed behaviour; its accelerations are those of its forces, here `udot`.
+    Source: OpenSim 4.6's BodyKinematics, observed behavior; its accelerations are those of its forces, here `udot`.
 
     Args:
         model: the model.
         q, u, udot: (frames, n) or (n,) coordinates, speeds and their derivatives, all of the file in its order.
         bodies: by name; all by default, without ground.
         in_body_frame: express velocities and accelerations in the axes of each body.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     names = model.body_names if bodies is None else (bodies,) if isinstance(bodies, str) else tuple(bodies)
     for name in names:
@@ -168,7 +168,7 @@ def body_kinematics(
 
 
 def _whole(model: Model, motion: Kinematics) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Position, velocity and acceleration of the mass centre of all bodies; NaN where none has mass."""
+    """Position, velocity and acceleration of the mass center of all bodies; NaN where none has mass."""
     heavy = [body for body in model.bodies if body.mass > 0.0]
     total = sum(body.mass for body in heavy)
     sums = [np.full((3,) if motion.single else (motion.frames, 3), 0.0 if heavy else np.nan) for _ in range(3)]
@@ -180,7 +180,7 @@ def _whole(model: Model, motion: Kinematics) -> tuple[FloatArray, FloatArray, Fl
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointKinematics(Result):
-    """Motion of a point fixed to a body; arrays have no frame axis where a single pose was asked for."""
+    """Motion of a point fixed to a body; arrays have no frame axis for a single pose."""
 
     made_by: ClassVar[str] = "point_kinematics"
 
@@ -251,7 +251,7 @@ def point_kinematics(
         point: (3,) in that frame [m].
         relative_to: another body or frame; ground by default.
         like: "opensim" for OpenSim's numbers, which differ where `relative_to` moves.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     method = method_of(like, None)
     frame = GROUND if relative_to is None else relative_to

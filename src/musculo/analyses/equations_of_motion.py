@@ -68,7 +68,7 @@ class EquationsOfMotion(Result):
         yield Series("drive", self.drive, n)
 
     def accelerations(self, muscle_forces: ArrayLike | None = None, forces: ArrayLike | None = None) -> FloatArray:
-        """qddot (frames, n) under forces of muscles (frames, muscles) and generalised forces (frames, n)."""
+        """qddot (frames, n) under forces of muscles (frames, muscles) and generalized forces (frames, n)."""
         right = self.G - self.drive - (self.C @ self.rates[..., None])[..., 0]
         if muscle_forces is not None:
             F = np.asarray(muscle_forces, dtype=float)

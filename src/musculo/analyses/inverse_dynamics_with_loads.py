@@ -1,4 +1,4 @@
-"""Which generalised forces a motion needs, under loads as they were measured."""
+"""Which generalized forces a motion needs, under loads as they were measured."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ def inverse_dynamics(
     time: ArrayLike | None = None,
     to_device: bool = False,
 ) -> FloatArray:
-    """Generalised forces tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, on the tree before any embedding.
+    """Generalized forces tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, on the tree before any embedding.
 
     This is what OpenSim's inverse dynamics prints: one force per speed, coupled and locked ones included. Pull them
-    back to the independent coordinates with `embedding_of(model)`. Forces of the model are left out; OpenSim's tool
+    back to the independent coordinates with `embedding_of(model)`. Forces of the model are ignored; OpenSim's tool
     takes off those that are not excluded, as `acting=model_forces(model, q, u).tau` does.
 
-    Loads that seem to act on the wrong foot, in millimetres, or beyond the times at which they were measured give a
+    Loads that seem to act on the wrong foot, in millimeters, or beyond the times at which they were measured give a
     `MusculoWarning`.
 
     Args:
         model: the model.
         q, u, udot: (frames, n) or (n,) coordinates, speeds and their derivatives, all of the file in its order; arrays
-            [rad, m], or tables and labelled arrays, which state their units.
+            [rad, m], or tables and labeled arrays, which state their units.
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there. Arrays of CuPy,
             PyTorch and Numba on the device are used in place; whether their numbers can be meant is not checked.
-        acting: (frames, n_u) or (n_u,) generalised forces that act already, and are no part of what is asked for.
+        acting: (frames, n_u) or (n_u,) generalized forces that act already, and are no part of what is asked for.
         time: (frames,) when the frames are, for loads over time [s]; by default what a table or an xarray `q` states.
         to_device: leave the result on the GPU, unchecked, as an array with `__cuda_array_interface__`.
 

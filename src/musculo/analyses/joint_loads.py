@@ -49,7 +49,7 @@ _DOUBTFUL = [STATUSES.index(word) for word in ("inside", "other side")]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointLoads(Result):
-    """Loads that joints exert on bodies; arrays have no frame axis where a single pose was asked for.
+    """Loads that joints exert on bodies; arrays have no frame axis for a single pose.
 
     Entry k of the second axis is the load of `joint_names[k]` on `body_names[k]`, at `point`, in `frame_names[k]`. The
     point is the origin of the joint frame on that body: the child's and the parent's differ where a joint slides.
@@ -158,7 +158,7 @@ def joint_loads(
     call for and, where those do not produce udot, with the rest of the drive at the independent coordinates
     (`musculo.dynamics.loop_loads`).
 
-    Source:     OpenSim 4.6's JointReaction, observed behaviour; the recursion is `kernels.rnea`.
+    Source:     OpenSim 4.6's JointReaction, observed behavior; the recursion is `kernels.rnea`.
     Departs:    OpenSim looks forces up by position in their file, here by name. Its accelerations are always those of
                 the forces (`udot=None` here), which are the measured ones only as far as the forces fit the motion.
     Guarantees: the loads balance each body (Newton-Euler) to rounding, constraints included.
@@ -170,9 +170,9 @@ def joint_loads(
         muscle_forces: tensions along the tendons [N]: (frames, muscles) or (muscles,), a table or mapping by names;
             None: no muscle pulls, and joints carry what a model driven by moments at its joints does.
         actuator_forces: of other actuators [N, N m]: (frames, actuators) in the order of `actuators_of`, or a table or
-            mapping by names, in which `<speed>_reserve` is a generalised force on that speed. They matter where udot
+            mapping by names, in which `<speed>_reserve` is a generalized force on that speed. They matter where udot
             is None, or where an actuator acts on bodies or along a path. Columns of a table that are none are ignored.
-        tau: further generalised forces (frames, n_u); matter where udot is None.
+        tau: further generalized forces (frames, n_u); matter where udot is None.
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times. Doubts about them are `notes` and warnings.
         model_forces: whether the forces of `musculo.model_forces` act, as they do in OpenSim.
@@ -185,11 +185,11 @@ def joint_loads(
         wrapping, method: the parts of `like`: "geodesic" or "opensim" where paths are computed; "exact" or "opensim".
         time: (frames,) or a number, for prescribed forces, loads over time, and prescribed motion where udot is None
             [s]; by default what a table or an xarray `q` states, else 0.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         InvalidInput, UnknownName: arrays, tables or names that do not fit; loops that are not closed.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
     wanted = _wanted(model, joints, on, frame)
@@ -258,7 +258,7 @@ def joint_loads(
 
 
 def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
-    """In how many frames each path pulls whose length has a price, or that has a point inside a surface."""
+    """In how many frames each path pulls whose length includes a penalty, or that has a point inside a surface."""
     if acting.paths is None:
         return {}
     frames = (np.isin(acting.paths.status, _DOUBTFUL) & (acting.tension != 0.0)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""What every muscle does in a motion: lengths, fibre and tendon states, forces, powers, moment arms and moments."""
+"""What every muscle does in a motion: lengths, fiber and tendon states, forces, powers, moment arms and moments."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FILES = (
 class MuscleAnalysis(Result):
     """Series of all muscles: (frames, muscles), or (muscles,) for a single frame; arms have coordinates last.
 
-    Powers are what a part gives: positive where it shortens under tension. Fibre and tendon together give the muscle's.
+    Powers are what a part gives: positive where it shortens under tension. Fiber and tendon together give the muscle's.
     """
 
     made_by: ClassVar[str] = "muscle_analysis"
@@ -130,7 +130,7 @@ class MuscleAnalysis(Result):
         return found
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`), muscle and coordinate."""
+        """A labeled dataset with units and provenance, by `time` (or `frame`), muscle and coordinate."""
         import xarray
 
         rows = self._rows(time)
@@ -165,20 +165,20 @@ def muscle_analysis(
 ) -> MuscleAnalysis:
     """Lengths, states, forces, powers, moment arms and moments of all muscles in a motion.
 
-        adot = -(v / l) tan a,   fibre: P = -F v,   tendon: P = -F_T (Ldot - v / cos a),   muscle: P = -F_T Ldot
+        adot = -(v / l) tan a,   fiber: P = -F v,   tendon: P = -F_T (Ldot - v / cos a),   muscle: P = -F_T Ldot
 
-    Fibres and tendons are in equilibrium (`muscle_equilibrium`) unless lengths of fibres or forces of tendons are
+    Fibers and tendons are in equilibrium (`muscle_equilibrium`) unless lengths of fibers or forces of tendons are
     given, which are then the states (`muscle_force`). The arm of a coordinate says what unit tension does on it when it
     moves and all that depends on it follows; of a coordinate that is locked or prescribed, as if it were not; of one
     that is coupled, as if it led the others (the shortest way to do so), and NaN where its coupling is flat.
 
     Source:     OpenSim's MuscleAnalysis, the same quantities and names.
-    Departs:    the powers of fibres are those of their active and of their passive force (damping included).
-                `like="opensim"` counts damping with the active one, puts fibres where OpenSim's equilibrium does, and
+    Departs:    the powers of fibers are those of their active and of their passive force (damping included).
+                `like="opensim"` counts damping with the active one, puts fibers where OpenSim's equilibrium does, and
                 takes their velocity from the state found so, which is then not the one equilibrium was found with: of
                 Millard's muscles it is about zero whatever the motion. The default keeps one velocity for both.
-                A muscle that is switched off is analysed as if it were on; OpenSim leaves its fibre where it was.
-    Guarantees: fibre and tendon powers add up to the muscle's where status is CONVERGED.
+                A muscle that is switched off is analyzed as if it were on; OpenSim leaves its fiber where it was.
+    Guarantees: fiber and tendon powers add up to the muscle's where status is CONVERGED.
 
     Args:
         model: the model.
@@ -186,13 +186,13 @@ def muscle_analysis(
         activation: of every muscle; (frames, muscles), (muscles,) or a number. By default that which the model's file
             gives it to start with, as OpenSim takes where only coordinates are known.
         fiber_length: [m], likewise; by default found from equilibrium.
-        tendon_force: [N], likewise, in place of lengths of fibres: the state of De Groote and Fregly's muscles (which
+        tendon_force: [N], likewise, in place of lengths of fibers: the state of De Groote and Fregly's muscles (which
             OpenSim's files hold over the maximum isometric force, as `normalized_tendon_force`).
         coordinates: whose moment arms are wanted; all by default.
         tendon: "as stated" by each muscle, or "rigid" for all.
         like: "opensim" for OpenSim's wrapping and its own definitions.
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         Unsupported: a constraint is of a kind that is carried only, and moment arms are wanted; `coordinates=()` wants
@@ -246,7 +246,7 @@ def _activation(model: Model, activation: ArrayLike | None) -> FloatArray:
 
 
 def _series(model: Model, f: MuscleForces, speed: FloatArray, opensim: bool) -> dict[str, Any]:
-    """Everything that follows from the states of fibres and tendons."""
+    """Everything that follows from the states of fibers and tendons."""
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
     table = compiled_muscles(model, rigid=True).muscles
     # Deprecated kinds have a time scale of their own, and files that state no fastest contraction beside it.

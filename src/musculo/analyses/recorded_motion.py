@@ -148,7 +148,7 @@ def motion_of(
         _check_table("speeds", speeds)
     way = _way(like, tool)
     if speeds is not None and way != "opensim analyze":
-        raise InvalidInput("speeds from a table are taken with like='opensim', tool='analyze' only")
+        raise InvalidInput("speeds from a table are used with like='opensim', tool='analyze' only")
     _check_columns(table, model.coordinate_names)
     findings = motion_findings(table, model, cutoff, opensim=way != "exact")
     warn_of(findings)
@@ -198,7 +198,7 @@ def _motion(
     values = table.coordinates(model, missing="zero" if way == "opensim analyze" else "default")
     if few:
         still = np.zeros_like(values)
-        return _exact(model, table.time, values, still, still, (*notes, f"{short}: they are taken as poses at rest"))
+        return _exact(model, table.time, values, still, still, (*notes, f"{short}: they are treated as poses at rest"))
     spline = NaturalSpline(table.time, values)
     q, qdot, qddot = (spline(table.time, order) for order in range(3))
     if way == "exact":
@@ -241,7 +241,7 @@ def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-n
                 u[:, rows[coordinate.name]] = table.values[:, speed]
             if value is None or speed is None:
                 missing.append(coordinate.name)
-    notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: taken at default",) if missing else ()
+    notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: set to the default",) if missing else ()
     return _analyzed(model, table.time, q, u, notes, span)
 
 
@@ -283,7 +283,7 @@ def _notes(model: Model, table: Table, way: _Way) -> tuple[str, ...]:
     near = {name: difflib.get_close_matches(name.lower(), unused, n=1, cutoff=0.75) for name in absent}
     guesses = [f"{unused[found[0]]!r} for {name!r}" for name, found in near.items() if found]
     hint = f"; did you mean the column {', '.join(guesses)}?" if guesses else ""
-    return (*notes, f"{table.source or 'the table'} has no column for {', '.join(absent)}: taken at {how}{hint}")
+    return (*notes, f"{table.source or 'the table'} has no column for {', '.join(absent)}: set to {how}{hint}")
 
 
 def _overruled(model: Model, table: Table) -> tuple[str, ...]:
@@ -307,7 +307,7 @@ def _speed_columns(model: Model) -> list[int]:
     """The coordinate whose derivative OpenSim takes for each speed: the one of the same name."""
     for name in model.speed_names:
         if name not in model.coordinate_names:
-            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); leave out like")
+            raise InvalidInput(f"speed {name!r} has no coordinate of its name (quaternions); omit like")
     return [model.coordinate_index(name) for name in model.speed_names]
 
 
@@ -355,9 +355,7 @@ def _speeds(model: Model, table: Table, time: FloatArray) -> tuple[FloatArray, t
                 u[:, model.speed_index(name)] = table.values[:, column]
     if not absent:
         return u, ()
-    said = (
-        f"{table.source or 'the table of speeds'} has no speed of {', '.join(absent)}: taken at zero, as OpenSim does"
-    )
+    said = f"{table.source or 'the table of speeds'} has no speed of {', '.join(absent)}: set to zero, as OpenSim does"
     return u, (f"{said}; it looks for columns such as {absent[0]}_u",)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 @contextmanager
 def printing() -> Iterator[Console]:
-    """A console on stdout, without colours where NO_COLOR is set or stdout is no terminal.
+    """A console on stdout, without colors where NO_COLOR is set or stdout is not a terminal.
 
     Rich fills table rows with blanks; in a pipe or a file they would only be in the way, so they are cut off.
     """

@@ -127,7 +127,7 @@ def _effort(chain: ArmChain) -> list[Row]:
     strongest = int(effort.activation.max(axis=0).argmax())
     return [
         (
-            "static optimisation",
+            "static optimization",
             f"{effort.muscles[strongest].replace('_', ' ')}, most active",
             f"{effort.activation[:, strongest].max():.2f}",
             f"{effort.force[:, strongest].max():.0f} N",
@@ -157,4 +157,4 @@ def _loads(chain: ArmChain) -> list[Row]:
 def _muscles(chain: ArmChain) -> list[Row]:
     length = chain.muscles.normalized_fiber_length.max(axis=0)
     name = chain.muscles.muscles[int(length.argmax())].replace("_", " ")
-    return [("muscle analysis", "longest fibre / optimum", f"{length.max():.2f}", name)]
+    return [("muscle analysis", "longest fiber / optimum", f"{length.max():.2f}", name)]

@@ -20,7 +20,7 @@ READER_GONE = 141
 
 EXIT_CODES = (
     "Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: results are written, but some frames or parts are not "
-    "solved or mean nothing, or the page could not be written, and stderr says which; 4: with --strict, the report "
+    "solved or have no meaning, or the page could not be written (stderr says which); 4: with --strict, the report "
     "judges something as bad."
 )
 
@@ -28,5 +28,5 @@ EXIT_CODES = (
 class WrongUsage(InvalidInput):
     """A flag or argument that is wrong whatever the files hold; a command that raises it ends with `WRONG_USAGE`.
 
-    A name that a model lacks, and a time outside a recording, are no such thing: they end with `BAD_INPUT`.
+    A name that a model lacks, and a time outside a recording, are not of this kind: they end with `BAD_INPUT`.
     """

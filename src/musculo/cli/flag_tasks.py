@@ -44,7 +44,7 @@ TENDONS = ("rigid", "elastic")
 
 
 def span_of(text: str) -> Span:
-    """`0.5:1.2` as two times [s]; either may be left out."""
+    """`0.5:1.2` as two times [s]; either may be omitted."""
     if not text:
         return -math.inf, math.inf
     first, colon, last = text.partition(":")
@@ -53,7 +53,7 @@ def span_of(text: str) -> Span:
     except ValueError:
         span = math.nan, math.nan
     if not colon or not span[0] <= span[1]:
-        raise WrongUsage(f"--time {text} is no span of time; write it as START:END in seconds, for instance 0.5:1.2")
+        raise WrongUsage(f"--time {text} is not a span of time; write it as START:END in seconds, for instance 0.5:1.2")
     return span
 
 
@@ -81,12 +81,12 @@ def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
 
 
 def weights_of(texts: Sequence[str], leaves_out: str = "") -> list[tuple[str, float]]:
-    """Weights by name; zero leaves out what is weighed, a `leaves_out`, or is refused where there is no such thing."""
+    """Weights by name; zero ignores what is weighed, a `leaves_out`, or is refused where there is no such thing."""
     found = []
     for name, text in pairs_of("--weight", texts):
         (weight,) = numbers_of(f"--weight {name}=", text, 1)
         if weight < 0.0 or (weight == 0.0 and not leaves_out):
-            zero = f", or 0 to leave the {leaves_out} out" if leaves_out else ""
+            zero = f", or 0 to ignore the {leaves_out}" if leaves_out else ""
             raise WrongUsage(f"--weight {name}={text}: give a number above zero{zero}")
         found.append((name, weight))
     return found
@@ -148,7 +148,7 @@ def preparation(
 ) -> Preparation:
     """What is done to recordings first."""
     if loads_cutoff is not None and loads is None:
-        raise WrongUsage("--filter-loads: there are no loads to filter; give them with --loads, or leave it out")
+        raise WrongUsage("--filter-loads: there are no loads to filter; give them with --loads, or omit it")
     for option, value, unit in (
         ("--fill-gaps", fill_gaps, "time"),
         ("--filter-loads", loads_cutoff, "frequency"),
@@ -156,7 +156,7 @@ def preparation(
     ):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             of = "s" if unit == "time" else "Hz"
-            raise WrongUsage(f"{option} {value:g}: give a {unit} above zero [{of}], or leave it out")
+            raise WrongUsage(f"{option} {value:g}: give a {unit} above zero [{of}], or omit it")
     if up:
         check_axis("--up", up)
     return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
@@ -165,7 +165,7 @@ def preparation(
 def inverse_dynamics_task(
     model: Path, motion: Path, loads: Path | None, lowpass: str, time: str, prepare: Preparation = NOTHING
 ) -> InverseDynamicsTask:
-    """Generalised forces of a motion; muscles do nothing."""
+    """Generalized forces of a motion; muscles do nothing."""
     cutoff, notes = _cutoff(lowpass, model, motion, prepare)
     return InverseDynamicsTask(
         _name(motion),
@@ -264,7 +264,7 @@ def least_effort(
     _check_word("--tendon", tendon, TENDONS)
     if opensim and (passive or tendon != "rigid" or weights):
         raise WrongUsage(
-            "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibres resist "
+            "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibers resist "
             "nothing, and all muscles weigh the same"
         )
     if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
@@ -307,7 +307,7 @@ def scale_task(
         raise WrongUsage(f"--mass {mass:g}: give the mass of the whole subject, above zero [kg]")
     known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
     if not isinstance(known, ScaleSetup):
-        raise InvalidInput(f"{setup} is no set-up of the ScaleTool; give one, or --factors")
+        raise InvalidInput(f"{setup} is not a set-up of the ScaleTool; give one, or --factors")
     manual = tuple(_manual(name, text) for name, text in pairs_of("--factors", factors))
     span = span_of(time)
     scaler, placer = known.scaler, known.placer
@@ -360,7 +360,7 @@ def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple
     except ValueError:
         cutoff = math.nan
     if not (math.isfinite(cutoff) and cutoff > 0.0):
-        raise WrongUsage(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or leave it out")
+        raise WrongUsage(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or omit it")
     return cutoff, ()
 
 

@@ -81,7 +81,7 @@ def _print_heading(text: str, out: Console) -> None:
 def _bodies(model: Summary) -> Section:
     rows = ((b["name"], _number(b["mass"], 5), _vector(b["mass_center"])) for b in model["bodies"])
     return Section(
-        "Bodies", len(model["bodies"]), "", table(("body", "mass [kg]", "mass centre [m]"), rows, ("mass [kg]",))
+        "Bodies", len(model["bodies"]), "", table(("body", "mass [kg]", "mass center [m]"), rows, ("mass [kg]",))
     )
 
 
@@ -124,9 +124,9 @@ def _muscles(model: Summary) -> Section:
         (_force_name(m), m["kind"], _number(m["optimal_fiber_length"]), _number(m["max_isometric_force"]))
         for m in model["muscles"]
     )
-    columns = ("muscle", "kind", "fibre [m]", "force [N]")
+    columns = ("muscle", "kind", "fiber [m]", "force [N]")
     return Section(
-        "Muscles", len(model["muscles"]), " (optimal fibre length, largest force)", table(columns, rows, columns[2:])
+        "Muscles", len(model["muscles"]), " (optimal fiber length, largest force)", table(columns, rows, columns[2:])
     )
 
 

@@ -43,7 +43,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None: ...
 
@@ -52,14 +52,14 @@ def _common(
 def info(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL.osim]", help="A model; without one, what is installed, for reports of bugs."),
+        typer.Argument(metavar="[MODEL.osim]", help="A model. Without one: what is installed, for bug reports."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Say what a model holds: bodies, joints, coordinates and who drives them, muscles, and what is ignored."""
+    """Show what a model holds: bodies, joints, coordinates and what drives them, muscles, and what is ignored."""
     if model is None:
         from musculo.cli.installed import print_installed
 
@@ -73,13 +73,13 @@ def info(
 @app.command(epilog=EXIT_CODES)
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the page and the results go.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the page and the results.")
     ] = Path("musculo-demo"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the files and print nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     strict: Strict = False,
 ) -> None:
-    """Flex an elbow: markers in; angles, moments, muscle forces and joint loads out, as a page and files."""
+    """Flex an elbow: compute angles, moments, muscle forces and joint loads from markers, as a page and files."""
     from musculo.cli.demo import run_demo
 
     raise typer.Exit(run_demo(output, quiet, as_json, strict))
@@ -87,12 +87,12 @@ def demo(
 
 @app.command()
 def warmup(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Compile for this machine all that any step uses, once, so that none has to wait for it.
+    """Compile all kernels for this machine once, so that no step has to wait.
 
-    Exit code 0: all is there; 1: bad input; 2: wrong usage; 3: something could not be compiled, and stderr says what.
+    Exit code 0: all is compiled; 1: bad input; 2: wrong usage; 3: something could not be compiled (stderr says what).
     """
     from musculo.cli.warmup import compile_all
 
@@ -103,11 +103,11 @@ def warmup(
 def reproduce(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME...]", help="Which studies, or all; without one, a list of them."),
+        typer.Argument(metavar="[NAME...]", help="Names of studies, or all. Without one: list the studies."),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the studies and do none.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the studies and run none.")] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers and series to this file, too.")
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write all numbers and series to this file.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -115,21 +115,21 @@ def reproduce(
             "--data",
             metavar="FOLDER",
             envvar="MUSCULO_DATA",
-            help="Recorded results of OpenSim, in place of what takes it long, or of all of it where it is not there.",
+            help="Recorded results of OpenSim: used for its slow runs, or for all runs where OpenSim is not installed.",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where plots go, as pages.")
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for plots, as pages.")
     ] = None,
     opensim: Annotated[
         bool,
         typer.Option(
-            help="Run OpenSim beside, where it is installed, here or in the Python that $MUSCULO_OPENSIM_PYTHON names."
+            help="Also run OpenSim, if it is installed here or in the Python that $MUSCULO_OPENSIM_PYTHON names."
         ),
     ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Do papers' experiments again: quantities beside those of the papers and of OpenSim.
+    """Repeat the experiments of papers, and compare with the papers' and OpenSim's numbers.
 
     Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: all is written, but a figure falls short of its goal.
     """
@@ -146,22 +146,24 @@ def run(
         bool, typer.Option("--exact/--like-opensim", help="Exact methods, or OpenSim's own, known faults included.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where all results go.")
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for all results.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Set-ups at a time, each in a process.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", help="Run N set-ups at a time, each in a process.")
+    ] = 1,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads of each set-up; without it, all cores.")
+        int | None, typer.Option("--threads", metavar="N", help="Threads of each set-up. Default: all cores.")
     ] = None,
     no_compare: Annotated[
-        bool, typer.Option("--no-compare", help="Do not compute how far the exact method is from OpenSim's.")
+        bool, typer.Option("--no-compare", help="Do not compare OpenSim's method with the exact one.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Run even if nothing changed, or an input is overwritten.")
+        bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Make one page, report.html, of each folder of results.")
+        bool, typer.Option("--report/--no-report", help="Write one page, report.html, in each folder of results.")
     ] = True,
     strict: Strict = False,
 ) -> None:
@@ -183,10 +185,10 @@ add_sensor_commands(app)
 def view(
     model: ModelFile,
     motion: Annotated[
-        Path | None, typer.Argument(metavar="[MOTION.mot]", help="Coordinates over time; the default pose without.")
+        Path | None, typer.Argument(metavar="[MOTION.mot]", help="Coordinates over time. Default: the default pose.")
     ] = None,
     activation: Annotated[
-        Path | None, typer.Option("--activation", metavar="FILE.sto", help="Activations; they colour the muscles.")
+        Path | None, typer.Option("--activation", metavar="FILE.sto", help="Activations, which color the muscles.")
     ] = None,
     markers: Annotated[
         Path | None, typer.Option("--markers", metavar="FILE.trc", help="Measured markers (.trc, .c3d, .sto).")
@@ -204,11 +206,11 @@ def view(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: a temporary file.")
     ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page and do not show it.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page and do not open it.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Look at a model or its motion in the browser: one page that needs no network."""
+    """Show a model or its motion in the browser: one page that needs no network."""
     from musculo.cli.view import open_viewer
 
     open_viewer(model, motion, activation, markers, loads, reactions, geometry, output, not no_open, quiet, as_json)
@@ -223,10 +225,10 @@ def convert(
         typer.Option("--opensim-rounding", help="Round old joint frames and inertias to six digits, as OpenSim does."),
     ] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT.osim if it exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Write a model in the newest version of OpenSim's format, losing nothing."""
+    """Write a model in the newest version of OpenSim's format, without losses."""
     from musculo.cli.convert import convert_model
 
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
@@ -236,18 +238,19 @@ def convert(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A folder of results, ours or OpenSim's.")],
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", metavar="MODEL.osim", help="The model, if no record names it.")
+        Path | None,
+        typer.Option("--model", "-m", metavar="MODEL.osim", help="The model, if the results do not name it."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: RESULTS/report.html.")
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="Of the page.")] = "",
-    opened: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    title: Annotated[str, typer.Option("--title", help="The title of the page.")] = "",
+    opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     strict: Strict = False,
 ) -> None:
-    """Make one page of a folder of results: was it good, and what came out."""
+    """Make one page from a folder of results: a judgment of their quality, and plots."""
     from musculo.cli.report import make_report
 
     raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict))

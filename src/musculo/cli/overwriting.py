@@ -55,7 +55,7 @@ def _sparing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             if outputs and inputs:
                 from musculo.opensim_tools.named_files import refuse_overwriting  # slow, and not before a command runs
 
-                advice = "give another one" + (", or --force to write over it" if FORCE in given else "")
+                advice = "give another one" + (", or --force to overwrite it" if FORCE in given else "")
                 refuse_overwriting(outputs, inputs, advice)
         return function(**given)
 

@@ -21,49 +21,52 @@ else:
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
 MotionFile = Annotated[Path, typer.Argument(metavar="MOTION.mot", help="Coordinates over time (.mot or .sto).")]
-Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go.")]
-Time = Annotated[str, typer.Option("--time", metavar="START:END", help="Seconds; either may be left out.")]
+Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the results.")]
+Time = Annotated[str, typer.Option("--time", metavar="START:END", help="In seconds; you may omit either.")]
 Loads = Annotated[
-    Path | None, typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of plates.")
+    Path | None,
+    typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of force plates."),
 ]
 Lowpass = Annotated[
     str,
     typer.Option(
-        "--lowpass", metavar="HZ|auto", help="Filter the coordinates at this frequency, or by residual analysis, first."
+        "--lowpass", metavar="HZ|auto", help="Filter the coordinates at this frequency; auto: by residual analysis."
     ),
 ]
 FilterLoads = Annotated[
     float | None, typer.Option("--filter-loads", metavar="HZ", help="Filter the external loads at this frequency.")
 ]
 FillGaps = Annotated[
-    float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps of up to this length by splines.")
+    float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps up to this length by splines.")
 ]
 Up = Annotated[
     str,
     typer.Option(
         "--up",
         metavar="x|-x|y|-y|z|-z",
-        help="The recording's upward axis, where it is neither y nor as a C3D says.",
+        help="The axis that points up in the recording. Default: y, or what a C3D states.",
     ),
 ]
 Zeros = Annotated[
-    bool, typer.Option("--zeros-as-gaps", help="Markers exactly at the origin were not seen: some systems write so.")
+    bool, typer.Option("--zeros-as-gaps", help="Treat markers exactly at the origin as gaps; some systems write them.")
 ]
 Resample = Annotated[
     float | None,
-    typer.Option("--resample", metavar="HZ", help="Bring uneven frames of the motion to this rate, by splines."),
+    typer.Option("--resample", metavar="HZ", help="Resample uneven frames of the motion to this rate, by splines."),
 ]
 Opensim = Annotated[
     bool, typer.Option("--like-opensim/--exact", help="OpenSim's methods, known faults included, or the exact ones.")
 ]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results at the end.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Run even if nothing changed, or an input is overwritten.")]
-Threads = Annotated[
-    int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step; without it, all cores.")
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results.")]
+Force = Annotated[
+    bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but what went wrong.")]
-Json = Annotated[bool, typer.Option("--json", help="Print what came of it as JSON.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit code 4 where the report judges something as bad.")]
+Threads = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step. Default: all cores.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End with exit code 4 if the report judges something as bad.")]
 Names = list[str]
 
 RESULTS = Path("results")
@@ -113,15 +116,17 @@ def ik(
         Path | None, typer.Option("--tasks", metavar="TASKS.xml", help="An IKTaskSet, or a set-up that holds one.")
     ] = None,
     weight: Annotated[
-        Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="Of a marker; 0 leaves it out.")
+        Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="The weight of a marker; 0 ignores it.")
     ] = None,
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
-    places: Annotated[bool, typer.Option("--marker-locations", help="Write where the model's markers are.")] = False,
+    places: Annotated[
+        bool, typer.Option("--marker-locations", help="Also write the positions of the model's markers.")
+    ] = False,
 ) -> Setup:
-    """Inverse kinematics: the motion that is nearest to recorded markers."""
+    """Inverse kinematics: the motion that fits recorded markers best."""
     from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
@@ -158,31 +163,37 @@ def so(
     resample: Resample = None,
     forces: Annotated[
         list[Path] | None,
-        typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves. Repeat it."),
+        typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves; repeatable."),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace-forces", help="Of --forces only; the model's do not act.")
+        bool, typer.Option("--replace-forces", help="Use the forces of --forces only, not the model's.")
     ] = False,
     reserve: Annotated[
         float | None,
-        typer.Option("--reserve", metavar="N", help="A reserve of this strength at every coordinate [N m, N]."),
+        typer.Option("--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]."),
     ] = None,
-    power: Annotated[float, typer.Option("--power", metavar="P", help="Of the activations in the sum.")] = 2.0,
+    power: Annotated[
+        float, typer.Option("--power", metavar="P", help="The power of the activations in the sum.")
+    ] = 2.0,
     weight: Annotated[
         Names | None,
-        typer.Option("--weight", "-w", metavar="NAME=W", help="Of a muscle, actuator or reserve in the sum; else 1."),
+        typer.Option(
+            "--weight", "-w", metavar="NAME=W", help="The weight of a muscle, actuator or reserve. Default: 1."
+        ),
     ] = None,
     strength: Annotated[
-        bool, typer.Option("--physiology/--no-physiology", help="Force depends on length and speed, or does not.")
+        bool, typer.Option("--physiology/--no-physiology", help="Whether muscle force depends on length and speed.")
     ] = True,
     passive: Annotated[
-        bool, typer.Option("--passive/--no-passive", help="Whether stretched fibres pull; in OpenSim they do not.")
+        bool, typer.Option("--passive/--no-passive", help="Whether passive fiber forces act; in OpenSim they do not.")
     ] = False,
-    tendon: Annotated[str, typer.Option("--tendon", metavar="rigid|elastic", help="How tendons are taken.")] = "rigid",
+    tendon: Annotated[
+        str, typer.Option("--tendon", metavar="rigid|elastic", help="Whether tendons are rigid or elastic.")
+    ] = "rigid",
     time: Time = "",
     opensim: Opensim = False,
 ) -> Setup:
-    """Static optimisation: the muscles that do a motion with the least effort."""
+    """Static optimization: the muscle forces that produce a motion with the least effort."""
     from musculo.cli.flag_tasks import analyze_task, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
@@ -196,7 +207,9 @@ def jr(
     motion: MotionFile,
     muscle_forces: Annotated[
         Path | None,
-        typer.Option("--muscle-forces", "-m", metavar="FORCES.sto", help="Of `musculo so`; without it, none."),
+        typer.Option(
+            "--muscle-forces", "-m", metavar="FORCES.sto", help="Muscle forces of `musculo so`. Default: none."
+        ),
     ] = None,
     loads: Loads = None,
     filter_loads: FilterLoads = None,
@@ -204,16 +217,20 @@ def jr(
     fill_gaps: FillGaps = None,
     resample: Resample = None,
     forces: Annotated[
-        list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets that were added for `so`.")
+        list[Path] | None,
+        typer.Option("--forces", metavar="FORCES.xml", help="The force sets that you added for `so`."),
     ] = None,
-    joint: Annotated[Names | None, typer.Option("--joint", metavar="JOINT", help="Repeat it; all joints.")] = None,
+    joint: Annotated[
+        Names | None, typer.Option("--joint", metavar="JOINT", help="A joint; repeatable. Default: all.")
+    ] = None,
     on: Annotated[str, typer.Option("--on", metavar="child|parent", help="The body that the load acts on.")] = "child",
     frame: Annotated[
-        str, typer.Option("--frame", metavar="ground|child|parent|BODY", help="In which it is written.")
+        str,
+        typer.Option("--frame", metavar="ground|child|parent|BODY", help="The frame in which the load is expressed."),
     ] = "ground",
     time: Time = "",
 ) -> Setup:
-    """Joint reactions: what joints carry, with or without muscle forces."""
+    """Joint reactions: the loads of joints, with or without muscle forces."""
     from musculo.cli.flag_tasks import analyze_task, joint_reaction, preparation
 
     analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
@@ -228,18 +245,24 @@ def muscles(
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
     resample: Resample = None,
-    muscle: Annotated[Names | None, typer.Option("--muscle", metavar="MUSCLE", help="Repeat it; all muscles.")] = None,
+    muscle: Annotated[
+        Names | None, typer.Option("--muscle", metavar="MUSCLE", help="A muscle; repeatable. Default: all.")
+    ] = None,
     coordinate: Annotated[
         Names | None,
-        typer.Option("--coordinate", metavar="COORDINATE", help="Of moment arms. Repeat it; all coordinates."),
+        typer.Option(
+            "--coordinate", metavar="COORDINATE", help="A coordinate for moment arms; repeatable. Default: all."
+        ),
     ] = None,
     activation: Annotated[
         Path | None,
-        typer.Option("--activation", "-a", metavar="FILE.sto", help="Of `musculo so`; else the model's defaults."),
+        typer.Option(
+            "--activation", "-a", metavar="FILE.sto", help="Activations of `musculo so`. Default: the model's."
+        ),
     ] = None,
     time: Time = "",
 ) -> Setup:
-    """Muscle analysis: lengths, speeds, moment arms, fibre states and powers along a motion."""
+    """Muscle analysis: lengths, speeds, moment arms, fiber states and powers along a motion."""
     from musculo.cli.flag_tasks import analyze_task, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
@@ -254,30 +277,34 @@ def scale(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The scaled model.")],
     setup: Annotated[
         Path | None,
-        typer.Option("--setup", metavar="SETUP.xml", help="Of OpenSim's ScaleTool: its measurements and tasks."),
+        typer.Option(
+            "--setup", metavar="SETUP.xml", help="A set-up of OpenSim's ScaleTool, for its measurements and tasks."
+        ),
     ] = None,
     factors: Annotated[
-        Names | None, typer.Option("--factors", metavar="BODY=X,Y,Z", help="By hand; one number for all. Repeat it.")
+        Names | None,
+        typer.Option("--factors", metavar="BODY=X,Y,Z", help="Manual factors; one number for all axes. Repeatable."),
     ] = None,
-    mass: Annotated[float | None, typer.Option("--mass", metavar="KG", help="Of the subject.")] = None,
+    mass: Annotated[float | None, typer.Option("--mass", metavar="KG", help="The mass of the subject.")] = None,
     keep_mass: Annotated[
-        bool, typer.Option("--keep-mass-distribution", help="Masses of bodies keep their ratios.")
+        bool, typer.Option("--keep-mass-distribution", help="Keep the ratios of the masses of bodies.")
     ] = False,
     static: Annotated[
-        Path | None, typer.Option("--static", metavar="TRIAL.trc", help="A static trial: measures, and places markers.")
+        Path | None,
+        typer.Option("--static", metavar="TRIAL.trc", help="A static trial, to measure and to place markers."),
     ] = None,
     tasks: Annotated[
         Path | None, typer.Option("--tasks", metavar="TASKS.xml", help="Weights of markers in the static pose.")
     ] = None,
     markers: Annotated[
-        Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to put on the model.")
+        Path | None, typer.Option("--markers", metavar="MARKERS.xml", help="A marker set to add to the model.")
     ] = None,
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
     fill_gaps: FillGaps = None,
 ) -> Setup:
-    """Scale a model to a subject: by measured distances, by hand, and with markers placed by a static trial."""
+    """Scale a model to a subject: by measured distances or manual factors, and place markers by a static trial."""
     from musculo.cli.flag_tasks import preparation, scale_task
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)

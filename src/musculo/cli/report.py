@@ -95,7 +95,7 @@ class Page(NamedTuple):
 def report_of_runs(
     results: Sequence[ToolResult], quiet: bool, jobs: int = 1, write: bool = True, judge: bool = False
 ) -> dict[Path, Page]:
-    """A page of every folder that was written into, by folder; one that cannot be made is told of on stderr.
+    """A page of every folder that was written into, by folder; one that cannot be made is reported on stderr.
 
     With `judge`, folders are judged whose page is up to date or, without `write`, not wanted.
     """

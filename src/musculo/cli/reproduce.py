@@ -85,7 +85,7 @@ def run_studies(
     # each once, in the order in which they are named
     wanted = tuple(STUDIES) if ALL in names else tuple(dict.fromkeys(names))
     if data is not None and not data.is_dir():
-        raise InvalidInput(f"the folder {data} with recorded data is not there; leave --data out to do without it")
+        raise InvalidInput(f"the folder {data} with recorded data does not exist; omit --data to run without it")
 
     def say(text: str) -> None:
         if not quiet:

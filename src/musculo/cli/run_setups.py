@@ -60,7 +60,7 @@ def run_setups(
         raise WrongUsage(f"--jobs {jobs}: give 1 or more")
     if options.threads is not None and options.threads < 1:
         flag = "--threads" if isinstance(setups[0], Path) else "--jobs"
-        raise WrongUsage(f"{flag} {options.threads}: give 1 or more threads, or leave it out for all cores")
+        raise WrongUsage(f"{flag} {options.threads}: give 1 or more threads, or omit it for all cores")
     refuse_clashes(setups, options.output)
     if not options.force:
         refuse_replacing(setups, options.output, PAGE if report else "")

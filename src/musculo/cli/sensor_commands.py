@@ -21,8 +21,8 @@ Turned = Annotated[
     typer.Option(
         "--turn",
         metavar="X,Y,Z",
-        help="Degrees about x, y and z, one after the other, that turn the sensors' ground to one with y up: -90,0,0 "
-        "where z is up.",
+        help="Degrees about x, y and z, in this order, that rotate the sensors' ground frame to one with y up: -90,0,0 "
+        "if z is up.",
     ),
 ]
 _FULL_TURN = 360.0
@@ -46,12 +46,14 @@ def imu_place(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The model with its sensors.")],
     base: Annotated[
         str,
-        typer.Option("--base", metavar="SENSOR", help="The sensor that says where ahead is, for instance pelvis_imu."),
+        typer.Option("--base", metavar="SENSOR", help="The sensor that defines the heading, for instance pelvis_imu."),
     ] = "",
-    axis: Annotated[str, typer.Option("--axis", metavar="x|-x|y|-y|z|-z", help="Its axis that points ahead.")] = "",
+    axis: Annotated[
+        str, typer.Option("--axis", metavar="x|-x|y|-y|z|-z", help="The axis of this sensor that points ahead.")
+    ] = "",
     turn: Turned = "",
 ) -> Setup:
-    """Put sensors on a model, turned as they were while the subject held the model's default pose."""
+    """Put sensors on a model, with their orientations while the subject holds the model's default pose."""
     from musculo.cli.flag_tasks import check_axis
     from musculo.io.setup import IMUPlacerSetup
 
@@ -76,15 +78,16 @@ def imu_ik(
     model: ModelFile,
     orientations: Annotated[Path, typer.Argument(metavar="TRIAL.sto", help="Orientations of the sensors over time.")],
     weight: Annotated[
-        Names | None, typer.Option("--weight", "-w", metavar="SENSOR=W", help="Of a sensor; else 1.")
+        Names | None, typer.Option("--weight", "-w", metavar="SENSOR=W", help="The weight of a sensor. Default: 1.")
     ] = None,
     turn: Turned = "",
     heading: Annotated[
-        float, typer.Option("--heading", metavar="DEG", help="Turn about y after that: the heading of `imu-place`.")
+        float,
+        typer.Option("--heading", metavar="DEG", help="Then rotate about y: the heading that `imu-place` prints."),
     ] = 0.0,
     time: Time = "",
 ) -> Setup:
-    """Inverse kinematics of sensors: the motion whose frames are turned most nearly as sensors measured."""
+    """Inverse kinematics of sensors: the motion that fits measured orientations best."""
     from musculo.cli.flag_tasks import span_of, weights_of
     from musculo.io.setup import OrientationWeight
     from musculo.opensim_tools.tasks import SensorTask

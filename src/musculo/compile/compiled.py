@@ -210,7 +210,7 @@ def _arrays(
 
 
 def check_model(model: object) -> None:
-    """Refuse what is no model."""
+    """Refuse what is not a model."""
     if not isinstance(model, Model):
         raise InvalidInput(
             f"a Model is needed, not {type(model).__name__} {model!r:.60}; read one with read_osim(path)"
@@ -221,7 +221,7 @@ def compiled(model: Model, merged: bool = True) -> CompiledModel:
     """The compiled form of a model, made once.
 
     Raises:
-        InvalidInput: what is handed in is no model.
+        InvalidInput: the argument is not a model.
     """
     check_model(model)
     return model.derived(("compiled", merged), lambda: compile_model(model, merged))

@@ -1,4 +1,4 @@
-"""Coordinates and speeds in: by position or by name, in the units that they state, out in radians and metres."""
+"""Coordinates and speeds in: by position or by name, in the units that they state, out in radians and meters."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _UNITS = {
 }
 # What numbers far beyond the ranges of coordinates in these units look like.
 _QUESTIONS = {
-    "rad": "are these degrees? Arrays are in radians and metres; give the table itself, which knows its unit, or "
+    "rad": "are these degrees? Arrays are in radians and meters; give the table itself, which knows its unit, or "
     "table.coordinates(model)",
-    "m": "are these millimetres? They are taken in metres; convert them, or state the `units` of a table's columns",
+    "m": "are these millimeters? They are read as meters; convert them, or state the `units` of a table's columns",
 }
 
 
@@ -51,10 +51,10 @@ def coordinates_of(
 ) -> tuple[FloatArray, bool]:
     """Coordinates as (frames, columns) [rad, m], and whether they were a single frame; all of the model by default.
 
-    Arrays go by position; tables, data frames, series and labelled arrays by the names of their columns. What says that
+    Arrays go by position; tables, data frames, series and labeled arrays by the names of their columns. What says that
     it is in degrees (`degrees` or `units` of a table, attributes of these names of a data frame or an xarray) is
     converted: one word for all columns is that of the rotational coordinates. Numbers far beyond what joints can do,
-    as degrees in a plain array are, or millimetres, give a `MusculoWarning`.
+    as degrees in a plain array are, or millimeters, give a `MusculoWarning`.
 
     Raises:
         UnknownName: a column has a name that is none of these, or a table lacks one.
@@ -227,7 +227,7 @@ def _of(name: str, unit: str, where: str, power: int) -> tuple[str, float]:
         )
     if base not in _UNITS:
         raise InvalidInput(
-            f"{name}: the unit {unit!r} of {where} is not known; convert to radians and metres, or state one of "
+            f"{name}: the unit {unit!r} of {where} is not known; convert to radians and meters, or state one of "
             f"{', '.join(one for one in _UNITS if one)}"
         )
     return _UNITS[base]
@@ -236,7 +236,7 @@ def _of(name: str, unit: str, where: str, power: int) -> tuple[str, float]:
 # The arrays that were last warned of: what one analysis hands on to the next is warned of once.
 _told: dict[str, weakref.ref[FloatArray]] = {}
 _RATES = (
-    "Arrays are in radians and metres, per second; differentiate table.coordinates(model), or use motion_of(model, "
+    "Arrays are in radians and meters, per second; differentiate table.coordinates(model), or use motion_of(model, "
     "table), or give table.derivative(), which knows its unit"
 )
 
@@ -251,7 +251,7 @@ def _warn_once(kind: str, array: FloatArray, text: str) -> None:
 
 
 def warn_of_odd_units(name: str, Q: FloatArray, model: Model, columns: Sequence[str] | None = None) -> None:
-    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do: degrees, millimetres."""
+    """Say once that coordinates (frames, n) [rad, m] are far beyond what their joints can do: degrees, millimeters."""
     found = far_beyond_ranges(model, Q, columns)
     if found:
         _warn_once("q", Q, f"{name}: {'. '.join(_asked(model, found))}")
@@ -287,6 +287,6 @@ def _warn_of_small_angles(name: str, angles: FloatArray) -> None:
     most = small_for_degrees(angles)
     if most is not None:
         warn(
-            f"{name}: its angles are taken in degrees, as it states, but the largest of all is {most:.3g}: are they "
+            f"{name}: its angles are read as degrees, as it states, but the largest of all is {most:.3g}: are they "
             "radians? Then remove the unit (`degrees` of a table, `attrs` of an xarray or data frame)"
         )

@@ -45,7 +45,7 @@ def columns_by_name(name: str, value: Any, columns: Sequence[str]) -> Any:
 
 
 def labels_of(value: Any) -> tuple[list[Any], Any]:
-    """Names along the last axis of a labelled array (none: not labelled), and its numbers with that axis last."""
+    """Names along the last axis of a labeled array (none: not labeled), and its numbers with that axis last."""
     dims, coords = getattr(value, "dims", None), getattr(value, "coords", None)
     if dims is not None and coords is not None and hasattr(value, "transpose"):  # xarray
         worded = [d for d in dims if d in coords and np.asarray(coords[d]).dtype.kind in "UO"]
@@ -102,7 +102,7 @@ def _numbers(name: str, value: ArrayLike, columns: Sequence[str]) -> FloatArray:
 
 
 def not_numbers(name: str, value: Any, error: Exception) -> InvalidInput:
-    """The error for what is no array of numbers, with the way to one where what it is has one."""
+    """The error for what is not an array of numbers, with the way to one where what it is has one."""
     from musculo.results.table import Table
 
     kind = type(value).__name__

@@ -50,7 +50,7 @@ def placed(placement: Placement) -> Pose:
 
 
 def unit(axis: Sequence[float], joint: str) -> FloatArray:
-    """The axis normalised; an axis without direction is an error that names the joint."""
+    """The axis normalized; an axis without direction is an error that names the joint."""
     a = np.asarray(axis, dtype=float)
     length = np.linalg.norm(a)
     if not np.isfinite(length) or length < 1e-12:

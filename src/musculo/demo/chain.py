@@ -156,7 +156,7 @@ class ArmChain:
 def arm_chain(noise: float = NOISE, cutoff: float = CUTOFF, seed: int = SEED) -> ArmChain:
     """Markers made from the elbow flexion that ships, and everything that follows from them.
 
-    Inverse kinematics, a low-pass filter, inverse dynamics, static optimisation (with small reserves), the loads of the
+    Inverse kinematics, a low-pass filter, inverse dynamics, static optimization (with small reserves), the loads of the
     joints with the muscles pulling, and the states of the muscles at those activations. Each is computed when it is
     first asked for.
 

@@ -1,7 +1,7 @@
 """Reserves and residual actuators: what drives a model where its muscles or its external loads do not.
 
 Limits: Hicks et al. 2015 (J Biomech Eng 137:020905): residual forces within 5 % of the largest external force, residual
-moments within 1 % of it times the height of the mass centre, reserves within 5 % of the largest net moment. They are
+moments within 1 % of it times the height of the mass center, reserves within 5 % of the largest net moment. They are
 for simulations, in which residuals were reduced; recorded walks leave more, so residuals are bad only beyond
 `BAD_FORCE` and `BAD_MOMENT`, our own. Residuals are judged in frames in which all that carries the body is measured
 (`musculo.diagnostics.support`), and in all frames against the weight where loads never carry the body.
@@ -179,7 +179,7 @@ def residual_actuators(trial: Trial) -> Residuals | None:
 
 
 def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[Finding]:
-    """Reserves, residual actuators, and motors of coordinates that no muscle crosses."""
+    """Reserves, residual actuators, and actuators of coordinates that no muscle crosses."""
     model = trial.model
     assert model is not None
     own = {force.name for force in model.forces}  # motors that the model is meant to have

@@ -1,4 +1,4 @@
-"""Paths of muscles whose lengths hold a price, and those that a rule had to step in for."""
+"""Paths of muscles whose lengths include a penalty, and those with a status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LINES = 10
 
 
 def path_findings(g: PathGeometry, muscles: Sequence[str], time: FloatArray, name: str) -> list[Finding]:
-    """What the geometry (of frames) notes of its model, and which of these muscles have prices and statuses.
+    """What the geometry (of frames) notes of its model, and which of these muscles have penalties and statuses.
 
     `name` is that of the analysis.
     """
@@ -34,21 +34,21 @@ def path_findings(g: PathGeometry, muscles: Sequence[str], time: FloatArray, nam
 
 
 def largest_prices(names: Sequence[str], price: FloatArray) -> dict[str, float]:
-    """Muscles whose lengths (frames, muscles) have a price, with the largest of each [m], the largest first."""
+    """Muscles whose lengths (frames, muscles) include a penalty, with the largest of each [m], the largest first."""
     most = price.max(axis=0, initial=0.0)
     return {names[k]: float(most[k]) for k in np.argsort(-most, kind="stable") if most[k] > 0.0}
 
 
 def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, name: str) -> list[Finding]:
-    """Which lengths (frames, muscles) have a price, where and how much."""
+    """Which lengths (frames, muscles) include a penalty, where and how much."""
     most, found = largest_prices(names, price), []
     if most:
         count = f"{len(most)} of {len(names)} muscles {'has' if len(most) == 1 else 'have'}"
         found.append(
             Finding(
-                f"{name}: {count} lengths with a price, in {int(price.any(axis=1).sum())} of {len(time)} frames: a "
-                "path that breaks a rule of the model, such as the side of a quadrant, counts as longer than it is; "
-                "moment arms there include the slope of the price and may be far too large"
+                f"{name}: {count} lengths with a penalty, in {int(price.any(axis=1).sum())} of {len(time)} frames: a "
+                "path that breaks a rule of the model, such as the side of a quadrant, gets extra length; "
+                "moment arms there include the slope of the penalty and may be far too large"
             )
         )
     large = [muscle for muscle, size in most.items() if size > _SMALL_PRICE]
@@ -57,14 +57,14 @@ def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, na
         frames = np.flatnonzero(column)
         found.append(
             Finding(
-                f"{name}: price of {muscle!r}: in {len(frames)} of {len(time)} frames, frame {frames[0]} "
+                f"{name}: penalty of {muscle!r}: in {len(frames)} of {len(time)} frames, frame {frames[0]} "
                 f"({time[frames[0]]:g} s) the first of them, {1e3 * most[muscle]:.3g} mm at most (frame "
                 f"{column.argmax()})"
             )
         )
     if len(large) > _MOST_LINES:
         more = len(large) - _MOST_LINES
-        found.append(Finding(f"{name}: {more} more muscles have prices above {1e3 * _SMALL_PRICE:g} mm"))
+        found.append(Finding(f"{name}: {more} more muscles have penalties above {1e3 * _SMALL_PRICE:g} mm"))
     return found
 
 

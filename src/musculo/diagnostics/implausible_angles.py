@@ -19,7 +19,7 @@ LEAP = np.radians(60.0)
 SLOWEST = 0.05  # [s]
 OUT_OF_RANGE = "Angles out of range"  # the title of such a line
 BEYOND = np.radians(45.0)
-"""An angle so far outside the range of its coordinate is no matter of a narrow range [rad]."""
+"""An angle so far outside the range of its coordinate is not a matter of a narrow range [rad]."""
 
 
 class OddAngle(NamedTuple):
@@ -32,12 +32,12 @@ class OddAngle(NamedTuple):
 
 
 def angle_findings(model: Model, time: FloatArray, q: FloatArray) -> list[Finding]:
-    """Angles that leap, which leaves frames that mean nothing, and those far outside their range."""
+    """Angles that jump, which leaves frames that mean nothing, and those far outside their range."""
     leaping, outside = leaping_angles(model, time, q), angles_far_outside(model, q)
     found = []
     if leaping:
         text = (
-            f"inverse kinematics: angles leap from one frame to the next: {in_words(leaping, time)}; look for swapped "
+            f"inverse kinematics: angles jump from one frame to the next: {in_words(leaping, time)}; look for swapped "
             "labels, outliers and gaps there"
         )
         found.append(Finding(text, Severity.TROUBLE))

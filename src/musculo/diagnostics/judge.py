@@ -199,7 +199,7 @@ def _numbers(trial: Trial) -> list[Finding]:
 
 
 def _angles(angles: Table, model: Model) -> list[Finding]:
-    """Angles that leap from one frame to the next, or are far outside the ranges of the model."""
+    """Angles that jump from one frame to the next, or are far outside the ranges of the model."""
     try:
         q = angles.coordinates(model, missing="default")
     except MusculoError:
@@ -208,8 +208,8 @@ def _angles(angles: Table, model: Model) -> list[Finding]:
     checks = []
     if leaping:
         advice = "Look for swapped labels, outliers and gaps of markers at that time"
-        text = f"angles leap from one frame to the next: {in_words(leaping, angles.time)}"
-        checks.append(Finding(text, Severity.WRONG, "Angles that leap", advice))
+        text = f"angles jump from one frame to the next: {in_words(leaping, angles.time)}"
+        checks.append(Finding(text, Severity.WRONG, "Angles that jump", advice))
     if outside:
         advice = "Look at markers and labels; is a range of the model too narrow, or in the wrong unit?"
         severity = Severity.WRONG if outside[0].most > HALF_TURN else Severity.DOUBTFUL
@@ -317,17 +317,17 @@ def _activations(activations: Table, trial: Trial) -> list[Finding]:
 
 
 def _fibers(lengths: Table, trial: Trial) -> list[Finding]:
-    """Fibres that are so short or so long that activation gives nothing; half or twice of that no fibre has."""
+    """Fibers that are so short or so long that activation gives nothing; half or twice of that no fiber has."""
     if not lengths.names:
         return []
     least, most = lengths.values.min(axis=0), lengths.values.max(axis=0)
     odd = [name for name, a, b in zip(lengths.names, least, most, strict=True) if a < FIBERS[0] or b > FIBERS[1]]
     text = f"{least.min():.2f} to {most.max():.2f} of the optimum (limits {FIBERS[0]:g} and {FIBERS[1]:g})"
     if not odd:
-        return [Finding(text, Severity.GOOD, "Fibre lengths")]
-    advice = "Check the motion, and the scaling of fibres and tendons; fibres of such lengths give no active force"
+        return [Finding(text, Severity.GOOD, "Fiber lengths")]
+    advice = "Check the motion, and the scaling of fibers and tendons; fibers of such lengths give no active force"
     severity = Severity.WRONG if least.min() < FIBERS[0] / 2.0 or most.max() > 2.0 * FIBERS[1] else Severity.DOUBTFUL
-    return [Finding(f"{text}: {_some(odd)}", severity, "Fibre lengths", advice)]
+    return [Finding(f"{text}: {_some(odd)}", severity, "Fiber lengths", advice)]
 
 
 def _prices(table: Table, trial: Trial) -> list[Finding]:
@@ -340,9 +340,9 @@ def _prices(table: Table, trial: Trial) -> list[Finding]:
     text = f"{len(order)} muscle{'s' if order[1:] else ''}: {_some(told)}"
     advice = (
         "Paths break a rule of the model there, such as the side of a quadrant (see the notes); moment arms include "
-        "the slope of the price and may be far too large"
+        "the slope of the penalty and may be far too large"
     )
-    return [Finding(text, Severity.DOUBTFUL, "Lengths with a price", advice)]
+    return [Finding(text, Severity.DOUBTFUL, "Lengths with a penalty", advice)]
 
 
 def _reactions(tables: Sequence[Table], model: Model | None) -> list[Finding]:

@@ -42,7 +42,7 @@ def load_unit_findings(
     """External loads (at the frames of q) too small for the weight of the model, too far from it, or too twisted.
 
     Only those that were recorded: what acts in a few poses, or is one force for all frames, was made by hand. Points on
-    bodies that are known to be `far` off are not told of again.
+    bodies that are known to be `far` off are not reported again.
     """
     loads = [one for one in loads if np.ndim(one.force) == 2]
     if len(q) < _FEW or not loads:
@@ -117,8 +117,8 @@ def _push(model: Model, total: FloatArray, weight: float, source: str) -> list[s
         ]
     if lift < 1.0 - _ALONG and abs(mean[k]) > _ALONG:
         return [
-            f"{source}: external loads push the model along {along}, and gravity wants them up: are they in the axes "
-            "of another laboratory? Turn them as the markers were turned"
+            f"{source}: external loads push the model along {along}, and gravity requires them to point up: are they "
+            "in the axes of another laboratory? Rotate them as the markers were rotated"
         ]
     return []
 

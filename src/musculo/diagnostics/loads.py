@@ -1,4 +1,4 @@
-"""Whether external loads act where their bodies are, when they are known, and in metres."""
+"""Whether external loads act where their bodies are, when they are known, and in meters."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def plate_findings(loads: ExternalLoads | None) -> list[Finding]:
     found = hole_findings(loads.table.time, source, LONG_STEP, over)
     for body, largest in _far_points(loads):
         text = (
-            f"{source}: the force on {body} acts {largest:.4g} m from the origin; points are in metres: are they in "
-            "cm, or in millimetres?"
+            f"{source}: the force on {body} acts {largest:.4g} m from the origin; points are in meters: are they in "
+            "cm, or in millimeters?"
         )
         found.append(Finding(text, Severity.WRONG, LOADS))
     return found
@@ -109,7 +109,7 @@ def span_findings(loads: ExternalLoads, time: FloatArray) -> list[Finding]:
 def unknown_loads(loads: ExternalLoads, time: FloatArray) -> NDArray[np.bool_]:
     """(frames,) at which of these times loads are not known: their splines go on as lines, which may be far off.
 
-    One row is a constant load. A frame that the plates end just short of is no harm.
+    One row is a constant load. A frame that the plates end just short of does no harm.
     """
     known = loads.table.time
     if len(known) < 2:
@@ -122,7 +122,7 @@ def misplaced_in_words(one: MisplacedLoad) -> str:
     return (
         f"the external load on {one.body} acts {one.distance:.2g} m from it and {one.other_distance:.2g} m from "
         f"{one.other} (medians; much nearer to that in {100 * one.part:.0f} % of the loaded frames): is it on the "
-        "wrong foot? Residuals do not tell"
+        "wrong foot? Residuals do not show it"
     )
 
 
@@ -138,8 +138,8 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
     """Loads whose points are twice as near to another body as to their own, in most of the frames that are loaded.
 
     Other bodies are those that other loads act on, and the one of the other side by its name. Residuals of inverse
-    dynamics do not tell: they are the same whichever body of the model a load acts on. Distances are to mass centres;
-    loads whose points are not given in ground are left out.
+    dynamics do not tell: they are the same whichever body of the model a load acts on. Distances are to mass centers;
+    loads whose points are not given in ground are ignored.
 
     Args:
         model: the model.

@@ -43,7 +43,7 @@ def axis_findings(
         model: the model.
         markers: the recording.
         q: (frames, n) the poses that were found [rad, m].
-        distance: (frames, followed) of the markers that were followed [m]; NaN where one was not seen.
+        distance: (frames, followed) of the markers that were followed [m]; NaN where one was not visible.
         fit: poses and distances of another recording.
         threads: at most so many.
     """
@@ -91,18 +91,18 @@ def _turned(model: Model, one: Markers, fit: Fit, threads: int | None) -> tuple[
 def _advice(up: str, asked: bool) -> str:
     """How to turn markers; where the recording was turned already, that is in doubt."""
     if asked:
-        return "the axis that was taken to point up may be the wrong one (--up in the shell)"
+        return "the axis that was assumed to point up may be the wrong one (--up in the shell)"
     return f"OpenSim takes y to point up: turn the markers (--up {up} in the shell, markers.rotated in Python)"
 
 
 def _in_words(up: str, heading: int, asked: bool) -> tuple[str, str]:
     """A turn, and how to make it."""
     if not heading:
-        return f"{up} is taken to point up", _advice(up, asked)
+        return f"{up} is assumed to point up", _advice(up, asked)
     R = (_about_y(heading) @ to_ground(up)).astype(int).tolist()
     how = f"they are turned by {heading} degrees about the vertical"
     if up != "y":
-        how = f"{up} is taken to point up and {how}"
+        how = f"{up} is assumed to point up and {how}"
     return how, f"the model does not turn so by itself: turn the recording (markers.rotated({R}) in Python)"
 
 

@@ -19,7 +19,7 @@ from musculo.results.table import Table
 from musculo.signals.named_arrays import HOLE, holes
 
 FAR = 100.0
-"""Nobody is recorded so far from the origin of a laboratory [m]; a height in millimetres is beyond it."""
+"""Nobody is recorded so far from the origin of a laboratory [m]; a height in millimeters is beyond it."""
 LONG_STEP = 2.5
 """A step of so many usual ones is a hole that splines notice: two frames at least are missing."""
 _UNITS = "Units of the motion"
@@ -31,7 +31,7 @@ _SLOW, _SERIES = 4.0, 10
 def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim: bool = False) -> list[Finding]:
     """Columns of another model, numbers that only another unit explains, and times that a spline passes over.
 
-    With `opensim` the filter is OpenSim's, which passes over holes too.
+    With `opensim` the filter is OpenSim's, which ignores holes too.
     """
     far, source = [], table.source or "the table"
     for name, unit in coordinate_units(model).items():
@@ -41,7 +41,7 @@ def motion_findings(table: Table, model: Model, cutoff: float | None, *, opensim
             far.append(f"{name} {largest:.4g} m")
     found = [*angle_unit_findings(table, model), *_stranger_findings(table, model)]
     if far:
-        text = f"{source}: {', '.join(far)} from the origin; lengths are in metres: is it in millimetres?"
+        text = f"{source}: {', '.join(far)} from the origin; lengths are in meters: is it in millimeters?"
         found.append(Finding(text, Severity.WRONG, _UNITS))
     over = "splines pass over it, and speeds and accelerations near it are guesses"
     if cutoff is None or cutoff < 0.0:
@@ -66,7 +66,7 @@ def angle_unit_findings(table: Table, model: Model) -> list[Finding]:
         if small is None:
             return []
         text = (
-            f"{source}: its angles are taken in degrees, but the largest of all is {small:.3g}: are they "
+            f"{source}: its angles are read as degrees, but the largest of all is {small:.3g}: are they "
             "radians? Then write inDegrees=no into its header"
         )
         return [Finding(text, Severity.DOUBTFUL, _UNITS)]
@@ -78,7 +78,7 @@ def angle_unit_findings(table: Table, model: Model) -> list[Finding]:
     if not odd:
         return []
     text = (
-        f"{source}: its angles are taken in radians, but {', '.join(odd)}: are they degrees? "
+        f"{source}: its angles are read as radians, but {', '.join(odd)}: are they degrees? "
         "Then write inDegrees=yes into its header"
     )
     return [Finding(text, Severity.WRONG, _UNITS)]
@@ -139,14 +139,14 @@ def hole_findings(time: FloatArray, source: str, least: float, then: str) -> lis
 def partner_findings(
     model: Model, markers: Markers, followed: Collection[str], *, lost: bool = True, strangers: bool = True
 ) -> list[Finding]:
-    """Markers that only the model (`lost`) or only the recording (`strangers`) has, and those that were never seen."""
+    """Markers that only the model (`lost`) or only the recording (`strangers`) has, and those never visible."""
     absent = [name for name in model.marker_names if name not in markers.names] if lost else []
     extra = [name for name in markers.names if name not in model.marker_names] if strangers else []
     never = [name for name in followed if np.isnan(markers.marker(name)).all()]
     whats = (
         (absent, "markers of the model that the recording lacks, so not followed"),
         (extra, "recorded markers that the model lacks, so not followed"),
-        (never, "markers that no frame in use shows"),
+        (never, "markers that are not visible in any frame in use"),
     )
     return [Finding(f"{what} ({len(names)}): {listed_names(names)}") for names, what in whats if names]
 

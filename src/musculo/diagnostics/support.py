@@ -1,7 +1,7 @@
 """At which frames all that carries the body is measured: each foot is on a plate, or off the ground.
 
 Residuals of inverse dynamics say something about model, motion and plates only there. A foot that stands beside its
-plate carries weight that nobody measured, which shows as a residual and is no fault of the model.
+plate carries weight that nobody measured, which shows as a residual and is not a fault of the model.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def known_support(model: Model, time: ArrayLike, q: ArrayLike, loads: ExternalLo
     Feet are the bodies that loads act on and those of the other side by their names, with the toes on them. A foot
     stands on the ground without a plate where it carries less than 20 N and is as low and as slow as feet are while
     plates carry them (1 cm higher at most), for 0.1 s or longer, or at an end of the recording. Heights and speeds are
-    those of the lowest and of the slowest of its points: markers, mass centres and origins of its bodies.
+    those of the lowest and of the slowest of its points: markers, mass centers and origins of its bodies.
 
-    Stairs without a plate are not seen: a foot on one is higher than the plates. Neither is a hand on a rail.
+    Stairs without a plate are not detected: a foot on one is higher than the plates. Neither is a hand on a rail.
 
     Args:
         model: the model.

@@ -1,10 +1,10 @@
-"""Accelerations on the tree with constraints kept as equations: multipliers, reactions, stabilisation.
+"""Accelerations on the tree with constraints kept as equations: multipliers, reactions, stabilization.
 
 The rival of the embedding: the same model, the same kernels, all coordinates, and one multiplier an equation.
 
     M udot + G^T lambda = tau - C(q, u) - g(q) + J_ext^T loads,    G udot = -gddot_0 - 2 a gdot - a^2 g
 
-Index 1: the equations hold in their second derivative. Without stabilisation (a = 0) a simulation drifts off them;
+Index 1: the equations hold in their second derivative. Without stabilization (a = 0) a simulation drifts off them;
 `musculo.simulation.constraint_projection` projects it back.
 """
 
@@ -58,7 +58,7 @@ def constraint_equations(model: Model) -> EquationSet:
     Rows: locked and prescribed coordinates in file order, then constraints in file order.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
 
     def make() -> EquationSet:
@@ -174,15 +174,15 @@ def constrained_acceleration(
         model: the model.
         q, u: (frames, n) or (n,) coordinates and speeds of all the file; they need not satisfy the constraints exactly,
             and `position_error` and `velocity_error` say how well they do.
-        tau: (frames, n_u) or (n_u,) generalised forces of the tree.
+        tau: (frames, n_u) or (n_u,) generalized forces of the tree.
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
         stabilisation: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         SingularSystem: a singular position, equations that contradict each other, or speeds without inertia.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     Q, single = coordinates_of(model, q)
     U, _ = speeds_of(model, u)
@@ -378,7 +378,7 @@ def constraint_residuals(
         model: the model.
         q, u: coordinates and speeds; without speeds the bias is that of rest.
         time: for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     Q, _ = coordinates_of(model, q)
     U = None if u is None else speeds_of(model, u)[0]

@@ -1,4 +1,4 @@
-"""Energies, momenta and the mass centre of the whole model."""
+"""Energies, momenta and the mass center of the whole model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from musculo.spatial.inertia import tensor
 
 
 class Momentum(NamedTuple):
-    """Linear [kg m/s] and angular momentum about the whole model's mass centre [kg m^2/s], (frames, 3) or (3,)."""
+    """Linear [kg m/s] and angular momentum about the whole model's mass center [kg m^2/s], (frames, 3) or (3,)."""
 
     linear: FloatArray
     angular: FloatArray
@@ -26,7 +26,7 @@ def total_mass(model: Model) -> float:
 
 
 def center_of_mass(model: Model, q: ArrayLike) -> FloatArray:
-    """(frames, 3) or (3,) mass centre of the whole model in ground [m]; the origin for a model without mass."""
+    """(frames, 3) or (3,) mass center of the whole model in ground [m]; the origin for a model without mass."""
     motion = kinematics(model, q)
     total = np.zeros(3 if motion.single else (motion.frames, 3))
     for body in model.bodies:
@@ -46,19 +46,19 @@ def kinetic_energy(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
 
 
 def _spin(motion: Kinematics, name: str, w: FloatArray) -> FloatArray:
-    """I w about the body's mass centre, in ground."""
+    """I w about the body's mass center, in ground."""
     R = motion.pose(name).R
     I_W = R @ tensor(motion.model.body(name).inertia) @ np.swapaxes(R, -1, -2)
     return np.einsum("...ij,...j->...i", I_W, w)
 
 
 def potential_energy(model: Model, q: ArrayLike) -> FloatArray:
-    """(frames,) or () of gravity, zero with the mass centre at ground's origin [J]."""
+    """(frames,) or () of gravity, zero with the mass center at ground's origin [J]."""
     return -total_mass(model) * (center_of_mass(model, q) @ np.asarray(model.gravity, dtype=float))
 
 
 def momentum(model: Model, q: ArrayLike, u: ArrayLike) -> Momentum:
-    """Linear momentum, and angular momentum about the model's mass centre."""
+    """Linear momentum, and angular momentum about the model's mass center."""
     motion = kinematics(model, q, u)
     center = center_of_mass(model, q)
     linear, angular = np.zeros_like(center), np.zeros_like(center)

@@ -58,7 +58,7 @@ Loads = ExternalLoad | LoadSeries | ExternalLoads | Sequence[ExternalLoad | Load
 
 
 def listed(loads: Loads, frames: int, time: FloatArray | None = None) -> list[ExternalLoad]:
-    """External loads as a list, checked; loads over time are taken at `time` (frames,) [s]."""
+    """External loads as a list, checked; loads over time are interpolated at `time` (frames,) [s]."""
     if isinstance(loads, ExternalLoads):
         if time is None:
             raise InvalidInput(

@@ -49,7 +49,7 @@ def forward_dynamics(
     device: Device = "cpu",
     to_device: bool = False,
 ) -> FloatArray:
-    """udot of all speeds under generalised forces tau, gravity and external loads; respects the embedding.
+    """udot of all speeds under generalized forces tau, gravity and external loads; respects the embedding.
 
         J^T M J zudot = J^T (tau - C(q, u) - g(q) + J_ext^T loads - M b),   udot = J zudot + b
 
@@ -58,10 +58,10 @@ def forward_dynamics(
     Args:
         model: the model.
         q, u: (frames, n) or (n,) coordinates and speeds of all the file, consistent with couplers and locks.
-        tau: (frames, n_u) or (n_u,) generalised forces of the tree; those on locked coordinates do nothing.
+        tau: (frames, n_u) or (n_u,) generalized forces of the tree; those on locked coordinates do nothing.
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` runs the articulated-body recursion there, or inverse dynamics and mass matrix under couplers.
             Arrays of CuPy, PyTorch and Numba on the device are used in place, unchecked, where the model has no
             couplers, locked or prescribed coordinates and no loops; else they are copied to the host.
@@ -71,7 +71,7 @@ def forward_dynamics(
     Raises:
         InvalidInput: q or u contradicts a coupler, lock, loop or prescribed motion.
         SingularSystem: a mass matrix that cannot be inverted; names the joint. A loop in a singular position.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     c, e = compiled(model), embedding_of(model)
     refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")
@@ -79,7 +79,7 @@ def forward_dynamics(
     if to_device and e.rules:
         raise Unsupported(
             f"accelerations of {model.name!r} do not stay on the device: {e.rules[0].dependent!r} and others depend on "
-            "other coordinates or are locked, which the host works out; leave out to_device"
+            "other coordinates or are locked, which the host works out; omit to_device"
         )
     if (resident or to_device) and not e.rules:
         return _on_device(model, c, e, q, u, tau, loads, time, threads, to_device)

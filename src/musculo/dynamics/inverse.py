@@ -1,4 +1,4 @@
-"""Generalised forces that a motion needs, the mass matrix, and the recursion that gives what joints transmit."""
+"""Generalized forces that a motion needs, the mass matrix, and the recursion that gives what joints transmit."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def inverse_dynamics(
         given, _ = frames_of("acting", acting, model.speed_names)
         same_frames(q=Q, acting=given)
         tau = tau - given
-    finite("the generalised force", tau, model.speed_names)
+    finite("the generalized force", tau, model.speed_names)
     return tau[0] if single else tau
 
 
@@ -127,7 +127,7 @@ def bias_forces(model: Model, q: ArrayLike | Table, u: ArrayLike | Table, *, thr
 
 
 def gravity_forces(model: Model, q: ArrayLike | Table, *, threads: int | None = None) -> FloatArray:
-    """g(q): the generalised forces that hold the model at rest against gravity, (frames, n_u) or (n_u,)."""
+    """g(q): the generalized forces that hold the model at rest against gravity, (frames, n_u) or (n_u,)."""
     Q, single = coordinates_of(model, q)
     rest = np.zeros((len(Q), len(model.speed_names)))
     tau = inverse_dynamics(model, Q, rest, rest, threads=threads)
@@ -147,7 +147,7 @@ def mass_matrix(
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `cpu` or `gpu`, which takes arrays of CuPy, PyTorch and Numba in place, unchecked.
         to_device: leave the result on the GPU, as an array with `__cuda_array_interface__`.
     """

@@ -21,7 +21,7 @@ from musculo.results.table import Table
 
 @dataclass(frozen=True, eq=False)
 class JointReactions:
-    """What each joint transmits, and the generalised forces beside it.
+    """What each joint transmits, and the generalized forces beside it.
 
     `force` and `moment` are (frames, joints, 3) or (joints, 3): the load that the joint exerts on the body outboard of
     it, at the origin of the outboard joint frame, expressed in ground [N, N m].
@@ -60,7 +60,7 @@ def joint_reactions(
 
     Raises:
         InvalidInput: arrays that do not fit, or loops that are not closed.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     Q, U, A, single = motion_in(model, q, u, udot)
     compiled(model).check_coordinates(Q)

@@ -5,7 +5,7 @@ With the multipliers lambda of all equations (locks, couplers, loops) and what d
     M udot + C + g - J_ext^T external - tau + G^T lambda = d
 
 The motion alone does not say what constraints carry and what drives do: G^T lambda moves nothing. So the drive is taken
-to act on the independent speeds zu = P u of the embedding, as reserves of static optimisation and motors do, and on no
+to act on the independent speeds zu = P u of the embedding, as reserves of static optimization do, and on no
 other:
 
     d = P^T t,   t = J^T (M udot + C + g - J_ext^T external - tau),   G^T lambda = (P^T J^T - 1) (the same)
@@ -54,14 +54,14 @@ def loop_loads(
     Args:
         model: the model.
         Q, U, A: (frames, n) coordinates, speeds and accelerations; loops closed.
-        tau: (frames, n_u) generalised forces that are known: of muscles, springs, actuators and reserves.
+        tau: (frames, n_u) generalized forces that are known: of muscles, springs, actuators and reserves.
         external: all loads on bodies that `tau` does not hold.
         time: (frames,) or a number, for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         InvalidInput: coordinates that contradict couplers, locks or loops.
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     e, system, times = embedding_of(model), constraint_equations(model), times_of(time, len(Q))
     e.check(Q, times)

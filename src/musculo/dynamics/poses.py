@@ -176,7 +176,7 @@ class Kinematics:
         return self._R, self._motion
 
     def pull_back(self, wrench: ArrayLike) -> FloatArray:
-        """(frames, n_u): generalised forces of wrenches on bodies, sum over bodies of J^T F.
+        """(frames, n_u): generalized forces of wrenches on bodies, sum over bodies of J^T F.
 
         Args:
             wrench: (frames, 1 + bodies, 6), ground first: moment about ground's origin, and force, in ground.
@@ -213,7 +213,7 @@ def kinematics(
         q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
         u: speeds, likewise; needed for velocities.
         udot: their derivatives; needed for accelerations.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     c = compiled(model)
     Q, single = coordinates_of(model, q)

@@ -54,7 +54,7 @@ class Prepared:
     Its methods take one frame: arrays of float64 with all coordinates or speeds of the file in its order [rad, m].
     They answer with the same numbers as the functions of the same names, in a few microseconds instead of tens: to the
     last bit, but for `forward_dynamics` under couplers, which differs by rounding. What these check, they check, with
-    one exception: plain arrays are not looked at for degrees and millimetres. Other arrays, lists and labelled ones go
+    one exception: plain arrays are not looked at for degrees and millimeters. Other arrays, lists and labeled ones go
     through the checks of the functions, which takes longer.
 
     Results are new arrays, or are written to `out`. Calls from several threads wait for each other: for work at the
@@ -142,14 +142,14 @@ class Prepared:
     def forward_dynamics(
         self, q: ArrayLike, u: ArrayLike, tau: ArrayLike, time: float = 0.0, out: FloatArray | None = None
     ) -> FloatArray:
-        """udot (n_u,) under generalised forces tau and gravity, as `musculo.forward_dynamics` without loads.
+        """udot (n_u,) under generalized forces tau and gravity, as `musculo.forward_dynamics` without loads.
 
         Couplers, locked and prescribed coordinates are embedded. Models with closed loops, with rules for the angles of
         ball and free joints, or with bodies of a negative moment of inertia are answered by that function, in its time.
 
         Args:
             q, u: (n,) and (n_u,), consistent with couplers, locks and prescribed motions.
-            tau: (n_u,) generalised forces of the tree.
+            tau: (n_u,) generalized forces of the tree.
             time: for prescribed motions [s].
             out: (n_u,) where to write the result.
 
@@ -256,6 +256,6 @@ def prepared(model: Model) -> Prepared:
     Args: model: the model; a changed one is another, to be prepared anew.
 
     Raises:
-        InvalidInput: what is handed in is no model.
+        InvalidInput: the argument is not a model.
     """
     return Prepared(model)

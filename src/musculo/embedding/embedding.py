@@ -72,13 +72,13 @@ class Embedding:
 
     @cached_property
     def freely_turning(self) -> tuple[TurningJoint, ...]:
-        """Freely turning joints none of whose coordinates depend on others: their own speeds are independent."""
+        """Joints whose speeds are angular velocities and independent: none of their coordinates depends on others."""
         free = {self.model.coordinate_index(name) for name in self.coordinate_names}
         return tuple(j for j in turning_joints(self.model) if free.issuperset(j.q))
 
     @cached_property
     def partly_turning(self) -> tuple[TurningJoint, ...]:
-        """The other joints that could turn freely: some or all of their angles depend on others, or are held."""
+        """The other joints whose speeds are angular velocities: some or all of their angles are dependent or locked."""
         partial = tuple(j for j in turning_joints(self.model) if j not in self.freely_turning)
         for joint in partial:
             if len(joint.q) == 4:
@@ -90,7 +90,7 @@ class Embedding:
 
     @cached_property
     def speed_names(self) -> tuple[str, ...]:
-        """The independent speeds zu: angular velocities of joints that turn freely, else derivatives of z.
+        """The independent speeds zu: angular velocities of ball, free and ellipsoid joints, else derivatives of z.
 
         Where only some angles of such a joint are independent, their derivatives are the independent speeds.
         """
@@ -309,14 +309,14 @@ def embedding_of(
             independent where they can. The file's values of the independent ones count, the others are found; where
             a loop cannot be closed with them, `MusculoWarning` and `Embedding.notes` say what moved.
         loops: how the dependents are differentiated: "projection" (exact), "molecule" (numerical differentiation) or
-            "fitted" (a model made beforehand); or one of these methods with settings: `Projection()`,
+            "fitted" (a model made once in advance); or one of these methods with settings: `Projection()`,
             `Molecule(step=...)`, `Fitted(...)`.
         branch: (n,) a pose near the branch that is meant; the default pose by default.
 
     Raises:
         InvalidModel: couplers that form a cycle, two rules for one coordinate, or a loop that cannot be closed.
         SingularSystem: a loop that starts in a singular position.
-        InvalidInput: what is handed in is no model, or named coordinates cannot be independent.
+        InvalidInput: the argument is not a model, or named coordinates cannot be independent.
     """
     check_model(model)
     named = (independent,) if isinstance(independent, str) else tuple(independent or ())

@@ -22,7 +22,7 @@ def embedding_slopes(e: Embedding, q: ArrayLike, time: ArrayLike = 0.0) -> tuple
     """dq/dz (frames, n, n_z) and dJ/dz (frames, n_u, n_zu, n_z) at coordinates q, of which independent ones are read.
 
     qdot = E zu:   dE_k/dz = sum over inputs of d2f/dx2 dx/dz E_x + df/dx dE_x/dz   for q_k = f(x) by a rule
-    u = N^-1 qdot: dJ/dz = dN^-1/dz E + N^-1 dE/dz   where a freely turning joint is not independent as a whole
+    u = N^-1 qdot: dJ/dz = dN^-1/dz E + N^-1 dE/dz   where a ball, free or ellipsoid joint is only partly independent
     """
     Q, single = coordinates_of(e.model, q)
     times = times_of(time, len(Q))
@@ -83,7 +83,7 @@ def _inverse_slopes(angles: FloatArray) -> FloatArray:
 
 
 def _rate_slopes(joint: TurningJoint, q: FloatArray) -> FloatArray:
-    """dN/dq (frames, 3 or 4, 3, 3 or 4) of a freely turning joint, its coordinate last."""
+    """dN/dq (frames, 3 or 4, 3, 3 or 4) of a joint with an angular velocity as speed, its coordinate last."""
     own = q[:, list(joint.q)]
     if len(joint.q) == 4:
         units = (np.broadcast_to(unit, own.shape) for unit in np.eye(4))

@@ -111,7 +111,7 @@ def quaternion_rates(q: FloatArray) -> FloatArray:
 
 
 def coordinate_rates(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
-    """qdot = N(q) u, (frames, n) or (n,); equal to u except for joints that turn freely.
+    """qdot = N(q) u, (frames, n) or (n,); equal to u except for ball, free and ellipsoid joints.
 
     At a second angle of +-90 degrees N of a ball's angles is singular; use quaternion coordinates there.
     """

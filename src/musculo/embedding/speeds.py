@@ -22,8 +22,8 @@ def speed_map(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
 
-    u is qdot, but for joints that turn freely: with all their angles independent their speeds are independent, too;
-    with some, u = N^-1 qdot.
+    u is qdot, except for joints whose speeds are angular velocities. If all their angles are independent, so are their
+    speeds; if some are, u = N^-1 qdot.
     """
     E, e, qdot, s = _rates(embedding, q, zu, time)
     frames, n_u = len(q), len(embedding.model.speed_names)

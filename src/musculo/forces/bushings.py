@@ -38,7 +38,7 @@ class _Bushings(ABC):
         d = (body-fixed xyz angles of R_FM, p_FM in F),   ddot = (N w_FM in M, v_FM in F)
         f = -k(d) - C ddot,   on the second body N^T f_turn in M and f_slide in F at Mo,   on the first the opposite
 
-    Source:     OpenSim 4.6, observed behaviour.
+    Source:     OpenSim 4.6, observed behavior.
     Departs:    nothing by intention: angles are those of a sequence, so that stiffness about y and z depends on it,
                 and at theta_y = 90 degrees N is infinite.
     Guarantees: wrenches on the two bodies add up to zero; f . ddot is their power.

@@ -91,7 +91,7 @@ def left_out(model: Model) -> tuple[str, ...]:
 
 
 def told(model: Model) -> str:
-    """What is left out and why, for a sentence; empty where nothing is."""
+    """What is ignored and why, for a sentence; empty where nothing is."""
     return "; ".join(f"{name} ({why})" for name, why in compiled_forces(model).reasons.items())
 
 
@@ -104,7 +104,7 @@ def _compile(model: Model, method: Method) -> CompiledForces:
         if force.kind in _GROUPS:
             found.append(force)
         else:
-            reasons[force.name] = f"forces of kind {force.kind} are carried and exert no force"
+            reasons[force.name] = f"forces of kind {force.kind} are kept but exert no force"
     groups: list[Group] = []
     for kind, make in _GROUPS.items():
         made = partial(HertzContacts, opensim=method == "opensim") if make is HertzContacts else make

@@ -31,7 +31,7 @@ class Foundations:
     It acts at the nearest point, with A the area of the triangle, v_n the speed of approach along e; k, c and friction
     are of the mesh alone. Where both shapes are meshes each has springs, which count half.
 
-    Source:     [Sherman2011]; OpenSim 4.6, observed behaviour.
+    Source:     [Sherman2011]; OpenSim 4.6, observed behavior.
     Departs:    two meshes of which one is wholly inside the other do not touch in OpenSim, whose search begins with
                 triangles that cross; here they push each other out by the nearest way. Polygons of more than four
                 corners are cut into triangles from their first corner, in OpenSim from their middle.

@@ -46,8 +46,8 @@ class HertzContacts:
 
     It acts at the point that divides the depth as the stiffnesses do. There, v_n is the speed of approach.
 
-    Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behaviour.
-    Departs:    OpenSim leaves out all contacts of a force that come after one that parts so fast that its f is negative
+    Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behavior.
+    Departs:    OpenSim ignores all contacts of a force that come after one that parts so fast that its f is negative
                 (Simbody returns where it should go on), so that a foot loses its toe as its heel lifts off. This is
                 done with `like="opensim"` only, as is counting the energy of shapes of one body that overlap, which
                 do nothing.

@@ -26,7 +26,7 @@ class SmoothContacts:
 
     The sphere feels -(f n + friction) at the point half way between the surfaces, the half-space the opposite.
 
-    Source:     [Serrancoli2019]; OpenSim 4.6, observed behaviour.
+    Source:     [Serrancoli2019]; OpenSim 4.6, observed behavior.
     Departs:    nothing by intention. V is OpenSim's, and no integral of f_H: it is only close to one, and negative
                 where the surfaces are apart. min(v_s / v_t, 1) of friction is a corner that is left. Without
                 dissipation the last factor of f is 1, as its limit is.

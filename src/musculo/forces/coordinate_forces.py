@@ -20,8 +20,8 @@ from musculo.results.angle_columns import rotational_coordinates
 class _AtCoordinates(ABC):
     """What all of them share: a coordinate, its speed, and one number each, which acts on the speed.
 
-    As in OpenSim it does so where the speed is no rate of the coordinate (angles of ball, free and ellipsoid joints),
-    and is then no derivative of an energy.
+    As in OpenSim it does so even if the speed is not the rate of the coordinate (angles of ball, free and ellipsoid
+    joints). It is then not the derivative of an energy.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force]) -> None:
@@ -57,7 +57,7 @@ class CoordinateLimits(_AtCoordinates):
 
     Limits, transition, stiffness and damping are stated per degree where the coordinate is rotational.
 
-    Source:     OpenSim 4.6, observed behaviour.
+    Source:     OpenSim 4.6, observed behavior.
     Departs:    where a stiffness is zero OpenSim divides by it and gives NaN; here K / k is S.
     Guarantees: f = -dV/dq at rest, one end at a time.
     """
@@ -115,7 +115,7 @@ def _step(x: FloatArray) -> FloatArray:
 class CoordinateSprings(_AtCoordinates):
     """`<SpringGeneralizedForce>`: f = -k (q - q_0) - c u, V = k (q - q_0)^2 / 2.
 
-    Source:  OpenSim 4.6, observed behaviour.
+    Source:  OpenSim 4.6, observed behavior.
     Departs: OpenSim counts no energy for it.
     """
 
@@ -137,7 +137,7 @@ class CoordinateSprings(_AtCoordinates):
 class CoordinateExpressions(_AtCoordinates):
     """`<ExpressionBasedCoordinateForce>`: f an expression of `q` and `qdot`, which is the speed u.
 
-    Source: OpenSim 4.6, observed behaviour. No energy is known.
+    Source: OpenSim 4.6, observed behavior. No energy is known.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force]) -> None:

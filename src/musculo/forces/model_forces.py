@@ -43,7 +43,7 @@ class OneForce(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelForces(Result):
-    """What the passive forces of a model do; arrays have no frame axis where a single pose was asked for."""
+    """What the passive forces of a model do; arrays have no frame axis for a single pose."""
 
     made_by: ClassVar[str] = "model_forces"
 
@@ -106,7 +106,7 @@ class ModelForces(Result):
         return Table(times, labels, values, name="ModelForces", provenance=self.provenance)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
+        """A labeled dataset with units and provenance, by `time` (or `frame`), force, body, coordinate."""
         import xarray
 
         rows = self._rows(time)
@@ -149,7 +149,7 @@ def model_forces(
 
         tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
 
-    is what is left for muscles and motors.
+    is what remains for muscles and actuators.
 
     Guarantees: wrenches of a force between bodies, ground among them, add up to zero; tau . u is their power.
 
@@ -161,7 +161,7 @@ def model_forces(
         paths: whether springs and ligaments along paths are among them.
         like: "opensim" for OpenSim's wrapping of these, and its faults in contacts (`HuntCrossleyForce`).
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
 
     Raises:
         InvalidInput: arrays that do not fit.
@@ -190,7 +190,7 @@ def model_forces(
         tau = tau + (tension[:, None] @ lines.moment_arm)[:, 0]
         wrench = wrench + lines.on_bodies(tension)
         energy = np.concatenate([energy, stored_energy(along, lines.length)], axis=1)
-    finite("the generalised force", tau, model.speed_names)
+    finite("the generalized force", tau, model.speed_names)
 
     def report() -> Columns:
         found = _columns(c.groups, parts, s)
@@ -237,7 +237,7 @@ def passive_forces(
 
 
 class ForcesAtStates:
-    """Generalised forces (n_u,) of all passive forces at one state after the other, for integrators.
+    """Generalized forces (n_u,) of all passive forces at one state after the other, for integrators.
 
     Args:
         model: the model.

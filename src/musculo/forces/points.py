@@ -122,7 +122,7 @@ class PrescribedForces:
     Force and torque are in ground, or in the frame of the body (`forceIsGlobal`); the point is in the frame of the
     body, or in ground (`pointIsGlobal`), and its origin where there are no three functions.
 
-    Source: OpenSim 4.6, observed behaviour.
+    Source: OpenSim 4.6, observed behavior.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force]) -> None:

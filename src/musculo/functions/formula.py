@@ -61,7 +61,7 @@ class _Parser:
         for part in filter(None, parts):
             name, equals, meaning = part.partition("=")
             if not equals or not name.isidentifier():
-                raise self.wrong(f"{part!r} is no definition; write name = formula")
+                raise self.wrong(f"{part!r} is not a definition; write name = formula")
             self.definitions[name] = meaning
         self.open: list[str] = []
         self.depth = 0

@@ -1,6 +1,6 @@
-"""Natural splines of degree 2m - 1: exact interpolation, and smoothing by generalised cross-validation.
+"""Natural splines of degree 2m - 1: exact interpolation, and smoothing by generalized cross-validation.
 
-The natural spline of half order m minimises, over all functions,
+The natural spline of half order m minimizes, over all functions,
 
     sum_i (y_i - f(x_i))^2 + p int (f^(m))^2 dx                                                          (1)
 
@@ -127,7 +127,7 @@ def band_of_inverse(factor: FloatArray) -> FloatArray:
 
 
 def smoothed_values(x: FloatArray, y: FloatArray, half_order: int, error_variance: float | None) -> FloatArray:
-    """Values (n,) at the knots of the smoothing spline whose weight p minimises a criterion.
+    """Values (n,) at the knots of the smoothing spline whose weight p minimizes a criterion.
 
         error variance unknown (None):   G(p) = (|y - f|^2 / n) / (trace(I - A) / n)^2
         known, s:                        T(p) = |y - f|^2 / n - s (2 trace(I - A) / n - 1)

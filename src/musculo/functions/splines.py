@@ -81,7 +81,7 @@ class NaturalCubicSpline(Function):
     """The natural cubic spline through the knots (x, y): f'' = 0 at both ends, linear beyond them.
 
     Departs:    OpenSim's class of this name is a `SimmSpline`.
-    Guarantees: f is twice continuously differentiable everywhere, and minimises int f''^2 among interpolants.
+    Guarantees: f is twice continuously differentiable everywhere, and minimizes int f''^2 among interpolants.
     """
 
     x: tuple[float, ...]
@@ -102,7 +102,7 @@ class GCVSpline(Function):
     Beyond the ends it is the Taylor polynomial of degree half_order - 1 (constant, linear, quadratic, cubic).
 
     error_variance: 0 interpolates; a positive value smooths y as measured with errors of this variance, a negative one
-    with errors of unknown variance, by generalised cross-validation (`natural.smoothed_values`).
+    with errors of unknown variance, by generalized cross-validation (`natural.smoothed_values`).
 
     Source:     [Woltring1986], GCVSPL; OpenSim's GCVSpline, which ignores the weights its files hold.
     Guarantees: 2 half_order - 2 times continuously differentiable everywhere; derivatives half_order to

@@ -23,6 +23,6 @@ class UnsupportedFunction(Function):
 
     def packed(self) -> PackedFunction:
         raise Unsupported(
-            f"a function of kind <{self.element}> is carried but cannot be computed; "
+            f"a function of kind <{self.element}> is kept but cannot be computed; "
             "replace it by one of musculo.functions, for instance SampledSpline.through(x, y)"
         )

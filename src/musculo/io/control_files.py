@@ -107,7 +107,7 @@ def _control(element: Element) -> Control:
         return Control(name, np.zeros(1), np.array([number(element, "value", 0.0)]))
     if element.tag != "ControlLinear":
         raise InvalidFile(
-            f"{place(element)}: <{element.tag}> {name!r} is no kind of control that is known; known are "
+            f"{place(element)}: <{element.tag}> {name!r} is not a kind of control that is known; known are "
             "<ControlLinear> and <ControlConstant>"
         )
     nodes = list(element.iterfind("x_nodes/ControlLinearNode"))

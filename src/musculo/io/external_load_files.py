@@ -25,7 +25,7 @@ _APPLIES_FORCE = 30509
 def read_external_loads(path: PathLike, *, by_position: bool = False, obsolete_flags: bool = True) -> ExternalLoads:
     """Read an `<ExternalLoads>` file and the table that it names.
 
-    Which columns are x, y and z is told by the ends of their names, and columns that do not tell are refused; with
+    Which columns are x, y and z follows from the ends of their names, and other columns are refused; with
     `by_position` by their order, as OpenSim does.
 
     A load that a file of OpenSim 4 switches off by `<isDisabled>`, which was the word before, is off; OpenSim lets it
@@ -49,7 +49,7 @@ def read_external_loads(path: PathLike, *, by_position: bool = False, obsolete_f
                 "OpenSim, save it, and read the saved one"
             )
         if member.tag != "ExternalForce":
-            notes.append(f"<{member.tag}> in line {member.sourceline} is no external force, and is left out")
+            notes.append(f"<{member.tag}> in line {member.sourceline} is not an external force, and is ignored")
             continue
         forces.append(_force(member, where))
         if _version(root) >= _APPLIES_FORCE and _flag(member, "isDisabled", False, where) and forces[-1].applies:
@@ -57,7 +57,7 @@ def read_external_loads(path: PathLike, *, by_position: bool = False, obsolete_f
             acts = (
                 "OpenSim does not look at, so that it acts there"
                 if obsolete_flags
-                else ("OpenSim does not look at: it acts, as it does there (--exact leaves it out)")
+                else ("OpenSim does not look at: it acts, as it does there (--exact ignores it)")
             )
             notes.append(
                 f"external force {forces[-1].name!r} is switched off by <isDisabled>, which in files of this version "
@@ -73,7 +73,7 @@ def read_external_loads(path: PathLike, *, by_position: bool = False, obsolete_f
         raise InvalidFile(f"{where}:{element.sourceline}: <ExternalLoads> names no <datafile>; add it")
     data = _data_file(stated, where)
     if data not in _stated_places(stated, where):
-        notes.append(f"its data file {stated!r:.80} is a path of Windows with nothing here; {data} is taken for it")
+        notes.append(f"its data file {stated!r:.80} is a path of Windows with nothing here; {data} is used instead")
     table = read_storage(data)
     name = element.get("name") or "externalloads"
     try:

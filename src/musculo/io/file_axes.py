@@ -12,14 +12,14 @@ AXES = {
     for k, name in enumerate("xyz")
     for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
 }
-TAKEN_UP = "was taken to point up"
+TAKEN_UP = "was assumed to point up"
 """Words of the note that a recording was turned."""
 # Which axis looks forward where none is named: with z up, the x that most laboratories walk along.
 _FORWARD = {"x": "y", "y": "x", "z": "x"}
 
 
 def check_axis(what: str, axis: str | None) -> None:
-    """Refuse what is no axis of a laboratory."""
+    """Refuse what is not an axis of a laboratory."""
     if axis is not None and (not isinstance(axis, str) or axis.lower() not in AXES):
         raise InvalidInput(f"{what}={axis!r}; give one of the laboratory's axes: x, y, z, -x, -y, -z")
 

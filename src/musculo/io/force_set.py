@@ -34,8 +34,8 @@ def read_force_set(path: PathLike, model: Model) -> tuple[Force, ...]:
 def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, *, replace: bool = False) -> Model:
     """The model with the forces of files added to its own, or in their place, as OpenSim's tools do.
 
-    A force whose name is taken is left out, with a note: the model's own or that of an earlier file counts. OpenSim
-    does so without a word.
+    If the name of a force exists already, the force is ignored, with a note: the model's own or that of an earlier file
+    is used. OpenSim does the same without a message.
 
     Example: `with_force_sets(model, setup.force_set_files, setup.replace_force_set)`.
     """
@@ -47,7 +47,7 @@ def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, *, repla
         new, new_frames, new_notes = _read(file, model)
         for force in new:
             if force.name in taken:
-                why = "a force of this name is there already, so this one is left out, as OpenSim does; rename it"
+                why = "a force of this name is there already, so this one is ignored, as OpenSim does; rename it"
                 notes.append(Note(f"{force.kind} {force.name!r}", os.fspath(file), why))
                 continue
             taken.add(force.name)

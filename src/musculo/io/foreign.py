@@ -1,4 +1,4 @@
-"""Files of another kind than the one that is asked for, recognised by how they begin: what they are, and what to do."""
+"""Files of another kind than the one that is asked for, recognized by how they begin: what they are, and what to do."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ from musculo.results.markers import Markers
 _KIND = "a marker file (.trc, .c3d or .sto)"
 _OTHER_ENDING = (
     f"give {_KIND}; a table of text becomes a .sto by that name, with the labels time, RASI_x, RASI_y, RASI_z, ... and "
-    "positions in metres"
+    "positions in meters"
 )
 
 
 def read_markers(path: PathLike, up: str | None = None) -> Markers:
     """Markers of a .trc, .c3d or .sto file, by its ending.
 
-    A .sto holds vectors (`DataType=Vec3`), or three numbers a marker in columns that end in x, y, z; it is in metres
+    A .sto holds vectors (`DataType=Vec3`), or three numbers a marker in columns that end in x, y, z; it is in meters
     unless its header states `Units`.
 
     Args:
@@ -61,7 +61,7 @@ def _from_table(path: PathLike, where: str) -> Markers:
         stems = {name[:-1] for name in triple}
         if len(triple) != 3 or len(stems) != 1 or [name[-1].lower() for name in triple] != ["x", "y", "z"]:
             raise InvalidFile(
-                f"{where}: columns {', '.join(triple)} are no marker; markers are three columns that end in x, y, z"
+                f"{where}: columns {', '.join(triple)} are not a marker; markers are three columns that end in x, y, z"
             )
         stem = stems.pop()
         names.append(stem.rstrip("_./") or stem or f"marker_{k // 3 + 1}")

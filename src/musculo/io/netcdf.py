@@ -1,4 +1,4 @@
-"""Labelled results in NetCDF files (classic format with 64-bit offsets: scipy writes it, everything reads it)."""
+"""Labeled results in NetCDF files (classic format with 64-bit offsets: scipy writes it, everything reads it)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KIND = "a NetCDF file (.nc)"
 
 
 def write_netcdf(data: xarray.Dataset | xarray.DataArray | Table | Markers, path: PathLike) -> None:
-    """Write labelled results with labels, units and provenance; the file appears complete or not at all."""
+    """Write labeled results with labels, units and provenance; the file appears complete or not at all."""
     import xarray
 
     if isinstance(data, Table | Markers):
@@ -26,7 +26,7 @@ def write_netcdf(data: xarray.Dataset | xarray.DataArray | Table | Markers, path
     elif isinstance(data, xarray.Dataset):
         dataset = data
     else:
-        raise InvalidInput(f"write_netcdf(data, path) needs a labelled result, not {type(data).__name__}")
+        raise InvalidInput(f"write_netcdf(data, path) needs a labeled result, not {type(data).__name__}")
     where = checked_path(path, _KIND)
 
     def write(part: str) -> None:
@@ -41,7 +41,7 @@ def write_netcdf(data: xarray.Dataset | xarray.DataArray | Table | Markers, path
 
 
 def read_netcdf(path: PathLike) -> xarray.Dataset:
-    """Read labelled results into memory."""
+    """Read labeled results into memory."""
     import io
 
     import xarray

@@ -1,6 +1,6 @@
 """OpenSim's tables over time, .mot and .sto: every version, and what other programs make of them.
 
-What is taken how:
+How files are read:
 
 - The header ends with `endheader`; a file without one begins with its labels. Unknown lines of it are kept.
 - Cells are separated by tabs, commas, semicolons or blanks, whichever makes labels and rows fit. Empty cells between
@@ -93,7 +93,7 @@ def read_storage(path: PathLike) -> Table:
     wild = np.isfinite(data[:, 1:]) & (np.abs(data[:, 1:]) > LARGEST)
     if wild.any():
         which = ", ".join(name for name, some in zip(names, wild.any(axis=0), strict=True) if some)
-        notes.append(f"{int(wild.sum())} values are beyond {LARGEST:g} ({which:.80}), which nothing measured is")
+        notes.append(f"{int(wild.sum())} values are beyond {LARGEST:g} ({which:.80}), which is beyond any measurement")
     missing = ~np.isfinite(data[:, 1:])
     if missing.any():
         notes.append(f"{int(missing.sum())} values in {int(missing.any(axis=0).sum())} columns are missing")
@@ -160,7 +160,7 @@ def _in_degrees(header: _Header, where: str, notes: list[str]) -> bool:
     if "version" in header.lower or not header.end:
         return False
     if where.lower().endswith(".mot"):
-        notes.append("no inDegrees and no version: taken as degrees, as OpenSim takes such a .mot")
+        notes.append("no inDegrees and no version: read as degrees, as OpenSim reads such a .mot")
         return True
     return "angles are in degrees" in header.text.lower()
 

@@ -141,7 +141,7 @@ def number(word: str) -> float:
 
 
 def explain(word: str) -> str:
-    """Why a word is no number, and what to try."""
+    """Why a word is not a number, and what to try."""
     shown = repr(word if len(word) <= 40 else word[:37] + "...")
     if re.fullmatch(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*", word):
         return f"{shown} is not a number; decimal commas must become points"

@@ -74,7 +74,7 @@ def write_table(
         time: (frames,) [s].
         names: of the columns.
         values: (frames, columns).
-        degrees: what `inDegrees` says; None leaves it out.
+        degrees: what `inDegrees` says; None omits it.
     """
     header = [] if degrees is None else [f"inDegrees={'yes' if degrees else 'no'}"]
     header += [f"name={title}", "DataType=double", "version=3", "OpenSimVersion=4.6", "endheader"]
@@ -86,7 +86,7 @@ def write_table(
 def write_controls(
     path: PathLike, time: NDArray[np.float64], names: Sequence[str], values: NDArray[np.float64]
 ) -> None:
-    """Write controls as the `<ControlSet>` that OpenSim's static optimisation leaves: linear between the frames."""
+    """Write controls as the `<ControlSet>` that OpenSim's static optimization leaves: linear between the frames."""
     lines = ['<?xml version="1.0" encoding="UTF-8" ?>', '<OpenSimDocument Version="40600">']
     lines += ['\t<ControlSet name="Control Set">', "\t\t<objects>"]
     node = "\t" * 5

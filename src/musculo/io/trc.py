@@ -50,10 +50,10 @@ class _Head(NamedTuple):
 
 
 def read_trc(path: PathLike) -> Markers:
-    """Read a TRC file; positions become metres, and markers that were not seen become NaN.
+    """Read a TRC file; positions become meters, and markers that were not visible become NaN.
 
     `markers.gaps()` lists the gaps, `markers.fill(longest=...)` fills them. Points exactly at the origin are data, as
-    in OpenSim; a note tells of them, and `markers.zeros_as_gaps()` takes them as gaps.
+    in OpenSim; a note reports them, and `markers.zeros_as_gaps()` treats them as gaps.
 
     Raises:
         InvalidFile: with file, line and column, for everything that is no such file.
@@ -83,7 +83,7 @@ def read_trc(path: PathLike) -> Markers:
     seen = np.isfinite(position)
     partly = seen.any(axis=2) & ~seen.all(axis=2)
     if partly.any():
-        notes.append(f"{int(partly.sum())} points with one or two coordinates were taken as gaps")
+        notes.append(f"{int(partly.sum())} points with one or two coordinates were treated as gaps")
     markers = Markers(time, names, position, _rate(head, time, notes), source=where)
     del values, position, seen  # as large as the markers themselves
     odd = unit_note(markers, head.stated.get("Units", ""))
@@ -194,7 +194,7 @@ def _rows(lines: Iterable[str], head: _Head, where: str, notes: list[str]) -> tu
     if not times:
         raise InvalidFile(f"{where}:{k + 1}: no rows of numbers follow the header")
     if short:
-        notes.append(f"{short} rows end before the last marker; what they lack was taken as gaps")
+        notes.append(f"{short} rows end before the last marker; what they lack was treated as gaps")
     blocks.append(np.array(values).reshape(-1, width))
     whole = np.empty((len(times), width))
     last = len(times)
@@ -248,7 +248,7 @@ def _once(names: tuple[str, ...], notes: list[str]) -> tuple[str, ...]:
 
 
 def write_trc(markers: Markers, path: PathLike, units: Literal["m", "mm"] = "m") -> None:
-    """Write a TRC file that OpenSim reads: every digit kept in metres, gaps as nan.
+    """Write a TRC file that OpenSim reads: every digit kept in meters, gaps as nan.
 
     Args:
         markers: what to write.

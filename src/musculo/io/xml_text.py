@@ -82,7 +82,7 @@ def _repaired(content: bytes) -> tuple[str, list[str]]:
     if not literal:
         text, count = _without_comments(text)
         if count:
-            changes.append(f"{count} comment(s) hold --, which XML does not allow; they are passed over")
+            changes.append(f"{count} comment(s) hold --, which XML does not allow; they are ignored")
     clean = _FORBIDDEN.sub(" ", text)
     if clean != text:
         changes.append("control characters are read as blanks")
@@ -91,7 +91,7 @@ def _repaired(content: bytes) -> tuple[str, list[str]]:
         if escaped != clean:
             changes.append("an & that begins no character reference is read as the character &")
         clean = escaped
-    return clean, changes or ["blanks before the first line or after the last are passed over"]
+    return clean, changes or ["blanks before the first line or after the last are ignored"]
 
 
 def _is_reference(text: str, at: int) -> bool:

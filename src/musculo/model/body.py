@@ -14,7 +14,7 @@ GROUND = "ground"
 class Body:
     """A rigid body.
 
-    `inertia` is (xx, yy, zz, xy, xz, yz) about the mass centre in body axes [kg m^2].
+    `inertia` is (xx, yy, zz, xy, xz, yz) about the mass center in body axes [kg m^2].
     `carried` holds XML elements (appearance, geometry) that have no mechanics and are written back as they came.
     """
 

@@ -9,7 +9,7 @@ from musculo.functions.function import Function
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A generalised coordinate as the file states it [rad or m].
+    """A generalized coordinate as the file states it [rad or m].
 
     `locked` holds it at `default_value`; `prescribed` drives it by `prescribed_function` of time; a lock wins.
     `clamped` and `range` bound it in assembly and inverse kinematics; they exert no force.

@@ -48,10 +48,10 @@ class MuscleCurve:
 class Muscle(Force):
     """A muscle with its tendon, along a path.
 
-    `max_contraction_velocity` is in optimal fibre lengths per second. `parameters` are the scalars that only this
-    kind of muscle has, with OpenSim's values for those that the file leaves out; `curves` the curves it describes by
+    `max_contraction_velocity` is in optimal fiber lengths per second. `parameters` are the scalars that only this
+    kind of muscle has, with OpenSim's values for those that the file does not state; `curves` those it describes by
     parameters, and `functions` those it gives as functions. `min_control` and `max_control` bound the excitation; where
-    the first is left out, it is OpenSim's for the kind: 0.01 for Millard2012EquilibriumMuscle and Thelen2003Muscle,
+    the first is missing, it is OpenSim's for the kind: 0.01 for Millard2012EquilibriumMuscle and Thelen2003Muscle,
     which refuse less than their least activation, and zero for the others.
     """
 

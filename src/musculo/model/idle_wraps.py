@@ -29,8 +29,8 @@ class IdleWrap(NamedTuple):
 def idle_wraps(model: Model) -> Iterator[IdleWrap]:
     """Each wrap without effect in any pose, and why.
 
-    A range goes from a smaller number of a point to a larger; any other has no effect, in OpenSim neither. A path does
-    not touch a surface between two points of which one is inside it, in OpenSim neither; where no two neighbours are
+    A range goes from a smaller number of a point to a larger; any other has no effect, as in OpenSim. A path does
+    not touch a surface between two points of which one is inside it, as in OpenSim; where no two neighbors are
     left, it never does. Points that move, or are on another body, may be inside in some poses only.
     """
     surfaces = {surface.name: surface for surface in reversed(model.wrap_objects)}  # of one name the first counts

@@ -88,7 +88,7 @@ def _closed_loop(joints: Sequence[Joint], edges: Sequence[TreeEdge], index: int)
     holders = [joints[e.joint_index].name for e in edges if child in _ends(joints[e.joint_index])]
     return InvalidModel(
         f"joint {joint.name!r} closes a loop: its bodies {joint.parent.body!r} and {child!r} are already connected to "
-        f"ground (body {child!r} is held by {', '.join(map(repr, holders)) or 'ground itself'}); keep one joint for "
+        f"ground (body {child!r} is joined by {', '.join(map(repr, holders)) or 'ground itself'}); keep one joint for "
         "each body and state the other connection as a constraint (WeldConstraint, PointConstraint)"
     )
 

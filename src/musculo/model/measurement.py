@@ -25,7 +25,7 @@ class Measurement:
     def __post_init__(self) -> None:
         for pair in self.pairs:
             if isinstance(pair, str) or len(pair) != 2:
-                raise InvalidInput(f"measurement {self.name!r}: {pair!r} is no pair; give the names of two markers")
+                raise InvalidInput(f"measurement {self.name!r}: {pair!r} is not a pair; give the names of two markers")
         for entry in self.bodies:
             if isinstance(entry, str) or len(entry) != 2 or not set(entry[1]) <= set(AXES):
                 raise InvalidInput(

@@ -35,7 +35,7 @@ STANDARD_GRAVITY: Vec3 = (0.0, -9.80665, 0.0)  # OpenSim's default [m/s^2]
 
 @dataclass(frozen=True)
 class Note:
-    """Something of the file that the mechanics does not use: what it is, where it stands, why it is left out."""
+    """Something of the file that the mechanics does not use: what it is, where it stands, why it is ignored."""
 
     what: str
     where: str
@@ -126,7 +126,7 @@ class Model:
 
     @cached_property
     def speed_names(self) -> tuple[str, ...]:
-        """All speeds of the tree: the columns of `u`, `udot` and generalised forces."""
+        """All speeds of the tree: the columns of `u`, `udot` and generalized forces."""
         return tuple(name for j in self.joints for name in j.speed_names)
 
     @cached_property
@@ -207,7 +207,7 @@ class Model:
             raise UnknownName("coordinate", name, self.coordinate_names, self._where) from None
 
     def speed_index(self, name: str) -> int:
-        """Column of a speed in `u`, `udot` and generalised forces."""
+        """Column of a speed in `u`, `udot` and generalized forces."""
         try:
             return self.speed_names.index(name)
         except ValueError:

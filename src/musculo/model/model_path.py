@@ -92,7 +92,7 @@ class Path:
             for one in given:
                 if not isinstance(one, kind):
                     example = "name, frame, location" if kind is PathPoint else f"{str(one)!r}, {str(one)!r}"
-                    raise InvalidModel(f"{where} {one!r} among its {what} is no {name}; give {name}({example})")
+                    raise InvalidModel(f"{where} {one!r} among its {what} is not a {name}; give {name}({example})")
 
 
 @dataclass(frozen=True)

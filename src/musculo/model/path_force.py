@@ -1,4 +1,4 @@
-"""What pulls along a path and is no muscle: springs, ligaments, actuators, and tension by an expression."""
+"""What pulls along a path and is not a muscle: springs, ligaments, actuators, and tension by an expression."""
 
 from __future__ import annotations
 

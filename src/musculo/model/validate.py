@@ -50,7 +50,7 @@ def check_body(body: Body) -> None:
     check_numbers(f"{where}: its mass", body.mass, 1)
     if body.mass < 0.0:
         raise InvalidModel(f"{where}: its mass is {body.mass:g} kg; give zero or more")
-    check_numbers(f"{where}: its mass centre", body.mass_center, 3)
+    check_numbers(f"{where}: its mass center", body.mass_center, 3)
     check_numbers(f"{where}: its inertia (xx, yy, zz, xy, xz, yz)", body.inertia, 6)
 
 

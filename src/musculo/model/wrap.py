@@ -32,7 +32,7 @@ class WrapObject:
 
 @dataclass(frozen=True)
 class WrapCylinder(WrapObject):
-    """A cylinder about the frame's z axis, centred on its origin [m]."""
+    """A cylinder about the frame's z axis, centerd on its origin [m]."""
 
     radius: float = 1.0
     length: float = 1.0
@@ -62,7 +62,7 @@ class WrapEllipsoid(WrapObject):
 class WrapTorus(WrapObject):
     """A ring about the z axis; the path passes through its hole [m].
 
-    `inner_radius` is that of the tube, `outer_radius` that of the ring's centre line, as in the file.
+    `inner_radius` is that of the tube, `outer_radius` that of the ring's center line, as in the file.
     """
 
     inner_radius: float = 0.01

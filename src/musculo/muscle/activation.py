@@ -31,7 +31,7 @@ def activation_rate(model: Model, excitation: ArrayLike, activation: ArrayLike) 
         Thelen2003_Deprecated:      (e - a) / tau_a if e >= a else (e - a) / tau_d
 
     Muscles without activation dynamics (RigidTendonMuscle, `ignore_activation_dynamics`) have the excitation for
-    their activation: it is no state, and its rate is given as zero.
+    their activation: it is not a state, and its rate is given as zero.
 
     Source:     [Thelen2003] eq. 1-2; [DeGroote2016] eq. 1-2; [Schutte1993].
     Departs:    OpenSim's DeGrooteFregly2016Muscle uses the time constants of whichever muscle it evaluates first for

@@ -27,20 +27,20 @@ def active_force_capacity(
 
         F0 f_L(l) f_V(w) cos a,   l = sqrt((L - l_S)^2 + h^2),   w = Ldot cos a / v_max
 
-    Static optimisation multiplies it by the activation.
+    Static optimization multiplies it by the activation.
 
     Departs:    `like="opensim"` gives OpenSim's calcInextensibleTendonActiveFiberForce, quirks included: Millard's
-                cosine is taken at l / l0 instead of l, De Groote-Fregly's is left out, as is the one in the velocity of
+                cosine is taken at l / l0 instead of l, De Groote-Fregly's is ignored, as is the one in the velocity of
                 RigidTendonMuscle, and the deprecated muscles give their static elastic force, passive part included,
                 times a generic f_V.
-    Guarantees: zero or more; zero where the path is shorter than tendon and shortest fibre.
+    Guarantees: zero or more; zero where the path is shorter than tendon and shortest fiber.
 
     Args:
         length: path length of every muscle [m]; (frames, muscles), (muscles,) or a number.
         speed: its rate [m/s], lengthening positive.
         like: "opensim" for OpenSim's own definitions.
         method: another word for it: "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     method = method_of(like, method)
     c = compiled_muscles(model, rigid=method == "exact")

@@ -182,7 +182,7 @@ def _check(muscle: Muscle) -> None:
         raise _refuse(
             muscle,
             f"its pennation_angle_at_optimal is {angle:g} rad; give zero or more and less than {limit:.4g} "
-            "(near 90 degrees fibres pull across the tendon, not along it)",
+            "(near 90 degrees fibers pull across the tendon, not along it)",
         )
 
 
@@ -201,7 +201,7 @@ def _common(muscle: Muscle) -> dict[str, Any]:
 
 
 def _lengths(muscle: Muscle, shortest: float) -> dict[str, float]:
-    """Shortest fibre, no shorter than its width lets it turn."""
+    """Shortest fiber, no shorter than its width lets it turn."""
     width = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal)
     limit = _number(muscle, "maximum_pennation_angle", MAXIMUM_PENNATION)
     if width > 0.0:
@@ -210,7 +210,7 @@ def _lengths(muscle: Muscle, shortest: float) -> dict[str, float]:
 
 
 def _free_lengths(muscle: Muscle) -> dict[str, float]:
-    """Fibres of De Groote and Fregly and of the deprecated kinds may turn until they stand across the tendon."""
+    """Fibers of De Groote and Fregly and of the deprecated kinds may turn until they stand across the tendon."""
     width = muscle.optimal_fiber_length * math.sin(muscle.pennation_angle_at_optimal)
     along = LEAST_FIBER * muscle.optimal_fiber_length
     return {"least_along": along, "least_length": math.hypot(width, along)}
@@ -248,7 +248,7 @@ def _not_negative(muscle: Muscle, key: str, default: float) -> float:
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
 def _millard(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
-    """OpenSim's finalisation: damped muscles and rigid tendons get f_L = 0 and f_V' = 0 at the ends of their curves;
+    """OpenSim's finalization: damped muscles and rigid tendons get f_L = 0 and f_V' = 0 at the ends of their curves;
     undamped elastic ones f_L >= 0.1, an invertible f_V and an activation of at least 0.01."""
     damping = _not_negative(muscle, "fiber_damping", 0.1)
     damping = 0.0 if damping < LEAST_DAMPING else damping
@@ -322,7 +322,7 @@ def _hill(muscle: Muscle, shape: float, top: float) -> dict[str, float]:
 
 def _thelen_deprecated(muscle: Muscle, curves: CurveTable) -> dict[str, Any]:
     """Thelen's muscle as OpenSim had it first: printed roundings of the tendon's constants, damping inside Hill's
-    equation, and a tendon and a fibre that always pull a little."""
+    equation, and a tendon and a fiber that always pull a little."""
     strain, rate = _positive(muscle, "FmaxTendonStrain", 0.033), _exponent(muscle, "KshapePassive", 4.0)
     stretch = _positive(muscle, "FmaxMuscleStrain", 0.6)
     fastest, slowest = _positive(muscle, "Vmax", 10.0), _positive(muscle, "Vmax0", 5.0)
@@ -422,7 +422,7 @@ _KINDS: dict[str, Callable[[Muscle, CurveTable], dict[str, Any]]] = {
 # Kinds that OpenSim has and musculo does not, with the reason and the way out.
 _REFUSED = {
     "Millard2012AccelerationMuscle": (
-        "whose fibre has a mass and a velocity of its own, so that no length, speed and activation settle its force; "
+        "whose fiber has a mass and a velocity of its own, so that no length, speed and activation settle its force; "
         "make it a Millard2012EquilibriumMuscle, which has the same curves without the mass"
     ),
 }

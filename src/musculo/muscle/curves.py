@@ -19,14 +19,14 @@ from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 class MuscleCurves:
     """The four curves of one muscle, each with its slope (`order=1`).
 
-    Lengths are over the optimal fibre length or the tendon's slack length, velocities over the largest shortening
+    Lengths are over the optimal fiber length or the tendon's slack length, velocities over the largest shortening
     speed (shortening negative), forces over the maximum isometric force.
 
     Source:     Millard: `musculo.muscle.millard_curves`. Thelen: [Thelen2003] eq. 3-7. De Groote-Fregly:
                 [DeGroote2016], supplement. Schutte, Delp, RigidTendonMuscle: splines of the file, or OpenSim's own
                 (`musculo.muscle.hill_defaults`).
     Departs:    the exponentials below go on as straight lines beyond e^40, at some 1e17 maximum isometric forces, so
-                that no length of path, fibre or tendon has an infinite force. OpenSim's overflow there.
+                that no length of path, fiber or tendon has an infinite force. OpenSim's overflow there.
     """
 
     name: str
@@ -45,7 +45,7 @@ class MuscleCurves:
         return self._curve(ACTIVE_CURVE, length, order)
 
     def passive_force_length(self, length: ArrayLike, order: int = 0) -> FloatArray:
-        """Elastic force of the fibre without activation.
+        """Elastic force of the fiber without activation.
 
             Thelen:           (exp(k (l - 1) / e) - 1) / (exp(k) - 1), 0 for l <= 1
             De Groote-Fregly: (exp(4 (l - 1) / e) - o) / (exp(4) - o),  o = exp(4 (0.2 - 1) / e)
@@ -68,7 +68,7 @@ class MuscleCurves:
         return self._curve(TENDON_CURVE, length, order)
 
     def force_velocity(self, velocity: ArrayLike, order: int = 0, activation: float = 1.0) -> FloatArray:
-        """Active force at a fibre velocity, over that at none.
+        """Active force at a fiber velocity, over that at none.
 
             Thelen:           v = w / (1/4 + 3/4 a):  (1 + v) / (1 - v / Af), lengthening (1 + c Flen v) / (1 + c v)
                               with c = (2 + 2 / Af) / (Flen - 1); straight beyond v = -1 and f = 0.95 Flen

@@ -1,4 +1,4 @@
-"""Which way round a cylinder with a quadrant paths are held to: about the middle of what OpenSim's path does."""
+"""The constrained side of a cylinder with a quadrant: centered on the turns of OpenSim's path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FITS = 2.0 * (math.pi - TURN_REACH)
 
 
 class Held(NamedTuple):
-    """How the turns about a cylinder's axis are held."""
+    """The constrained side of a cylinder, as an interval of turns about its axis."""
 
     shift: dict[
         tuple[int, int], float
@@ -40,19 +40,19 @@ def held_turns(
     sign: float,
     way: FloatArray | None = None,
 ) -> Held:
-    """What is held between the pairs of points x (poses, points, 3), the default pose first, in the cylinder's frame.
+    """The constrained side between pairs of points x (poses, points, 3) in the cylinder's frame; default pose first.
 
-    On the way from the default pose to the others, way (poses - 1, steps, points, 3), turns are followed. Where all of
-    them can be held at once, they are, with as many full turns as OpenSim's path has in most poses: no path hops over
-    a cylinder as its joints bend, but OpenSim's may, where a quadrant turns with a body.
-    Else, and without a way, poses are looked at one by one.
+    `way` (poses - 1, steps, points, 3) leads from the default pose to the others. The turns are followed along it: a
+    real path does not hop over a cylinder as its joints bend, but OpenSim's may, if a quadrant turns with a body. If
+    one side can contain all these turns, it does, with as many full turns as OpenSim's path has in most poses. Else,
+    and without `way`, each pose is treated by itself.
 
-    A pair's turn is that of OpenSim's path where that wraps the cylinder there, else that of the straight line. Held
-    are turns within half a turn of a middle: that of the default pose; but where another middle, with the default
-    pose's turn held, loses fewer poses in which OpenSim's path wraps the cylinder, or brings fewer near the edges of
-    what is held, that. From there it is moved the way the path turns, as far as no pose comes near the other edge:
-    joints bend further than their ranges say, and a path that turns further yet should stay on its side. So the
-    quadrant is kept to wherever OpenSim does, unless its path flips from one way round to the other.
+    The turn of a pair is that of OpenSim's path where that path wraps the cylinder, else that of the straight line. A
+    path may turn at most half a turn either way from the center of the constrained side. The center is the turn of the
+    default pose. Another center is used if it loses fewer poses in which OpenSim's path wraps the cylinder, or brings
+    fewer poses near the edges; it must contain the default pose. Then the center moves the way the path turns, until a
+    pose comes near the other edge: joints may bend further than their ranges say. So the path obeys the quadrant
+    wherever OpenSim's does, unless OpenSim's path flips from one side to the other.
     """
     turn = {(a, b): _turns(x[:, a], x[:, b]) for a, b in pairs}
     line = {pair: float(t[0]) for pair, t in turn.items()}
@@ -119,7 +119,7 @@ def way_round(
     """The pair of points x (points, 3) between which OpenSim wraps a cylinder, and the full turns of its way there
     beyond the straight line's; (-1, -1, 0) where it does not.
 
-    Source: OpenSim 4.6, observed behaviour of WrapCylinder and of the choice among segments: the first that must be
+    Source: OpenSim 4.6, observed behavior of WrapCylinder and of the choice among segments: the first that must be
     wrapped, else the one that grows least.
     """
     best, least = (-1, -1, 0), math.inf

@@ -1,4 +1,4 @@
-"""Fibres and tendons in equilibrium, and the forces they carry."""
+"""Fibers and tendons in equilibrium, and the forces they carry."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class MuscleStatus(IntEnum):
     """What the state of a fibre and its tendon assumes."""
 
     CONVERGED = table.CONVERGED
-    """Fibre and tendon balance (or the tendon is rigid)."""
+    """Fiber and tendon balance (or the tendon is rigid)."""
     TENDON_SLACK = table.TENDON_SLACK
-    """The tendon carries nothing: the path is too short, or shortens faster than the fibres do without load."""
+    """The tendon carries nothing: the path is too short, or shortens faster than the fibers do without load."""
     FIBER_AT_MINIMUM = table.FIBER_AT_MINIMUM
-    """The fibre has its least length and would shorten more: its stop carries what fibre and tendon differ by."""
+    """The fiber has its least length and would shorten more: its stop carries what fiber and tendon differ by."""
     NOT_CONVERGED = table.NOT_CONVERGED
     """No balance was found: by OpenSim's rule for the speed of Thelen's muscles, or of forces too large for floats."""
     OVERSTRETCHED = table.NOT_CONVERGED + 1
-    """Fibre and tendon balance where no muscle is whole, on curves beyond what was measured: the fibre is longer than
-    two optimal lengths, or the tendon than 1.15 slack lengths. Are lengths in metres, and do they fit the path's?"""
+    """Fiber and tendon balance where no muscle is whole, on curves beyond what was measured: the fiber is longer than
+    two optimal lengths, or the tendon than 1.15 slack lengths. Are lengths in meters, and do they fit the path's?"""
 
 
 Status = MuscleStatus
@@ -58,7 +58,7 @@ Status = MuscleStatus
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MuscleForces(LabelledForces, Result):
-    """Fibres and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
+    """Fibers and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
 
     made_by: ClassVar[str] = "muscle_equilibrium"
     statuses: ClassVar[type[Enum]] = Status
@@ -103,30 +103,30 @@ def muscle_equilibrium(
     threads: int | None = None,
     device: Literal["cpu", "gpu"] = "cpu",
 ) -> MuscleForces:
-    """Fibre lengths at which fibres and tendons carry the same force, and those forces.
+    """Fiber lengths at which fibers and tendons carry the same force, and those forces.
 
         f_T((L - l cos a) / l_S) = (act f_L(l) f_V(w) + beta w + f_PE(l)) cos a,   w = cos a Ldot / v_max
 
-    The tendon keeps its length while the path moves (its force does not change), so the fibre takes all of the speed;
-    where activation changes slowly and the tendon is stiff beside the fibre, this is what the muscle does.
+    The tendon keeps its length while the path moves (its force does not change), so the fiber takes all of the speed;
+    where activation changes slowly and the tendon is stiff beside the fiber, this is what the muscle does.
 
     Source:     [Millard2013] eq. 6-12; [DeGroote2016] for the assumption on the speed. With `tendon="rigid"`:
                 [Ruggiero2020] eq. 20-21 (eq. 20 as corrected: F = F0 (a f_L f_V + f_PE) cos a).
-    Departs:    `like="opensim"` puts the fibre where OpenSim's computeEquilibrium does: Millard and the deprecated
+    Departs:    `like="opensim"` puts the fiber where OpenSim's computeEquilibrium does: Millard and the deprecated
                 muscles as if the speed were zero, Thelen with the speed shared by stiffness.
                 Delp's muscles have no mass here. Tendon forces are never negative. With `like="opensim"` the tendon
                 of Thelen2003Muscle_Deprecated pulls a little when slack (0.001 of the maximum force), as it does there,
-                and so does RigidTendonMuscle without pennation, with a fibre of no length; De Groote-Fregly's rigid
-                tendons push where the fibre does. Other rigid tendons that are slack carry nothing; OpenSim's De
-                Groote-Fregly fibres turn round there and push, with any force, which is not followed. OpenSim may end
-                with a Delp fibre that is shorter than its width, on a tendon of several times the maximum force;
-                here fibre and tendon carry the same.
+                and so does RigidTendonMuscle without pennation, with a fiber of no length; De Groote-Fregly's rigid
+                tendons push where the fiber does. Other rigid tendons that are slack carry nothing; OpenSim's De
+                Groote-Fregly fibers turn round there and push, with any force, which is not followed. OpenSim may end
+                with a Delp fiber that is shorter than its width, on a tendon of several times the maximum force;
+                here fiber and tendon carry the same.
     Guarantees: an answer for every length, speed and activation (with `like="opensim"` some of Thelen's muscles have
                 none, there neither: NOT_CONVERGED): Newton's method in a bracket that shrinks (see
                 `kernels/hill/fiber_equilibrium.py`). The equilibrium is stable. `status` says what was assumed where
                 there
-                is none (the tendon is slack, or the fibre stops at its least length), and where a muscle is longer
-                than any that is whole (OVERSTRETCHED). Forces are finite, for tendons of almost no length, too:
+                is none (the tendon is slack, or the fiber stops at its least length), and where a muscle is longer
+                than any intact one (OVERSTRETCHED). Forces are finite, for tendons of almost no length, too:
                 curves are straight where only the search goes (`MuscleCurves`).
 
     A muscle that is switched off (`applies_force`) has the state and the force that it would have if it were on, as
@@ -139,7 +139,7 @@ def muscle_equilibrium(
         tendon: "rigid" treats every tendon as one that does not stretch, not only those that say so.
         like: "opensim" for OpenSim's own definitions.
         method: another word for it: "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: `gpu` needs the extra of that name and a CUDA device; the same kernel runs there.
     """
     rigid, opensim = _choices(tendon, method_of(like, method))
@@ -170,16 +170,16 @@ def muscle_force(
     method: Method | None = None,
     threads: int | None = None,
 ) -> MuscleForces:
-    """Forces at given fibre lengths, and the fibre velocities at which fibres and tendons carry the same.
+    """Forces at given fiber lengths, and the fiber velocities at which fibers and tendons carry the same.
 
         act f_L f_V(w) + beta w = f_T / cos a - f_PE     solved for w
 
-    This is the state equation of muscles whose state is the fibre length. Rigid tendons have no such state: their
-    fibres follow from path length and speed, and `fiber_length` is not looked at.
+    This is the state equation of muscles whose state is the fiber length. Rigid tendons have no such state: their
+    fibers follow from path length and speed, and `fiber_length` is not looked at.
 
     Departs:    `like="opensim"` neglects the damping of De Groote and Fregly's muscles, does not let Schutte's
-                fibres shorten under negative load, and drops the fibre forces of Millard's at their least length.
-    Guarantees: the left side increases with w, so w is unique. Fibres shorter than their least length are taken at
+                fibers shorten under negative load, and drops the fiber forces of Millard's at their least length.
+    Guarantees: the left side increases with w, so w is unique. Fibers shorter than their least length are taken at
                 it; those at it do not shorten (status FIBER_AT_MINIMUM).
 
     Args: as in `muscle_equilibrium`, and

@@ -98,9 +98,9 @@ class PathPoints:
 
 @dataclass(frozen=True, eq=False)
 class PathGeometry(LabelledGeometry, Result):
-    """Geometry of paths over frames; arrays have no frame axis where a single pose was asked for.
+    """Geometry of paths over frames; arrays have no frame axis for a single pose.
 
-    Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalised force on each speed. With
+    Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalized force on each speed. With
     like="opensim" both are OpenSim's own, which do not always agree with each other.
     """
 
@@ -147,7 +147,7 @@ class PathGeometry(LabelledGeometry, Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface or are not
-        taut, how many lengths have a price, where prices take no time (`has_price`). None with like="opensim".
+        taut, how many lengths include a penalty, if that takes no time (`has_price`). None with like="opensim".
         """
         if self.wrapping == "opensim":
             return ()
@@ -164,9 +164,9 @@ class PathGeometry(LabelledGeometry, Result):
 
     @property
     def price(self) -> FloatArray:
-        """(frames, paths) how much of each length is no path but the price of a rule that the path breaks [m].
+        """(frames, paths) the penalty in each length for a rule that the path breaks [m].
 
-        Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths less prices are those
+        Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths minus penalties are those
         of the paths; moment arms are those of the whole length.
         """
         price = self.path_points.price if self._price is None else self._price
@@ -200,7 +200,7 @@ class PathGeometry(LabelledGeometry, Result):
         Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
 
         Raises:
-            Unsupported: a constraint of a kind that is carried only.
+            Unsupported: a constraint that musculo cannot compute.
             InvalidInput, SingularSystem: no frame's loops can be closed.
         """
         e = embedding_of(self.model)
@@ -254,13 +254,13 @@ def muscle_geometry(
 ) -> PathGeometry:
     """Length, lengthening speed, moment arms and current path of every muscle.
 
-        r_k = generalised force of unit tension on speed k,   ldot = -sum_k r_k u_k
+        r_k = generalized force of unit tension on speed k,   ldot = -sum_k r_k u_k
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
     Departs:    see `kernels.path.moment_arms`.
     Guarantees: r = -dl/du, except where the status is "not converged" or "ignored" (see `notes`), and with
-                like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, of which a `MusculoWarning`
-                tells.
+                like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, which a `MusculoWarning`
+                reports.
 
     Args:
         model: the model.
@@ -268,7 +268,7 @@ def muscle_geometry(
         u: speeds, likewise; needed for lengthening speeds.
         like: "opensim" for OpenSim's approximations of shortest ways over surfaces.
         wrapping: another word for it: "geodesic" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         device: "cpu" or "gpu", which pays from some 10^6 poses on; the first call there compiles, once for a machine.
             Paths over surfaces that overlap are finished on the CPU.
         to_device: leave `length` and `moment_arm` on the GPU, as arrays with `__cuda_array_interface__`; whether they
@@ -324,10 +324,10 @@ def _geometry(
         same_frames(q=Q, u=U)
     like_opensim = wrapping == "opensim"
     if to_device and U is not None:
-        raise Unsupported("lengthening speeds do not stay on the device; leave out u: they are -moment_arm times u")
+        raise Unsupported("lengthening speeds do not stay on the device; omit u: they are -moment_arm times u")
     if on_gpu(device):
         if like_opensim and U is not None:
-            raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; leave out u or use the CPU")
+            raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; omit u or use the CPU")
         from musculo.kernels.cuda.cuda_paths import paths_on_gpu
 
         where = Q if given is None else given
@@ -390,7 +390,7 @@ def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: 
     column = int(np.argmax(np.abs(Q[frame])))
     raise InvalidInput(
         f"{names[path]!r} is {length[frame, path]} m long at frame {frame}, where {model.coordinate_names[column]!r} "
-        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and metres"
+        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and meters"
     )
 
 
@@ -513,11 +513,11 @@ def run_paths(
     begun: Begun | None = None,
     first_only: bool = False,
 ) -> PathRun:
-    """Lengths, speeds, moment arms, statuses, prices and current paths of all frames.
+    """Lengths, speeds, moment arms, statuses, penalties and current paths of all frames.
 
     Args:
         extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
-        begun: what a first pass left, to be finished in place; prices and points are then those of these paths only.
+        begun: what a first pass left, to be finished in place; penalties and points are then those of these paths only.
         first_only: whether no path is finished that the first pass leaves.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)

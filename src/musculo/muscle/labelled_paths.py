@@ -1,4 +1,4 @@
-"""Paths, tensions and muscle states as labelled datasets (xarray), with units and what made them."""
+"""Paths, tensions and muscle states as labeled datasets (xarray), with units and what made them."""
 
 from __future__ import annotations
 
@@ -77,8 +77,7 @@ def _with_units(arms: xarray.DataArray, dim: str, name: str, units: list[str]) -
 
 
 def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> xarray.Dataset:
-    """Lengths and their prices, speeds (where there are) and moment arms of paths, by `time` (or `frame`), `muscle` and
-    `coordinate`.
+    """Lengths, penalties, speeds (if computed) and moment arms by `time` (or `frame`), `muscle` and `coordinate`.
 
     The second dimension is `path` where some paths are no muscles. Moment arms are per speed of the tree; those of
     angles are in m, those of distances have no unit (`unit` along `coordinate` says which). Those per independent
@@ -116,7 +115,7 @@ def geometry_dataset(geometry: PathGeometry, time: ArrayLike | None = None) -> x
 def forces_dataset(
     forces: MuscleForces, time: ArrayLike | None = None, model: Model | None = None, **options: Any
 ) -> xarray.Dataset:
-    """Fibres and tendons by `time` (or `frame`) and `muscle`; `status` carries its meanings.
+    """Fibers and tendons by `time` (or `frame`) and `muscle`; `status` carries its meanings.
 
     Args:
         time: (frames,) [s]; without it frames are counted.
@@ -147,7 +146,7 @@ class LabelledGeometry:
         return series_html("Lengths of paths by frame", None, names, lengths, ("m",) * len(names))
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance; see `musculo.muscle.labelled_paths.geometry_dataset`."""
+        """A labeled dataset with units and provenance; see `musculo.muscle.labelled_paths.geometry_dataset`."""
         return geometry_dataset(self, time)  # type: ignore[arg-type]
 
 
@@ -162,5 +161,5 @@ class LabelledForces:
         )
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None, **options: Any) -> xarray.Dataset:
-        """A labelled dataset with units and provenance; see `musculo.muscle.labelled_paths.forces_dataset`."""
+        """A labeled dataset with units and provenance; see `musculo.muscle.labelled_paths.forces_dataset`."""
         return forces_dataset(self, time, model, **options)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from musculo.muscle.bezier_sections import BezierCurve, Knot, bezier_curve
 
 
 def active_force_length(curve: MuscleCurve, minimum_value: float | None = None) -> BezierCurve:
-    """Active force over fibre length: a shallow ascending limb, a peak at 1, a descending limb.
+    """Active force over fiber length: a shallow ascending limb, a peak at 1, a descending limb.
 
     Source:     [Millard2013]; OpenSim's ActiveForceLengthCurve and its defaults.
     Guarantees: f(1) = 1 with zero slope; the minimum value at and beyond both ends, with zero slope.
@@ -50,7 +50,7 @@ def active_force_length(curve: MuscleCurve, minimum_value: float | None = None) 
 
 
 def force_velocity(curve: MuscleCurve, slopes_at_vmax: tuple[float, float] | None = None) -> BezierCurve:
-    """Active force over fibre velocity, from -1 (largest shortening speed) to 1.
+    """Active force over fiber velocity, from -1 (largest shortening speed) to 1.
 
     Source:     [Millard2013]; OpenSim's ForceVelocityCurve and its defaults.
     Guarantees: f(-1) = 0, f(0) = 1 with the isometric slope, f(1) = the eccentric multiplier; increasing.
@@ -96,7 +96,7 @@ def undamped_slopes(curve: MuscleCurve) -> tuple[float, float]:
 
 
 def fiber_force_length(curve: MuscleCurve) -> BezierCurve:
-    """Passive force over fibre length: zero, a toe, then a straight line through the unit force.
+    """Passive force over fiber length: zero, a toe, then a straight line through the unit force.
 
     Source:     [Millard2013]; OpenSim's FiberForceLengthCurve and its defaults.
     Guarantees: f = 0 up to 1 + e0, f(1 + e1) = 1 with the stated stiffness, which it keeps beyond; increasing.

@@ -1,4 +1,4 @@
-"""Derivatives of the moment arms of every muscle with respect to the coordinates, for stiffness and optimisation."""
+"""Derivatives of the moment arms of every muscle with respect to the coordinates, for stiffness and optimization."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STEPS = (4e-4, 2e-4, 1e-4)
 
 @dataclass(frozen=True, eq=False)
 class MomentArmDerivatives:
-    """Derivatives of moment arms over frames; arrays have no frame axis where a single pose was asked for."""
+    """Derivatives of moment arms over frames; arrays have no frame axis for a single pose."""
 
     model: Model = field(repr=False)
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class MomentArmDerivatives:
         Where every independent speed is a coordinate's derivative it is minus the Hessian of the length over z.
 
         Raises:
-            Unsupported: a constraint of a kind that is carried only.
+            Unsupported: a constraint that musculo cannot compute.
         """
         e = embedding_of(self.model)
         refuse_carried(
@@ -112,15 +112,15 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
     the complex step.
 
     Source:     [Scholz2015] eq. 16-31 for the variations; the linear system is the one that straightens the path.
-    Departs:    the system is solved for the motion of ends and surfaces instead of for kinks.
-    Guarantees: no difference is taken (`exact` says where one is); where u = qdot, -derivative is the Hessian of the
+    Departs:    the system is solved for the motion of ends and surfaces instead of for path errors.
+    Guarantees: no finite difference is used (`exact` says where one is). If u = qdot, -derivative is the Hessian of the
                 length and symmetric. Where contact begins or ends, a conditional point comes or goes, or a rule about
                 sides switches, the derivative jumps and that of one side is given.
 
     Args:
         model: the model.
         q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     p = compiled_paths(model, muscles_only=True)
     refuse_mixed_rates(p)

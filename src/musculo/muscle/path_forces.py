@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathTensions(Result):
-    """Tensions of everything with a path that is no muscle."""
+    """Tensions of everything with a path that is not a muscle."""
 
     made_by: ClassVar[str] = "path_tensions"
 
@@ -54,7 +54,7 @@ class PathTensions(Result):
         return path_generalized_forces(geometry, self.tension, self.names)
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
+        """A labeled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
         from musculo.muscle.labelled_paths import tensions_dataset
 
         return tensions_dataset(self, time, model)
@@ -196,7 +196,7 @@ def path_tensions(
         speed: [m/s] likewise, lengthening positive.
         control: of actuators and clutched springs, in their order in the model: (frames, n), (n,) or a number.
         stretch: of clutched springs [m], likewise; their initial stretch by default.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     c = compile_path_forces(model)
     arrays = {"length": _columns(c, "length", length), "speed": _columns(c, "speed", speed)}
@@ -264,7 +264,7 @@ def _some(
 def path_generalized_forces(
     geometry: PathGeometry, tension: ArrayLike, names: Sequence[str] | None = None
 ) -> FloatArray:
-    """Generalised forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
+    """Generalized forces of tensions along paths: tau = sum_k T_k r_k, on every speed of the tree.
 
     Forces that are switched off (`applies_force`) do nothing, whatever their tension.
 

@@ -1,4 +1,4 @@
-"""Doubtful lengths in words: what of a length is no path, and surfaces that shrink, where and how much."""
+"""Doubtful lengths in words: what of a length is not a path, and surfaces that shrink, where and how much."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from musculo.arrays import FloatArray
 
 
 def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths") -> str:
-    """One sentence on prices (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
+    """One sentence on penalties (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
 
     `what` is the plural of what the names are of.
     """
@@ -21,7 +21,7 @@ def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths"
     worst = int(most.argmax())
     frames = "" if np.ndim(price) == 1 else f" in {int(np.any(price > 0.0, axis=1).sum())} of {len(price)} frames"
     return (
-        f"{_how_many(most > 0.0, what)} lengths with a price{frames}, {names[worst]!r} {1e3 * most[worst]:.3g} mm at "
+        f"{_how_many(most > 0.0, what)} lengths with a penalty{frames}, {names[worst]!r} {1e3 * most[worst]:.3g} mm at "
         "most: moment arms there include its slope and may be far too large, or of the other sign"
     )
 
@@ -41,7 +41,7 @@ def rough_in_words(names: Sequence[str], rough: NDArray[np.bool_]) -> str:
     return _paths_with(
         names,
         rough,
-        "no taut way that was found",
+        "no taut solution (not converged)",
         "lengths there may jump, and moment arms need not be their slopes; see whether surfaces leave room for a path",
     )
 

@@ -1,4 +1,4 @@
-"""Fibres at known tensions: the state of muscles such as De Groote and Fregly's is the force of the tendon."""
+"""Fibers at known tensions: the state of muscles such as De Groote and Fregly's is the force of the tendon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRONGEST = 20.0
 
 
 def fiber_length_at_tension(model: Model, length: ArrayLike, tendon_force: ArrayLike) -> FloatArray:
-    """Fibre lengths with which tendons carry given forces [m].
+    """Fiber lengths with which tendons carry given forces [m].
 
         l = sqrt((L - l_S f_T^-1(F / F0))^2 + h^2)
 

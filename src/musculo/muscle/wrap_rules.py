@@ -169,7 +169,7 @@ def _in_order(
 ) -> list[int]:
     """The wraps of a path in the order in which it meets them.
 
-    Two wraps on one stretch are ordered by most poses, mainly those in which the path runs into both.
+    Two wraps on one path segment are ordered by most poses, mainly those in which the path runs into both.
     """
     votes = dict.fromkeys(wraps, 0.0)
     where = {
@@ -190,9 +190,9 @@ def _in_order(
 def _beside(
     paths: Paths, wrap: int, points: np.ndarray, pair: tuple[int, int], poses: Poses
 ) -> tuple[FloatArray, FloatArray]:
-    """How deep a stretch dips into a surface, and the fraction of it at which the surface's centre stands beside it.
+    """How deep a path segment lies inside a surface, and the fraction of it that is nearest the surface's center.
 
-    Both (poses,). The centre of a cylinder is the point of its axis next to where the stretch dips deepest.
+    Both (poses,). The center of a cylinder is the point of its axis next to where the segment is deepest inside.
     """
     surface = paths.wrap_surface[wrap]
     x = poses.seen(points[list(pair)], surface)

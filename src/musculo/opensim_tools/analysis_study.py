@@ -51,7 +51,7 @@ from musculo.results.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A motion of a model, ready to be analysed; `exact_motion` is the same frames without OpenSim's faults."""
+    """A motion of a model, ready to be analyzed; `exact_motion` is the same frames without OpenSim's faults."""
 
     name: str
     model: Model
@@ -160,7 +160,7 @@ class Study:
         return accelerations(self.model, self.motion, self.generalized_forces, loads, self.work.threads)
 
     def tell_paths(self, g: PathGeometry, muscles: Sequence[str], name: str) -> None:
-        """What is doubtful in paths of the frames; the largest prices are kept for the page. Name: the analysis's."""
+        """What is doubtful in paths of the frames; the page shows the largest penalties. `name` is the analysis's."""
         columns = [k for k, path in enumerate(g.names) if path in muscles]
         self.work.tell(path_findings(g, muscles, self.time, name))
         self.work.prices |= largest_prices([g.names[k] for k in columns], g.price[:, columns])
@@ -234,7 +234,7 @@ def study_of(task: AnalyzeTask, work: Work) -> Study:
 def _motions(
     task: AnalyzeTask, model: Model, table: Table, span: tuple[float, float], work: Work
 ) -> tuple[Motion, Motion | None]:
-    """The motion as it is analysed, and without OpenSim's faults at the same frames, where that can be made."""
+    """The motion as it is analyzed, and without OpenSim's faults at the same frames, where that can be made."""
     cutoff = task.lowpass_cutoff_frequency_for_coordinates
     if work.exact:
         poses = all(isinstance(one, MuscleAnalysis) for one in task.analyses)  # lengths and arms need no rates

@@ -56,16 +56,16 @@ def run_analyze(task: AnalyzeTask, work: Work) -> None:
         run = next((RUNNERS[kind] for kind in type(analysis).__mro__ if kind in RUNNERS), None)
         if run is None:
             kind = analysis.element if isinstance(analysis, OtherAnalysis) else type(analysis).__name__
-            work.trouble(f"analysis {analysis.name!r}: <{kind}> is not known and was left out")
+            work.trouble(f"analysis {analysis.name!r}: <{kind}> is not known and was ignored")
             continue
         try:
             run(study.recorded(analysis), analysis)
         except Unsupported as error:
-            work.trouble(f"analysis {analysis.name!r} was left out: {error}")
+            work.trouble(f"analysis {analysis.name!r} was ignored: {error}")
 
 
 def _in_order(analyses: Sequence[Analysis], work: Work) -> list[Analysis]:
-    """Analyses as listed, but for joint reactions whose forces the static optimisation of the same set-up makes.
+    """Analyses as listed, but for joint reactions whose forces the static optimization of the same set-up makes.
 
     OpenSim opens their file before anything runs, which then holds the forces of an earlier run, and stops where there
     is none. The exact method uses the forces of this run.
@@ -77,7 +77,7 @@ def _in_order(analyses: Sequence[Analysis], work: Work) -> list[Analysis]:
     for one in own:
         if one in earlier:
             work.trouble(
-                f"{one.name}: {one.forces_file} is made by the static optimisation of this set-up; as OpenSim, this "
+                f"{one.name}: {one.forces_file} is made by the static optimization of this set-up; as OpenSim, this "
                 "used the forces that it held before, of an earlier run (--exact uses those of this one)"
             )
         elif not work.exact:
@@ -94,7 +94,7 @@ def kinematics_files(study: Study, analysis: KinematicsAnalysis) -> None:
     columns = [model.coordinate_index(name) for name in names]
     rows = [model.speed_index(name) if name in model.speed_names else -1 for name in names]
     if -1 in rows:
-        raise Unsupported("the rates of quaternion coordinates are no speeds; change the joint to angles")
+        raise Unsupported("the rates of quaternion coordinates are not speeds; change the joint to angles")
     factor = np.ones(len(names))
     if analysis.in_degrees:
         factor[angle_columns(names, model)] = 180.0 / np.pi
@@ -120,13 +120,13 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     model, work = study.model, study.work
     if isinstance(analysis, MusclesAtActivations):
         if not model.muscles:
-            raise InvalidInput(f"the model {model.name!r} has no muscles, so there is nothing to analyse")
+            raise InvalidInput(f"the model {model.name!r} has no muscles, so there is nothing to analyze")
         if analysis.activation_file is not None:
             table = work.table(analysis.activation_file, "activation_file")
             study = replace(study, activation=_activations(study, table))
     muscles = chosen("muscle", analysis.name, analysis.muscle_list, model.muscle_names, work, alone=True)
     if model.muscles and not muscles:
-        work.trouble(f"analysis {analysis.name!r} was left out: its <muscle_list> has no muscle of the model")
+        work.trouble(f"analysis {analysis.name!r} was ignored: its <muscle_list> has no muscle of the model")
         return
     coordinates: tuple[str, ...] = ()
     if analysis.compute_moments:
@@ -160,7 +160,7 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     if off:
         # what a muscle gives is nothing where it is switched off
         found = replace(found, tendon_force=found.tendon_force * on, moment=found.moment * on[:, None])
-        left = "" if balanced else ", and their fibres are as long as at the start, in no equilibrium, as in OpenSim"
+        left = "" if balanced else ", and their fibers are as long as at the start, in no equilibrium, as in OpenSim"
         more = f" and {len(off) - 3} more" if off[3:] else ""
         work.note(
             f"{analysis.name}: muscles that apply no force: {', '.join(off[:3])}{more}; their TendonForce and moments "
@@ -171,7 +171,7 @@ def muscle_files(study: Study, analysis: MuscleAnalysis) -> None:
     if names:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         work.note(
-            f"{analysis.name}: at some frames a fibre or tendon is longer than any that is whole ({shown}): do tendon "
+            f"{analysis.name}: at some frames a fiber or tendon is longer than any intact one ({shown}): do tendon "
             "slack lengths fit the model?"
         )
     if not lost:
@@ -218,7 +218,7 @@ def _activations(study: Study, table: Table) -> FloatArray:
     if len(missing) == len(names):
         raise InvalidInput(f"{table.source} has no column of a muscle; its columns: {', '.join(table.names[:12])}")
     if missing:
-        study.work.trouble(f"{table.source} has no activation of {', '.join(missing)}: taken at default")
+        study.work.trouble(f"{table.source} has no activation of {', '.join(missing)}: set to the default")
     if study.time[0] < table.time[0] - 1e-6 or study.time[-1] > table.time[-1] + 1e-6:
         study.work.trouble(
             f"{table.source} lasts from {table.time[0]:g} to {table.time[-1]:g} s; frames outside have the activations "

@@ -14,7 +14,7 @@ _WHOLE = "center_of_mass"
 
 
 def body_files(study: Study, analysis: BodyKinematicsAnalysis) -> None:
-    """Mass centres and orientations of bodies; accelerations are those of the model under its own forces."""
+    """Mass centers and orientations of bodies; accelerations are those of the model under its own forces."""
     model, work = study.model, study.work
     everything = any(word.lower() == "all" for word in analysis.bodies)
     listed = [name for name in analysis.bodies if name != _WHOLE]
@@ -42,7 +42,7 @@ def point_files(study: Study, analysis: PointKinematicsAnalysis) -> None:
     work = study.work
     other = analysis.relative_to_body_name
     if other.lower() not in ("none", "", GROUND, *(name.lower() for name in study.model.body_names)) and work.of_file:
-        work.note(f"{analysis.name}: {other!r} of relative_to_body_name is no body: ground is taken, as OpenSim does")
+        work.note(f"{analysis.name}: {other!r} of relative_to_body_name is not a body: ground is used, as OpenSim does")
         other = GROUND
     found = point_kinematics(
         study.model,

@@ -45,7 +45,7 @@ def controls_at(
             if work.exact:
                 work.note(f"{whose} is disabled, and gives nothing")
                 continue
-            work.note(f"{whose} is disabled, and used all the same, as OpenSim's tools do (--exact leaves it out)")
+            work.note(f"{whose} is disabled, and used all the same, as OpenSim's tools do (--exact ignores it)")
         if controller.kind != CONTROL_SET_CONTROLLER:
             work.trouble(f"{whose} (<{controller.kind}>) is not computed, and what it controls gets nothing from it")
             continue
@@ -57,7 +57,7 @@ def controls_at(
 
 
 def check_controls(model: Model, work: Work, controllers: Sequence[Controller]) -> None:
-    """Tell of files of controls that are missing or do not fit the model, also where no result depends on them."""
+    """Report files of controls that are missing or do not fit the model, also where no result depends on them."""
     for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
         if controller.kind == CONTROL_SET_CONTROLLER and (controller.enabled or not work.exact):
             _controls_of(controller, model, work)
@@ -68,7 +68,7 @@ def _controls_of(controller: Controller, model: Model, work: Work) -> list[Contr
     whose, file = f"controller {controller.name!r}", controller.controls_file
     if file is None or not file.exists():
         named = f"file {file}, which it names" if file else "file of controls"
-        work.trouble(f"{whose}: there is no {named}; as OpenSim, this goes on without it")
+        work.trouble(f"{whose}: there is no {named}; as OpenSim, this continues without it")
         return []
     known = [*model.muscle_names, *(one.name for one in actuators_of(model))]
     known += [force.name for force in model.forces if not force.applies_force and force.name not in known]

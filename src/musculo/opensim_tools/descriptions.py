@@ -4,15 +4,15 @@ The words are ours; how many lines there are, and which are empty, is OpenSim's,
 """
 
 UNITS = (
-    "\nUnits are SI: seconds, metres, newtons, newton metres, watts.\n"
+    "\nUnits are SI: seconds, meters, newtons, newton meters, watts.\n"
     "Angles are in degrees where inDegrees above says yes, else in radians.\n\n"
 )
-FORCES = "\nForces that act on the model in a motion.\n\nNewtons, or newton metres for torques.\n" + UNITS
+FORCES = "\nForces that act on the model in a motion.\n\nNewtons, or newton meters for torques.\n" + UNITS
 ACTUATION = (
     "\nForce, speed or power of every actuator of the model,\n"
     "one column each.\n\n"
-    "Forces are newtons, or newton metres where an actuator turns.\n\n"
-    "Speeds are metres or radians a second, along what the actuator drives;\n"
+    "Forces are newtons, or newton meters where an actuator turns.\n\n"
+    "Speeds are meters or radians a second, along what the actuator drives;\n"
     "that of a muscle is the speed of its path, lengthening positive.\n\n"
     "Power is what an actuator gives to the model:\n"
     "positive where it adds energy,\n"
@@ -30,7 +30,7 @@ def bodies(model: str, local: bool) -> str:
     return (
         "\nPlaces and orientations of bodies,\n"
         "or their velocities, or their accelerations,\n"
-        f"at the mass centres of the bodies of {' '.join(model.split())}.\n\n"
+        f"at the mass centers of the bodies of {' '.join(model.split())}.\n\n"
         "Orientations are body-fixed X-Y-Z angles.\n\n"
         f"Angular velocities and accelerations are vectors in the frame of {where}.\n" + UNITS
     )

@@ -43,7 +43,7 @@ class MuscleState:
 def default_activation(model: Model) -> FloatArray:
     """(muscles,): the activation that the file states, else OpenSim's default of that kind.
 
-    One that is no state but the control of the muscle is zero, as where no controller gives another.
+    One that is not a state but the control of the muscle is zero, as where no controller gives another.
     """
     return np.array([0.0 if is_direct(m) else activation_at_start(m) for m in model.muscles])
 
@@ -60,7 +60,7 @@ def say_powerless(model: Model, work: Work) -> None:
     actuators = [force.name for force in model.forces if force.applies_force and optimal_force(force) == 0.0]
     if muscles:
         work.note(
-            f"muscles whose max_isometric_force is 0, and that pull nothing: {listed_names(muscles)}; their fibres are "
+            f"muscles whose max_isometric_force is 0, and that pull nothing: {listed_names(muscles)}; their fibers are "
             "as long as those of a muscle that pulls; OpenSim's search for the length has nothing to go by, and ends "
             "elsewhere"
         )
@@ -76,7 +76,7 @@ def muscle_forces(
     activation: FloatArray | None = None,
     fiber_length: FloatArray | None = None,
 ) -> MuscleState:
-    """Forces of muscles at given or default activations, their fibres in equilibrium or at their default lengths."""
+    """Forces of muscles at given or default activations, their fibers in equilibrium or at their default lengths."""
     g = muscle_geometry(model, motion.q, motion.u, wrapping=work.wrapping, threads=work.threads)
     a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
     if not model.muscles:
@@ -95,12 +95,12 @@ def muscle_forces(
 
 
 def _say_no_fibers(model: Model, fiber_length: FloatArray, work: Work) -> None:
-    """Muscles that start without any fibre: tendons are as long as whole paths, and pull a hundred times too hard."""
+    """Muscles that start without any fiber: tendons are as long as whole paths, and pull a hundred times too hard."""
     names = [m.name for m, length in zip(model.muscles, fiber_length, strict=True) if length == 0.0 and m.applies_force]
     if names:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         work.trouble(
-            f"fibres of deprecated muscles start at a length of zero, as in OpenSim, and their forces mean nothing: "
+            f"fibers of deprecated muscles start at a length of zero, as in OpenSim, and their forces mean nothing: "
             f"{shown}; set <solve_for_equilibrium_for_auxiliary_states> to true, or exclude them"
         )
 
@@ -139,7 +139,7 @@ def accelerations(
     loads: list[ExternalLoad],
     threads: int | None,
 ) -> FloatArray:
-    """(frames, n_u): udot under generalised forces and loads, couplings embedded.
+    """(frames, n_u): udot under generalized forces and loads, couplings embedded.
 
         J^T M J zudot = J^T (tau - ID(q, u, b)),   udot = J zudot + b
 

@@ -42,7 +42,7 @@ def run_imu_placer(setup: IMUPlacerSetup, work: Work) -> None:
     work.report("placing sensors", 0.3)
     placed = place_sensors(model, still, **base, like=work.like)  # type: ignore[arg-type]
     if placed.unplaced:
-        work.note(f"no body of the model is named for {', '.join(placed.unplaced)}: these sensors are left out")
+        work.note(f"no body of the model is named for {', '.join(placed.unplaced)}: these sensors are ignored")
     if based:
         work.note(
             f"heading: measurements are turned by {np.degrees(placed.heading):.4f} deg about y, so that "
@@ -69,7 +69,7 @@ def _say_heading(model: Model, still: Orientations, setup: IMUPlacerSetup, place
     off = np.remainder(placed.heading - level.heading + np.pi, 2.0 * np.pi) - np.pi
     if abs(off) > _SAME_HEADING:
         work.note(
-            "OpenSim takes the heading as the angle of two axes in space; as seen from above it is "
+            "OpenSim takes the heading as the angle of two axes in space; in the horizontal plane it is "
             f"{np.degrees(level.heading):.4f} deg, so that every sensor is twisted on its body by "
             f"{np.degrees(off):.4f} deg (--exact)"
         )
@@ -139,7 +139,7 @@ def _write_motion(setup: IMUInverseKinematicsSetup, work: Work, model: Model, fo
 def _say_fit(found: InverseKinematics, weights: dict[str, float], trial: Orientations, work: Work) -> None:
     lost = [name for name in trial.names if name not in found.sensor_names]
     if lost:
-        work.note(f"the model has no frame for {', '.join(lost)}: these sensors are left out")
+        work.note(f"the model has no frame for {', '.join(lost)}: these sensors are ignored")
     columns = [k for k, name in enumerate(found.sensor_names) if weights[name] > 0.0]
     angle = found.orientation_errors[:, columns]
     seen = np.isfinite(angle)
@@ -149,5 +149,5 @@ def _say_fit(found: InverseKinematics, weights: dict[str, float], trial: Orienta
     work.note(
         f"sensors: RMS error {np.degrees(np.sqrt(np.mean(angle[seen] ** 2))):.3g} deg over {len(found)} frames, the "
         f"largest {np.degrees(angle[frame, k]):.3g} deg ({found.sensor_names[columns[int(k)]]} at "
-        f"{found.time[frame]:g} s); translations, which sensors do not see, stay at their defaults"
+        f"{found.time[frame]:g} s); translations, which sensors do not measure, stay at their defaults"
     )

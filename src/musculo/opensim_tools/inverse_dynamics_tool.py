@@ -1,4 +1,4 @@
-"""`<InverseDynamicsTool>`: generalised forces, and body forces at joints."""
+"""`<InverseDynamicsTool>`: generalized forces, and body forces at joints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from musculo.results.table import Table
 
 
 def run_inverse_dynamics(task: InverseDynamicsTask, work: Work) -> None:
-    """The generalised forces of a recorded motion."""
+    """The generalized forces of a recorded motion."""
     complete = work.model(task.model_file)
     model = without(complete, task.forces_to_exclude, work)
     say_powerless(model, work)
@@ -165,7 +165,7 @@ def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs:
 def _compare_columns(
     model: Model, motion: Motion, loads: ExternalLoads | None, external: list[ExternalLoad], work: Work
 ) -> None:
-    """What it makes of the forces that columns of loads are taken by their order."""
+    """What it makes of the forces that columns of loads are used by their order."""
     named = by_name(loads)
     if named is loads:
         return
@@ -225,7 +225,7 @@ def tree_order(model: Model) -> tuple[Joint, ...]:
 
 
 def moment_columns(model: Model) -> tuple[list[str], list[int]]:
-    """OpenSim's names of generalised forces in its order, and the speeds they belong to."""
+    """OpenSim's names of generalized forces in its order, and the speeds they belong to."""
     angles = rotational_coordinates(model)
     speeds = [name for joint in tree_order(model) for name in joint.speed_names]
     names = [f"{name}_{'moment' if name in angles else 'force'}" for name in speeds]
@@ -242,7 +242,7 @@ def _joints(model: Model, wanted: Sequence[str], work: Work) -> tuple[Joint, ...
 def _body_forces(
     model: Model, motion: Motion, tau: FloatArray, joints: Sequence[Joint]
 ) -> tuple[list[str], FloatArray]:
-    """Force and moment of least size, in ground, that give the generalised forces of a joint.
+    """Force and moment of least size, in ground, that give the generalized forces of a joint.
 
         M = pinv(H_w^T) tau  of the speeds that turn more than they move the child frame's origin (rad against m),
         F = pinv(H_v^T) tau  of the others,   H the twist of the child frame by the joint's speeds

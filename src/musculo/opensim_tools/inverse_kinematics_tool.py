@@ -108,7 +108,7 @@ def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Colle
             lost.append(f"{name} (in {int(where.sum())} of {len(found)} frames, from {found.time[where][0]:g} s)")
         elif name not in but:
             open_.append(name)
-    none = f"no {what} that was followed and seen moves"
+    none = f"no visible {what} moves"
     if open_:
         work.note(
             f"{none} {', '.join(open_)}: undetermined, kept at the value of the frame before, or at the default; lock "
@@ -149,7 +149,7 @@ def _errors(task: InverseKinematicsTask, work: Work, found: InverseKinematics, f
     if not seen.all() and not work.exact:
         honest = np.sqrt(total / np.maximum(seen.sum(axis=1), 1))
         work.note(
-            "marker_error_RMS counts unseen markers as fitted, as OpenSim does; over seen markers it is up to "
+            "marker_error_RMS counts missing markers as fitted, as OpenSim does; over visible markers it is up to "
             f"{1e3 * np.abs(honest - np.sqrt(total / count)).max():.3g} mm larger (--exact)"
         )
     values = np.column_stack((total, np.sqrt(total / count), np.sqrt(squares.max(axis=1, initial=0.0))))

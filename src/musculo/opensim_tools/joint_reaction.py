@@ -97,7 +97,7 @@ def _known_joints(study: Study, analysis: JointReactionAnalysis) -> dict[str, tu
         return {"joints": None, "on": sides, "frame": frames}
     kept = known_places("joint", analysis.name, names, study.model.joint_names, work)
     if not kept:
-        work.trouble(f"analysis {analysis.name!r} was left out: its <joint_names> has no joint of the model")
+        work.trouble(f"analysis {analysis.name!r} was ignored: its <joint_names> has no joint of the model")
         return None
 
     def some(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _say_pushing(study: Study, name: str, file: Path, table: Table) -> None:
 
 
 def _refuse_activations(study: Study, name: str, file: Path, table: Table) -> None:
-    """A file of activations, which static optimisation leaves beside that of forces: 0 to 1, of muscles far stronger.
+    """A file of activations, which static optimization leaves beside that of forces: 0 to 1, of muscles far stronger.
 
     What says of itself that it is one is refused, but for a set-up file that is run as OpenSim runs it.
     """
@@ -240,7 +240,7 @@ def _refuse_activations(study: Study, name: str, file: Path, table: Table) -> No
     )
     if (table.name == _TITLE_OF_ACTIVATIONS or "activation" in file.name.lower()) and (work.exact or not work.of_file):
         raise InvalidInput(f"{said}; give the file of forces (..._force.sto)")
-    work.trouble(f"{said}, and are taken for newtons: the loads of joints lack the muscles; give the file of forces")
+    work.trouble(f"{said}, and are read as newtons: the loads of joints lack the muscles; give the file of forces")
 
 
 def _linear(table: Table, column: int, time: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ def everything(wanted: Sequence[str], alone: bool = False) -> bool:
 def known_places(kind: str, analysis: str, wanted: Sequence[str], known: Sequence[str], work: Work) -> list[int]:
     """Places in a list whose names the model has, in the order of the list, as OpenSim writes columns.
 
-    Other names are left out with a note where a set-up file lists them, as in OpenSim; from flags they are refused.
+    Other names are ignored with a note where a set-up file lists them, as in OpenSim; from flags they are refused.
     """
     places = []
     for k, name in enumerate(wanted):
@@ -32,7 +32,7 @@ def known_places(kind: str, analysis: str, wanted: Sequence[str], known: Sequenc
         unknown = UnknownName(kind, name, known, "the set-up")
         if not work.of_file:
             raise unknown
-        work.note(f"{analysis}: {unknown}; it is left out, as OpenSim does")
+        work.note(f"{analysis}: {unknown}; it is ignored, as OpenSim does")
     return places
 
 
@@ -42,7 +42,7 @@ def chosen(
     """The names that a list means, each once, in its order; all of them in that of the model."""
     if everything(wanted, alone):
         if alone and wanted[0] != ALL:
-            work.note(f"{analysis}: {wanted[0]!r} is taken for {ALL!r}; OpenSim then writes no {kind}")
+            work.note(f"{analysis}: {wanted[0]!r} is read as {ALL!r}; OpenSim then writes no {kind}")
         return tuple(known)
     return once([wanted[k] for k in known_places(kind, analysis, wanted, known, work)], analysis, work)
 

@@ -86,7 +86,7 @@ def written_files(setup: Setup, output: PathLike | None = None) -> list[str]:
 
 
 def own_forces_file(setup: Setup, output: PathLike | None = None) -> list[Path]:
-    """Files of forces that joint reactions read and a static optimisation of the same set-up writes."""
+    """Files of forces that joint reactions read and a static optimization of the same set-up writes."""
     if not isinstance(setup, AnalyzeSetup):
         return []
     on = [one for one in setup.analyses if one.on]
@@ -102,7 +102,7 @@ def own_forces_file(setup: Setup, output: PathLike | None = None) -> list[Path]:
 
 
 def with_own_forces(setup: Setup, output: PathLike | None, exact: bool) -> Setup:
-    """The set-up whose joint reactions read forces from `output`, where its own static optimisation writes them.
+    """The set-up whose joint reactions read forces from `output`, where its own static optimization writes them.
 
     Those of an earlier run, which OpenSim reads, stay where they are; the exact method has no use for them.
     """
@@ -153,7 +153,7 @@ UNNAMED = "set-up"  # one that was made in Python and is of no file
 def refuse_overwriting_of(setup: Setup, output: PathLike | None = None) -> None:
     """Raise if a set-up would write over a file that it reads.
 
-    The forces of an earlier static optimisation that the same set-up makes anew are no such file: they are results.
+    The forces of an earlier static optimization that the same set-up makes anew are no such file: they are results.
     """
     there = files_there(setup, output)
     own = own_forces_file(setup, output)
@@ -161,7 +161,7 @@ def refuse_overwriting_of(setup: Setup, output: PathLike | None = None) -> None:
     refuse_overwriting(there, reads, ADVICE)
 
 
-ADVICE = "give another one, or --force to write over it (overwrite=True in Python)"
+ADVICE = "give another one, or --force to overwrite it (overwrite=True in Python)"
 
 
 def refuse_one_name(setup: Setup, output: PathLike | None = None) -> None:

@@ -94,7 +94,7 @@ def refuse_replacing(setups: Sequence[PathLike | Setup], output: PathLike | None
     """
     known = [one for one in (_read(setup) for setup in setups) if one is not None]
     reads = [[path for path in read_files(one) if path.is_file()] for one in known]
-    advice = "give another name, or --force to write over it"
+    advice = "give another name, or --force to overwrite it"
     for k, one in enumerate(known):
         own = made_by(one, output)
         there = [path for path in files_there(one, output) if path.is_file() and realpath(path) not in own]

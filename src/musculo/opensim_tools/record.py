@@ -90,8 +90,8 @@ def refuse_replacing_of_others(path: Path) -> None:
         return  # none, or nothing that a record takes the place of
     if there.strip() and not there.startswith(_OPENING):
         raise InvalidInput(
-            f"the record of the run would replace {path}, which is no record of musculo; move it away, or --force to "
-            "write over it (overwrite=True in Python)"
+            f"the record of the run would replace {path}, which is not a record of musculo; move it away, or use "
+            "--force to overwrite it (overwrite=True in Python)"
         )
 
 

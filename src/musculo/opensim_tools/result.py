@@ -25,7 +25,7 @@ Status = ToolStatus
 class ToolResult:
     """The files that a tool wrote, and what is to be known about them.
 
-    `notes` say what was assumed, what OpenSim's method does and by how much ours differs, and what was left out.
+    `notes` say what was assumed, what OpenSim's method does and by how much ours differs, and what was ignored.
     `troubles` say which frames are not solved, or which parts of the set-up could not be done.
     """
 

@@ -198,7 +198,7 @@ def _undetermined(found: PlacedMarkers, tasks: Sequence[CoordinateTask | MarkerT
     followed = _followed(found, tasks)
     held = [task.name for task in tasks if isinstance(task, CoordinateTask) and task.apply and task.weight > 0.0]
     names = undetermined_coordinates(found.pose.model, found.q, followed, held)
-    return f" in {', '.join(names)}: no marker that was followed tells of them" if names else ""
+    return f" in {', '.join(names)}: no marker in use depends on them" if names else ""
 
 
 def _say(found: PlacedMarkers, task: ScaleTask, work: Work) -> None:
@@ -229,7 +229,7 @@ def _write_pose(work: Work, path: Path, found: PlacedMarkers, time: float) -> No
 
 
 def states(model: Model, q: FloatArray) -> tuple[list[str], FloatArray]:
-    """OpenSim's states at rest: value and speed of every coordinate, activation and fibre length of every muscle."""
+    """OpenSim's states at rest: value and speed of every coordinate, activation and fiber length of every muscle."""
     names: list[str] = []
     values: list[float] = []
     for joint in model.joints:

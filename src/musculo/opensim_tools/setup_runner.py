@@ -95,7 +95,7 @@ def run_setup(
         exact: true is another word for like=None, as `--exact` of `musculo run` is.
         output: a folder for all results, whatever the set-up says.
         progress: is called with what is being done and which part of the work is behind, 0 to 1.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         compare: compute the exact method beside OpenSim's, to say by how much they differ.
         force: run even if an earlier run left a record of the same inputs, options and results.
         overwrite: let results take the place of files that the set-up reads, and the record that of any file.

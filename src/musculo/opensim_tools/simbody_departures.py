@@ -36,10 +36,10 @@ _REPEATED = 1e-12
 
 
 def simbody_loads(model: Model, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
-    """Loads on bodies with which our dynamics gives OpenSim's generalised forces; empty for most models.
+    """Loads on bodies with which our dynamics gives OpenSim's generalized forces; empty for most models.
 
     Simbody's angular acceleration of a joint is off by alpha, which turns every body outboard of it:
-    force -m alpha x r at its mass centre and moment -I alpha, so that inverse dynamics adds what Simbody adds.
+    force -m alpha x r at its mass center and moment -I alpha, so that inverse dynamics adds what Simbody adds.
     """
     excess = {j.name: _angular_excess(model, j, q, u) for j in _joints(model)}
     wrong = [j for j in _joints(model) if np.abs(excess[j.name]).max(initial=0.0) > 0.0]

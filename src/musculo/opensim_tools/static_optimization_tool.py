@@ -39,16 +39,16 @@ _STEEP = 4.0
 
 
 def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> None:
-    """Write what OpenSim's static optimisation writes.
+    """Write what OpenSim's static optimization writes.
 
     OpenSim's own method by default: targets are slopes of splines through the speeds, muscles have OpenSim's capacity
-    (wrong pennation of Millard's, none of De Groote's), tendons are rigid and fibres resist nothing when stretched.
+    (wrong pennation of Millard's, none of De Groote's), tendons are rigid and fibers resist nothing when stretched.
     """
     work = study.work
     if isinstance(analysis, LeastEffort) and analysis.reserve is not None:
         study = replace(study, model=_reserved(study.model, analysis.reserve))
     if not analysis.use_model_force_set:
-        work.note(f"{analysis.name}: motors take the place of the model's forces; OpenSim 4.6 crashes on this")
+        work.note(f"{analysis.name}: actuators replace the model's forces; OpenSim 4.6 crashes on this")
         study = replace(study, model=_driven(study.model))
     stop, most = analysis.optimizer_convergence_criterion, analysis.optimizer_max_iterations
     power = analysis.activation_exponent
@@ -83,12 +83,12 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
 
 
 def _driven(model: Model) -> Model:
-    """The model with a motor of unit force at every free coordinate in place of its own forces."""
+    """The model with an actuator of unit force at every free coordinate in place of its own forces."""
     return model.replace(forces=_motors(model, "actuator", 1.0))
 
 
 def _reserved(model: Model, strength: float) -> Model:
-    """The model with a motor of that strength at every free coordinate besides its own forces."""
+    """The model with an actuator of that strength at every free coordinate besides its own forces."""
     return model.replace(forces=(*model.forces, *_motors(model, "reserve", strength)))
 
 
@@ -135,19 +135,19 @@ def _in_order(model: Model, optimum: StaticOptimum) -> tuple[list[str], FloatArr
 
 def _say(optimum: StaticOptimum, study: Study, work: Work) -> None:
     if optimum.left_out:
-        work.trouble(f"static optimisation leaves out forces that are not computed: {', '.join(optimum.left_out)}")
+        work.trouble(f"static optimization ignores forces that are not computed: {', '.join(optimum.left_out)}")
     for status, what in ((Status.INFEASIBLE, "cannot be served"), (Status.NOT_CONVERGED, "did not converge")):
         frames = np.flatnonzero(optimum.status == status).tolist()
         if frames:
             first = optimum.messages[frames[0]]
             work.trouble(
-                f"static optimisation: {len(frames)} of {len(study.time)} frames {what}, at "
+                f"static optimization: {len(frames)} of {len(study.time)} frames {what}, at "
                 f"{listed_frames(frames, study.time)}; {first}"
             )
 
 
 def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int = 3) -> None:
-    """Muscles whose fibres are stretched so far that they pull harder than they ever could by activation."""
+    """Muscles whose fibers are stretched so far that they pull harder than they ever could by activation."""
     model, motion = study.model, study.exact_motion if work.exact else study.motion
     peak = optimum.overstretched
     if not peak:
@@ -172,7 +172,7 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     )
     optimal = np.array([m.optimal_fiber_length for m in model.muscles])
     told = [
-        f"{model.muscle_names[m]} (fibre {still.fiber_length[row, m] / optimal[m]:.2f} optimal lengths, passive force "
+        f"{model.muscle_names[m]} (fiber {still.fiber_length[row, m] / optimal[m]:.2f} optimal lengths, passive force "
         f"{peak[model.muscle_names[m]]:.1f} times its maximal isometric force, at {study.time[frame]:g} s)"
         for row, (m, frame) in enumerate(zip(worst[:most], frames.tolist(), strict=True))
     ]
@@ -188,7 +188,7 @@ def _say_stretched(optimum: StaticOptimum, study: Study, work: Work, most: int =
     remedy = "" if elastic else ", let tendons give (--tendon elastic)"
     work.note(
         f"{len(worst)} muscles are stretched too far in {count} of {len(study.time)} frames: {', '.join(told)}.{alone} "
-        f"Their tendons may be too short for this motion: leave passive forces out (--no-passive){remedy}, or "
+        f"Their tendons may be too short for this motion: switch passive forces off (--no-passive){remedy}, or "
         "give them longer tendon slack lengths"
     )
 
@@ -221,7 +221,7 @@ def _say_reserves(optimum: StaticOptimum, model: Model, work: Work) -> None:
 
 
 def _compare(study: Study, analysis: StaticOptimizationAnalysis, theirs: StaticOptimum, work: Work) -> None:
-    work.report("static optimisation, the exact method", 0.6)
+    work.report("static optimization, the exact method", 0.6)
     exact = _solve(study, analysis, exact=True)
     good = (exact.status == Status.SOLVED) & (theirs.status == Status.SOLVED)
     parts = []
@@ -231,12 +231,12 @@ def _compare(study: Study, analysis: StaticOptimizationAnalysis, theirs: StaticO
             parts.append(f"{what} by up to {apart:.3g}{unit} ({worst})")
     if parts:
         work.note(
-            "OpenSim's static optimisation was reproduced. The exact method (second derivatives of the coordinates, "
+            "OpenSim's static optimization was reproduced. The exact method (second derivatives of the coordinates, "
             "geodesic wrapping, right pennation) differs in " + ", in ".join(parts) + " (--exact)"
         )
     unsolved = int((~(exact.status == Status.SOLVED)).sum())
     if unsolved:
-        work.note(f"the exact method cannot serve {unsolved} of {len(good)} frames")
+        work.note(f"the exact method has no solution in {unsolved} of {len(good)} frames")
 
 
 def _quantities(

@@ -165,25 +165,25 @@ class Work:
             for frame in dict.fromkeys(lost):
                 self.trouble(
                     f"{loads.source}: external force {force.name!r} is expressed in {frame!r}, which the model lacks: "
-                    "it is taken in ground, as OpenSim does"
+                    "it is read as expressed in ground, as OpenSim does"
                 )
             force_in, point_in = (GROUND if frame in lost else frame for frame in (force.force_in, force.point_in))
             forces.append(replace(force, force_in=force_in, point_in=point_in))
         return replace(loads, forces=tuple(forces))
 
     def _say_order(self, loads: ExternalLoads) -> None:
-        """Columns of loads that do not stand in the order x, y, z, and how they are taken."""
+        """Columns of loads that do not stand in the order x, y, z, and how they are used."""
         misplaced = loads.misplaced
         for order in dict.fromkeys(told for told, _ in misplaced.values()):
             found = {name: apart for name, (told, apart) in misplaced.items() if told == order}
             columns = f"{loads.table.source}: the columns {', '.join(map(repr, found))}"
             if not order:
-                self.note(f"{columns} have names that do not tell x, y, z, and are taken in their order")
+                self.note(f"{columns} have names that do not tell x, y, z, and are used in their order")
             elif self.exact:
-                self.note(f"{columns} are {order} in this order, and are taken by their names")
+                self.note(f"{columns} are {order} in this order, and are used by their names")
             else:
                 text = (
-                    f"{columns} are {order} by their names, and are taken for x, y, z, as OpenSim does: wrong by up to "
+                    f"{columns} are {order} by their names, and are used as x, y, z, as OpenSim does: wrong by up to "
                     f"{max(found.values()):.4g} (--exact goes by the names)"
                 )
                 self.tell([Finding(text, Severity.WRONG, LOADS)])
@@ -217,7 +217,7 @@ class Work:
     ) -> None:
         """Refuse a range of time that a recording has nothing of; OpenSim mostly takes the frame at the nearer end.
 
-        A range that reaches beyond the recording by more than a frame is told of.
+        A range that reaches beyond the recording by more than a frame is reported.
         """
         start, end = span
         if len(time) == 0:
@@ -234,7 +234,7 @@ class Work:
         if opensim_refuses or not self.of_file:
             raise InvalidInput(f"{said}; give a range inside it")
         # OpenSim's filter reflects half a recording at both ends, which its inverse dynamics then takes for frames
-        self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and mean nothing there")
+        self.trouble(f"{said}: results are of the nearest frames, as OpenSim's are, and have no meaning there")
 
     def asked_span(
         self,
@@ -257,9 +257,9 @@ class Work:
         return start, end
 
     def nothing_shared(self, said: str) -> None:
-        """Refuse inputs that have no time in common; OpenSim goes on with what lies nearest."""
+        """Refuse inputs that have no time in common; OpenSim continues with what lies nearest."""
         if self.exact or not self.of_file:
-            raise InvalidInput(f"{said}; are both of the same trial, and do their times begin alike?")
+            raise InvalidInput(f"{said}; are both of the same trial, and do their times begin at the same instant?")
         self.trouble(f"{said}: what is computed with them, as OpenSim does, means nothing")
 
     def advised_span(self, first: float, last: float) -> str:
@@ -383,7 +383,7 @@ def loads_at(loads: ExternalLoads | None, time: FloatArray) -> list[ExternalLoad
 
 
 def by_name(loads: ExternalLoads | None) -> ExternalLoads | None:
-    """Loads whose columns are taken by their names, where they were not and the names tell another order."""
+    """Loads whose columns are used by their names, where they were not and the names tell another order."""
     if loads is None or not loads.by_position:
         return loads
     orders = [told for told, _ in loads.misplaced.values()]
@@ -428,12 +428,12 @@ def told_apart(model: Model) -> list[str]:
 
 
 def say_unseen_columns(table: Table, model: Model, work: Work) -> None:
-    """Name columns that OpenSim's analyze tool passes over: those of such coordinates that do not end in /value."""
+    """Name columns that OpenSim's analyze tool ignores: those of such coordinates that do not end in /value."""
     known = {form: name for name in told_apart(model) for form in (name, f"jointset/{name}")}
     unseen = [column for column in table.names if column.strip("/") in known]
     if unseen:
         work.note(
-            f"{table.source}: columns {', '.join(unseen)} are read, which OpenSim passes over since several joints "
+            f"{table.source}: columns {', '.join(unseen)} are read, which OpenSim ignores since several joints "
             f"have coordinates of that name: call them by their paths (/jointset/{known[unseen[0].strip('/')]}/value)"
         )
 

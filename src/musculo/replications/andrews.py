@@ -258,7 +258,7 @@ def study(settings: Settings) -> Study:
         "ODE: loops embedded, one angle integrated. With Fourier joint variables, the paper's way, they are series of "
         "that angle made beforehand, in the equations of all seven bodies; exact, they are closed at every evaluation. "
         "Bead: not the paper's way, one body of one coordinate whose inertia and force are splines made beforehand. "
-        "DAE: seven angles and multipliers, index 1, stabilised (as the paper's) or projected. Energy: the motion from "
+        "DAE: seven angles and multipliers, index 1, stabilized (as the paper's) or projected. Energy: the motion from "
         "the law of energy by quadrature, which agrees with the same in 40 digits to 1e-13 rad. Differences at 0.03 s "
         "are the largest relative ones of seven angles; times are compared at equal errors of the first. What is made "
         "beforehand is not in a run's time, and is stated beside it.",
@@ -272,8 +272,8 @@ def study(settings: Settings) -> Study:
         ),
         plots=(
             Plot(
-                "angle", "Generalised coordinate (figure 18)", "time [s]", "beta [rad]", times, {"beta": exact.q[:, 0]}
+                "angle", "Generalized coordinate (figure 18)", "time [s]", "beta [rad]", times, {"beta": exact.q[:, 0]}
             ),
-            Plot("speed", "Generalised speed (figure 18)", "time [s]", "[rad/s]", times, {"speed": exact.u[:, 0]}),
+            Plot("speed", "Generalized speed (figure 18)", "time [s]", "[rad/s]", times, {"speed": exact.u[:, 0]}),
         ),
     )

@@ -30,7 +30,7 @@ SOURCE = "Ruggiero and Sicilia 2020, Appl. Sci. 10, 7760"
 _WRAPPING = "with OpenSim's wrapping"
 _ELASTIC = "with elastic tendons"
 _RECORDED = (
-    "Recorded results of static optimisation are of the markers that come with OpenSim's arm26, whose angles are up to "
+    "Recorded results of static optimization are of the markers that come with OpenSim's arm26, whose angles are up to "
     "0.3 degrees from these and carry noise: moments differ by up to 1 N m."
 )
 # Optimal moment of the residual actuators, as in OpenSim's example of this arm [N m].
@@ -63,7 +63,7 @@ def arm26_study(
         opensim: whether to run OpenSim, where it is installed.
         control: whether to run OpenSim's computed muscle control, too, which takes it half a minute.
         recorded: a folder of what OpenSim left for its own arm26. `CMC` in it stands in for a run of that tool,
-            `SO_Physiological` and `SO_Nonphysiological` for runs of static optimisation where OpenSim does not run.
+            `SO_Physiological` and `SO_Nonphysiological` for runs of static optimization where OpenSim does not run.
         say: told what takes time.
     """
     if not (model.source and flexion.source):
@@ -73,7 +73,7 @@ def arm26_study(
     version = opensim_version()
     if opensim and version:
         peer = ask_tools(model, flexion, m, control and (recorded is None or not (recorded / "CMC").is_dir()), say)
-        beside_whom = f" OpenSim {version}, static optimisation converged to 1e-7; CMC is its computed muscle control."
+        beside_whom = f" OpenSim {version}, static optimization converged to 1e-7; CMC is its computed muscle control."
     elif opensim:
         missing = f"{NOT_INSTALLED}, so its values are not available; ${PYTHON} may name a Python that has it."
     else:
@@ -84,7 +84,7 @@ def arm26_study(
         cmc = cmc if peer.cmc_force is ran.cmc_force else "recorded CMC"
         if peer.force is not ran.force:
             optimum, missing = "recorded", f"{missing} {_RECORDED}"
-    say("musculo: inverse dynamics, static optimisation, joint loads ...")
+    say("musculo: inverse dynamics, static optimization, joint loads ...")
     parts = (
         _fiber_lengths(model, m, peer),
         _contradictions(model, m),
@@ -110,14 +110,14 @@ def arm26_study(
 def _rows(parts: tuple[Part, ...]) -> tuple[Row, ...]:
     """Goals: agreement with OpenSim where its definitions are used, and what the paper says in words of its figures."""
     by_title = {part.title.split(" (")[0]: part for part in parts}
-    fibers, moments = by_title["Fibre lengths"], by_title["Driving moments"]
+    fibers, moments = by_title["Fiber lengths"], by_title["Driving moments"]
     plain, full = (by_title[f"Activations {w} force-length-velocity"] for w in ("without", "with"))
     forces, loads = by_title["Forces with force-length-velocity"], _titled(parts, "Joint loads on the child")
     control, control_forces = by_title["Activations with passive forces"], by_title["Forces with passive forces"]
     arms, residual = _titled(parts, "Moment arms"), by_title["Residual actuators"]
     largest = [[abs(one.ours) for one in part.quantities] for part in (moments, residual)]
     agreement = (
-        ("fibre lengths with OpenSim's wrapping, difference", fibers, _apart(fibers, True, True), FIBERS, "relative"),
+        ("fiber lengths with OpenSim's wrapping, difference", fibers, _apart(fibers, True, True), FIBERS, "relative"),
         ("driving moments, difference from OpenSim's", moments, _apart(moments, False, True), MOMENTS, "relative"),
         ("activations without force-length-velocity, OpenSim's wrapping", plain, _apart(plain, True, False),
          ACTIVATIONS, "1"),
@@ -153,7 +153,7 @@ def _rows(parts: tuple[Part, ...]) -> tuple[Row, ...]:
     alone = sorted((one.difference for one in fibers.quantities if one.difference is not None), reverse=True)
     biceps = next((one.difference for one in fibers.quantities if one.name == "biceps_long"), None)
     words: tuple[tuple[str, Part, float | None, str], ...] = (
-        ("fibre lengths' differences from OpenSim's: largest of the others over that of biceps_long",
+        ("fiber lengths' differences from OpenSim's: largest of the others over that of biceps_long",
          fibers, None if biceps is None else max(x for x in (*alone, 0.0) if x != biceps) / biceps,
          "figure 12: the only noticeable difference is that of the long biceps"),
         ("mean activation over that of OpenSim's control", control, _mean_over(control),
@@ -217,11 +217,11 @@ def _fiber_lengths(model: Model, m: Motion, peer: Peer) -> Part:
         apart = np.abs(ours - peer.fiber_length).max(axis=0)
         most = int(apart.argmax())
         remark += f" Here {model.muscle_names[most]} differs most, by {1e3 * apart[most]:.2f} mm."
-    return _columns("Fibre lengths (figure 12)", model.muscle_names, "m", ours, peer.fiber_length, alike, remark)
+    return _columns("Fiber lengths (figure 12)", model.muscle_names, "m", ours, peer.fiber_length, alike, remark)
 
 
 def _contradictions(model: Model, m: Motion) -> Part:
-    """Who is right where wrappings differ: a moment arm is minus the slope of the length that goes with it."""
+    """Comparison with a reference where wrappings differ: a moment arm is minus the slope of its length."""
     errors = []
     for wrapping in ("opensim", "geodesic"):
         arms = muscle_geometry(model, m.q, wrapping=wrapping).moment_arm

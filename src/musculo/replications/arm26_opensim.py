@@ -52,7 +52,7 @@ def ask_tools(model: Model, flexion: Table, m: Motion, control: bool, say: Calla
     with tempfile.TemporaryDirectory(prefix="musculo-arm26-") as scratch:
         folder = Path(scratch).resolve()
         files = (folder, model_file, motion_file, end)
-        say("OpenSim: inverse dynamics, muscle analysis, static optimisation, joint reactions ...")
+        say("OpenSim: inverse dynamics, muscle analysis, static optimization, joint reactions ...")
         run_opensim(
             [
                 setups.inverse_dynamics_setup(*files),
@@ -84,7 +84,7 @@ def ask_tools(model: Model, flexion: Table, m: Motion, control: bool, say: Calla
 
 
 def with_recorded(model: Model, m: Motion, peer: Peer, folder: Path) -> Peer:
-    """Results that OpenSim left of its own arm26 where a run of it gave none: its control, and its optimisation."""
+    """Results that OpenSim left of its own arm26 where a run of it gave none: its control, and its optimization."""
     muscles, speeds = ([ARM26_NAMES[name] for name in names] for names in (model.muscle_names, model.speed_names))
     control = folder / "CMC" / "arm26_states.sto", folder / "CMC" / "arm26_Actuation_force.sto"
     if peer.cmc_activation is None and all(file.is_file() for file in control):

@@ -66,7 +66,7 @@ def computed_muscle_control_setup(
 ) -> tuple[str, Path]:
     """Muscle control that follows the motion, passive forces and tendons included, into `cmc/`.
 
-    Gains, window and optimiser are those of OpenSim's own example of this arm.
+    Gains, window and optimizer are those of OpenSim's own example of this arm.
     """
     tasks = "".join(
         f'<CMC_Joint name="{name}"><on>true</on><weight>1 1 1</weight><active>true false false</active>'

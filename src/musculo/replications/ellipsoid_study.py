@@ -147,7 +147,7 @@ def study(settings: Settings) -> Study:
         source=SOURCE,
         method=f"Radii {REVOLVED} m, one body of 2 kg under gravity for {END:g} s; body, radii and motion are ours. "
         "Times of accelerations are those in a batch, on one processor. Simulations are by Runge-Kutta-Fehlberg, "
-        "constraints projected at every step; errors are those of the mass centre's place at the end.",
+        "constraints projected at every step; errors are those of the mass center's place at the end.",
         parts=parts,
         rows=rows,
         remarks=(

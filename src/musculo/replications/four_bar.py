@@ -1,6 +1,6 @@
 """Ehsani2023, 4-3 A: a four-bar driven by the height of its coupler; how fast does a point of it move?
 
-The joint variables are modelled beforehand by splines of the height (the paper's first method), and the motion that
+The joint variables are modeled beforehand by splines of the height (the paper's first method), and the motion that
 follows is compared with the classical kinematics of a four-bar, which is written down here and shares nothing with the
 embedding.
 """

@@ -134,7 +134,7 @@ def andrews_squeezer() -> Model:
 
 
 def squeezer_forces(model: Model, q: FloatArray) -> FloatArray:
-    """Generalised forces of the spring from the third body to C, and of the torque that drives the first.
+    """Generalized forces of the spring from the third body to C, and of the torque that drives the first.
 
     Args: q: (..., 7) coordinates. Gives (..., 7) [N m].
     """

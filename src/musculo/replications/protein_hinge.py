@@ -5,7 +5,7 @@ to 191, goes from open (q = 0) to closed (q = 1) along three angles and three tr
 
 Of the paper: the residues, the two conformations as q = 0 and 1, the form of the mobilizer. The angles, translations,
 masses and times are not printed and are ours: 238 residues of 110 Da, each domain a ball of the density of proteins, a
-turn of 52 degrees that the angles share, and 100 ps from rest to rest in empty space. Lengths are in nanometres, times
+turn of 52 degrees that the angles share, and 100 ps from rest to rest in empty space. Lengths are in nanometers, times
 in picoseconds and masses in daltons, so that forces come in 1.66 pN and moments and energies in kJ/mol.
 """
 
@@ -249,7 +249,7 @@ def study(settings: Settings) -> Study:
         rows=rows,
         remarks=(
             f"Closed: angles {', '.join(f'{x:.2f}' for x in np.degrees(angles))} degrees. Each grows in proportion to "
-            "q, so that the turn between is no turn about one axis.",
+            "q, so that the turn between is not a turn about one axis.",
             "Simbody's joint of functions errs where one coordinate drives the first and the third rotation (eq. 28 "
             "taken by coordinates): it contradicts Simbody's own constraints, with which ours agree to rounding.",
         ),

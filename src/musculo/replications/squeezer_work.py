@@ -62,7 +62,7 @@ _KINDS: dict[Kind, str] = {
     "bead": "one-coordinate bead with splined inertia and force",
     "embedded": "exact ODE",
     "constrained": "DAE",
-    "stabilised": "stabilised DAE",
+    "stabilised": "stabilized DAE",
 }
 _BUILT: tuple[Kind, ...] = ("fourier", "bead", "embedded", "stabilised")
 _BUILDS: dict[Kind, str] = {
@@ -304,7 +304,7 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row | Quantity], 
     def named(over: Kind, under: Kind, method: Method) -> tuple[str, float, str]:
         what = f"{_KINDS[over]} over {_KINDS[under]}, both by {_INTEGRATORS[method]}"
         error = LOOSE_ERROR if method == "tr-bdf2" else ERROR
-        kept = "; the DAE stabilised" if method == "adams" else "; the DAE projected" if over == "constrained" else ""
+        kept = "; the DAE stabilized" if method == "adams" else "; the DAE projected" if over == "constrained" else ""
         return what, found[over, method].seconds / found[under, method].seconds, f"at {error:.0e} rad{kept}"
 
     def own(over: Kind, under: Kind, method: Method, goal: float) -> Row:
@@ -357,14 +357,14 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row | Quantity], 
         "waves and cost little beside the mechanics of seven bodies. One-step methods run compiled, many steps in one "
         "call, on all sides; Adams' method and IDA ask for one state at a time, and what Python does around each of "
         "their steps weighs on all alike.",
-        f"A run of the stabilised DAE takes {1e3 * made['stabilised'].later:.0f} ms at tolerance {_TOLERANCE:g}. "
+        f"A run of the stabilized DAE takes {1e3 * made['stabilised'].later:.0f} ms at tolerance {_TOLERANCE:g}. "
         f"Series are made in {1e3 * made['fourier'].build:.0f} ms, which {_runs_until(made, 'fourier')}; the bead is "
         f"made in {1e3 * made['bead'].build:.0f} ms, which {_runs_until(made, 'bead')}.",
     )
 
 
 def _runs_until(made: Mapping[Kind, Building], kind: Kind) -> str:
-    """How many runs save, beside a stabilised DAE, the time of what was built, in words."""
+    """How many runs save, beside a stabilized DAE, the time of what was built, in words."""
     dae, ode = made["stabilised"], made[kind]
     saved = dae.later - ode.later
     if saved <= 0.0:

@@ -39,7 +39,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """One plot of groups of bars: `series` has a value for each of the `names` under the label of its colour."""
+    """One plot of groups of bars: `series` has a value for each of the `names` under the label of its color."""
 
     title: str
     unit: str

@@ -37,14 +37,16 @@ def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[P
     Args:
         folder: to look through.
         model: of these results, where no record names it.
-        runs: records of the runs that are meant. Then tables that no record names are passed over.
+        runs: records of the runs that are meant. Then tables that no record names are ignored.
 
     Where several runs of a trial made the same kind of table, those of the runs that are meant count, and newer ones
     before older ones.
     """
     where = Path(folder)
     if not where.is_dir():
-        raise InvalidInput(f"{where} is no folder; give one that `musculo run` or another command wrote results into")
+        raise InvalidInput(
+            f"{where} is not a folder; give one that `musculo run` or another command wrote results into"
+        )
     found = Trial(where, model=model)
     known = _records(found)
     meant = [known[Path(path).name] for path in runs or () if Path(path).name in known]

@@ -47,7 +47,7 @@ def _angles(known: Known) -> Section | None:
     names = [_short(shown.names[k]) for k in moving]
     panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
     still = len(shown.names) - len(moving)
-    told = [f"{still} coordinates that do not move are left out."] if still else []
+    told = [f"{still} coordinates that do not move are not shown."] if still else []
     curved = [names[i] for i, k in enumerate(moving) if units[k] == "rad"]
     if curved:
         told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
@@ -136,7 +136,7 @@ def _activations(known: Known) -> Section | None:
 
 
 def _on_one_scale(panels: tuple[Panel, ...], high: float) -> tuple[Panel, ...]:
-    """Panels from 0 to `high`; one with a curve beyond it has an axis of its own, so that all of it is seen."""
+    """Panels from 0 to `high`; one with a curve beyond it has an axis of its own, so that all of it is visible."""
 
     def inside(panel: Panel) -> bool:
         values = np.concatenate([curve.values[np.isfinite(curve.values)] for curve in panel.curves])
@@ -160,13 +160,13 @@ def _picked(table: Table, model: Model | None, muscles: bool) -> list[int]:
 
 
 def _fibers(known: Known) -> Section | None:
-    """Lengths of fibres over their optimum, one scale for all."""
+    """Lengths of fibers over their optimum, one scale for all."""
     table = known.trial.muscles.get("NormalizedFiberLength")
     if table is None:
         return None
     panels = panels_by_name(table.time, table.names, table.values, "")
-    text = "Of their optimal lengths; outside of about 0.5 to 1.5 a fibre gives little force."
-    return Section("Fibre lengths", _on_one_scale(panels, 2.0), text)
+    text = "Of their optimal lengths; outside of about 0.5 to 1.5 a fiber gives little force."
+    return Section("Fiber lengths", _on_one_scale(panels, 2.0), text)
 
 
 def _arms(known: Known) -> Section | None:

@@ -1,4 +1,4 @@
-"""What functions return: labelled time series and solver outcomes, their statuses, and what made them."""
+"""What functions return: labeled time series and solver outcomes, their statuses, and what made them."""
 
 from __future__ import annotations
 

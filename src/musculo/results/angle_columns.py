@@ -132,7 +132,7 @@ def angle_columns(names: Iterable[str], model: Model) -> list[int]:
 def far_beyond_ranges(
     model: Model, q: FloatArray, names: Sequence[str] | None = None
 ) -> list[tuple[str, float, float, float]]:
-    """Coordinates of q (frames, n) [rad, m] that no joint has, as degrees and millimetres would be.
+    """Coordinates of q (frames, n) [rad, m] that no joint has, as degrees and millimeters would be.
 
     The columns are all coordinates of the model, or those of these names.
     Angles more than a turn outside a range that is less than a turn; distances far outside one of a laboratory's size.

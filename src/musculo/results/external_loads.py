@@ -53,8 +53,8 @@ class ExternalForce:
 class ExternalLoads:
     """Forces on bodies over time.
 
-    Which of its three columns is x, y and z is told by their names: what they do not share must be x, y, z or 1, 2, 3,
-    in any order (`force_vx`, `force_X`, `force_1`). OpenSim looks at no more than their order; `by_position` does so.
+    The names of its three columns tell which is x, y and z: the parts that differ must be x, y, z or 1, 2, 3, in any
+    order (`force_vx`, `force_X`, `force_1`). OpenSim looks at no more than their order; `by_position` does so.
 
     Args:
         name: of the set.

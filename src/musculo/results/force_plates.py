@@ -25,9 +25,9 @@ class ForcePlate:
         name: for instance "1".
         time: (frames,) [s].
         force: (frames, 3) on the subject [N].
-        moment: (frames, 3) about the centre of the plate's surface [N m].
-        point: (frames, 3) centre of pressure on the surface [m]; NaN where the plate is all but empty.
-        free_moment: (frames, 3) about the normal through the centre of pressure [N m]; NaN where `point` is.
+        moment: (frames, 3) about the center of the plate's surface [N m].
+        point: (frames, 3) center of pressure on the surface [m]; NaN where the plate is all but empty.
+        free_moment: (frames, 3) about the normal through the center of pressure [N m]; NaN where `point` is.
         corners: (4, 3) of the surface [m].
         kind: the type number of the C3D file; 0 for others.
     """
@@ -66,11 +66,11 @@ class ForcePlate:
 
 
 def plates_to_table(plates: Sequence[ForcePlate], threshold: float = CONTACT) -> Table:
-    """Forces, centres of pressure and free moments in the layout that OpenSim's external loads use.
+    """Forces, centers of pressure and free moments in the layout that OpenSim's external loads use.
 
     Columns `ground_force_1_vx ..., ground_force_1_px ..., ground_torque_1_x ...` with the plates' names. Where a plate
     carries no more than `threshold`, force and moment are zero and the point is that of the nearest loaded frame, so
-    that no value is missing and splines through the points do not swing; a plate that is never loaded keeps its centre.
+    that no value is missing and splines through the points do not swing; a plate that is never loaded keeps its center.
     """
     if not plates:
         raise InvalidInput("there is no force plate to make a table of")

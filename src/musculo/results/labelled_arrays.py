@@ -1,4 +1,4 @@
-"""Labelled arrays (xarray) that carry unit and provenance."""
+"""Labeled arrays (xarray) that carry unit and provenance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def labelled(
 
 
 def to_table(array: xarray.DataArray) -> Table:
-    """The table of a labelled array: one column for each combination of the labels beside time, joined by `/`.
+    """The table of a labeled array: one column for each combination of the labels beside time, joined by `/`.
 
     Labels of the dimension `axis` are joined by `_`, as OpenSim does (`RASI_x`).
     """

@@ -1,4 +1,4 @@
-"""Marker trajectories: metres, ground with y up, NaN where a marker was not seen."""
+"""Marker trajectories: meters, ground with y up, NaN where a marker was not visible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLON, _SEPARATORS = ":", ":_-. |"
 # So many names at least speak for a prefix with another separator.
 _SURE = 3
 # How a note on points at the origin ends.
-_ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, takes them as gaps"
+_ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, treats them as gaps"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Markers:
     Args:
         time: (frames,) increasing [s].
         names: of the markers; each once.
-        position: (frames, markers, 3) [m]; a marker that was not seen is NaN in all three.
+        position: (frames, markers, 3) [m]; a marker that was not visible is NaN in all three.
         rate: frames a second as the file states it; 0 where unknown.
         notes: what a reader found odd and how it took it.
         provenance: what made the markers, if musculo did.
@@ -69,7 +69,9 @@ class Markers:
         notes = tuple(self.notes)
         if far.any():
             which = ", ".join(name for name, some in zip(names, far.T, strict=True) if some.any())
-            notes += (f"{int(far.sum())} points beyond {FARTHEST:g} m ({which:.80}) are no positions: taken as gaps",)
+            notes += (
+                f"{int(far.sum())} points beyond {FARTHEST:g} m ({which:.80}) are not positions: treated as gaps",
+            )
         for key, value in (("time", time), ("names", names), ("position", position), ("notes", notes)):
             object.__setattr__(self, key, value)
 
@@ -81,7 +83,7 @@ class Markers:
 
         seen = np.isfinite(self.position).all(axis=2).mean(axis=0)
         gaps = [f"{name} {100 * part:.0f} %" for name, part in zip(self.names, seen, strict=True) if part < 1.0]
-        facts = [("seen all the time", "every marker")] if not gaps else [("seen only", ", ".join(gaps[:8]))]
+        facts = [("always visible", "every marker")] if not gaps else [("visible only", ", ".join(gaps[:8]))]
         heights = self.position[:, :, 1]
         return series_html("Markers: heights", self.time, self.names, heights, ("m",) * len(self.names), facts)
 
@@ -96,7 +98,7 @@ class Markers:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """(frames, markers) where a marker was not seen."""
+        """(frames, markers) where a marker was not visible."""
         return np.asarray(np.isnan(self.position[:, :, 0]))
 
     def marker(self, name: str) -> FloatArray:
@@ -165,7 +167,7 @@ class Markers:
 
     # --- gaps -------------------------------------------------------------------------------------------------------
     def gaps(self) -> tuple[Gap, ...]:
-        """Where markers were not seen, marker by marker."""
+        """Where markers were not visible, marker by marker."""
         return find_gaps(self.time, self.missing, self.names)
 
     def report(self) -> tuple[str, ...]:
@@ -187,7 +189,7 @@ class Markers:
         at_origin = (self.position == 0.0).all(axis=2)
         position = np.array(self.position)
         position[at_origin] = np.nan
-        note = f"{int(at_origin.sum())} points at the origin were taken as gaps"
+        note = f"{int(at_origin.sum())} points at the origin were treated as gaps"
         kept = tuple(one for one in self.notes if not one.endswith(_ZEROS))  # which it answers
         return replace(self, position=position, notes=(*kept, note) if at_origin.any() else kept)
 
@@ -223,6 +225,6 @@ class Markers:
         return Table(self.time, names, values, False, units, "markers", {}, self.notes, self.provenance, self.source)
 
     def to_xarray(self) -> xarray.DataArray:
-        """Labelled positions (time, marker, axis) [m]."""
+        """Labeled positions (time, marker, axis) [m]."""
         labels = {"time": self.time, "marker": self.names, "axis": AXES}
         return labelled("marker_position", self.position, labels, "m", self.provenance)

@@ -54,8 +54,8 @@ class Orientations:
         if (largest == 0.0).any():
             frame, sensor = np.argwhere(largest == 0.0)[0]
             raise InvalidInput(
-                f"{where}: the quaternion of {names[sensor]!r} is zero at {time[frame]:g} s, which is no orientation; "
-                "write NaN where there is none"
+                f"{where}: the quaternion of {names[sensor]!r} is zero at {time[frame]:g} s, which is not an "
+                "orientation; write NaN where there is none"
             )
         quaternion /= largest[:, :, None]  # first, as squares of large numbers overflow, and those of small ones vanish
         quaternion /= np.linalg.norm(quaternion, axis=2)[:, :, None]
@@ -73,7 +73,7 @@ class Orientations:
             wrong = (off > _ORTHONORMAL) | (np.linalg.det(matrices) < 0.0)
         if wrong.any():
             frame, sensor = np.argwhere(wrong)[0]
-            raise InvalidInput(f"the matrix of {listed[sensor]!r} in frame {frame} is no rotation")
+            raise InvalidInput(f"the matrix of {listed[sensor]!r} in frame {frame} is not a rotation")
         return cls(times, listed, to_quaternion(matrices))
 
     def __len__(self) -> int:
@@ -144,11 +144,11 @@ class Orientations:
         """
         seen = self.sensor(name)[~self.missing[:, self._index(name)]]
         if not len(seen):
-            raise InvalidInput(f"{self._where}: sensor {name!r} measured nothing; choose another time, or leave it out")
+            raise InvalidInput(f"{self._where}: sensor {name!r} measured nothing; choose another time, or omit it")
         U, _, Vt = np.linalg.svd(seen.mean(axis=0))
         return np.asarray(U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt)
 
     def to_xarray(self) -> xarray.DataArray:
-        """Labelled quaternions (time, sensor, part)."""
+        """Labeled quaternions (time, sensor, part)."""
         labels = {"time": self.time, "sensor": self.names, "part": ("w", "x", "y", "z")}
         return labelled("orientation", self.quaternion, labels, provenance=self.provenance)

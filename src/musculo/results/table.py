@@ -237,7 +237,7 @@ class Table:
                 raise InvalidInput(
                     f"{self._where}: column {self.names[k]!r} has {int(bad.sum())} rows without a finite number, the "
                     f"first at {self.time[bad.argmax()]:g} s; fill the gaps "
-                    f"(--fill-gaps SECONDS in the shell, table.fill in Python), or leave those rows out{self._unfilled}"
+                    f"(--fill-gaps SECONDS in the shell, table.fill in Python), or drop those rows{self._unfilled}"
                 )
 
     @property
@@ -284,7 +284,7 @@ class Table:
 
     # --- labels -----------------------------------------------------------------------------------------------------
     def to_xarray(self, dim: str = "column") -> xarray.DataArray:
-        """Labelled values (time, `dim`); say dim="coordinate" or "muscle" where the columns are such."""
+        """Labeled values (time, `dim`); say dim="coordinate" or "muscle" where the columns are such."""
         from musculo.results.labelled_arrays import labelled
 
         extra: dict[str, Any] = {"degrees": int(self.degrees)} if self.degrees else {}
@@ -308,7 +308,7 @@ class Table:
 
     @classmethod
     def from_xarray(cls, array: xarray.DataArray) -> Table:
-        """The table of a labelled array with `time` and any other dimensions; those are joined to names by `/`."""
+        """The table of a labeled array with `time` and any other dimensions; those are joined to names by `/`."""
         from musculo.results.labelled_arrays import to_table
 
         return to_table(array)

@@ -99,7 +99,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
             if b - a < 2:
                 raise InvalidInput(
                     f"column {members[0]} has a single frame between two gaps, at {t[a]:g} s, which cannot be "
-                    "filtered; fill the gaps, or leave that frame out"
+                    "filtered; fill the gaps, or drop that frame"
                 )
             piece = columns[a:b, members]
             smooth = _both_ways(sos, piece, min(b - a - 1, settle))
@@ -142,7 +142,7 @@ def _design(cutoff: float, rate: float, order: int) -> tuple[FloatArray, int]:
     """One pass as second-order sections, and how many frames beyond the ends it needs to settle."""
     if not math.isfinite(cutoff) or not 0.0 < cutoff < rate / 2.0:
         raise InvalidInput(
-            f"a cutoff of {cutoff:g} Hz cannot be had from {rate:g} frames a second; it lies between 0 and "
+            f"a cutoff of {cutoff:g} Hz is not possible with {rate:g} frames a second; it lies between 0 and "
             f"{rate / 2:g} Hz"
         )
     single = corrected_cutoff(cutoff, rate, order)

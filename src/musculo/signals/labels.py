@@ -75,7 +75,7 @@ def time_power(unit: str) -> tuple[str, int]:
 
 
 def refuse_other_units(values: Any) -> None:
-    """Refuse a signal that states degrees, or millimetres, where what is made of it cannot state anything."""
+    """Refuse a signal that states degrees, or millimeters, where what is made of it cannot state anything."""
     attributes = getattr(values, "attrs", None)
     if not isinstance(attributes, Mapping):
         return

@@ -49,8 +49,8 @@ def series(time: ArrayLike, values: ArrayLike, least: int = 1, finite: bool = Tr
         if bad.any():
             frame, column = np.argwhere(bad)[0]
             raise InvalidInput(
-                f"column {column} has {int(bad[:, column].sum())} frames that are no finite numbers, the first at "
-                f"frame {frame} ({t[frame]:g} s); fill the gaps first, or leave those columns out"
+                f"column {column} has {int(bad[:, column].sum())} frames that are not finite numbers, the first at "
+                f"frame {frame} ({t[frame]:g} s); fill the gaps first, or drop those columns"
             )
     return Series(t, y)
 

@@ -32,7 +32,7 @@ class NaturalSpline:
 
     Args:
         time: (n,) increasing [s], n at least degree + 1.
-        values: (n, ...) finite; what it gives is a plain array, so labelled values that state degrees are refused.
+        values: (n, ...) finite; what it gives is a plain array, so labeled values that state degrees are refused.
         degree: 1, 3, 5 or 7.
     """
 
@@ -85,7 +85,7 @@ class NaturalSpline:
 def smoothing_spline(
     time: ArrayLike, values: ArrayLike, *, degree: int = 5, error_variance: float | None = None
 ) -> NaturalSpline:
-    """The natural spline that smooths as much as generalised cross-validation says, or to a known error variance.
+    """The natural spline that smooths as much as generalized cross-validation says, or to a known error variance.
 
     Source: [Woltring1986]; see `functions.natural`. OpenSim's tools never smooth: use `NaturalSpline` to follow them.
     """

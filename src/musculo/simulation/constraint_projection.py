@@ -58,7 +58,7 @@ def project_velocity(
         model: the model.
         q, u: (frames, n) or (n,) coordinates and speeds of all the file.
         time: (frames,) or a number, for prescribed motion [s].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     Q, U, times, single = _state(model, q, u, time)
     system = constraint_equations(model)

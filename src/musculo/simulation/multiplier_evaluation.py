@@ -50,7 +50,7 @@ class ConstrainedState:
 
     @staticmethod
     def serves(model: Model) -> bool:
-        """Whether all constraints are between bodies, or rules of coordinates that no joint turns freely."""
+        """Whether all constraints are between bodies, or rules of coordinates whose rates are speeds."""
         turned = {k for joint in turning_joints(model) for k in joint.q}
         return all(
             isinstance(e, BodyEquation) or (isinstance(e, RuleEquation) and not turned & set(e.columns))

@@ -94,14 +94,14 @@ def simulate(
         independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
             is chosen. By default those first in the file, which may have dead points where others have none.
         loops: how dependents of closed loops are had in the embedded form, as in `embedding_of`: "projection" (exact),
-            "molecule", "fitted" (a model made beforehand), or `Fitted(...)`, `Molecule(...)` with settings.
+            "molecule", "fitted" (a model made once in advance), or `Fitted(...)`, `Molecule(...)` with settings.
         stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
             velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
             projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
             default the first two project, and the others take 10 /s.
         rtol, atol: error of a step, relative and absolute [rad, m, rad/s, m/s].
         events: functions (t, q, u) by name, or `SimulationEvent`s, which can also end the simulation.
-        max_step: longest step [s]; two zeros of an event within one step are not seen.
+        max_step: longest step [s]; two zeros of an event within one step are not detected.
         max_steps: so many steps end the simulation as failed.
         dense: whether `at` knows every time between.
         progress: called with the time after each step.

@@ -99,7 +99,7 @@ class Watch:
         """Events within the last step in order of time, up to the first that ends the simulation; and whether one does.
 
         Each is the zero of its function along the step as the method would take it, not along an interpolant of
-        lower order. Two zeros within one step are not seen: `max_step` bounds what can be missed.
+        lower order. Two zeros within one step are not detected: `max_step` bounds what can be missed.
         """
         if not self.events:
             return [], False

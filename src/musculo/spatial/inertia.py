@@ -19,7 +19,7 @@ def tensor(six: ArrayLike) -> FloatArray:
 
 
 class RigidInertia(NamedTuple):
-    """Mass [kg], mass centre p [m] and tensor about the mass centre [kg m^2], all in one frame."""
+    """Mass [kg], mass center p [m] and tensor about the mass center [kg m^2], all in one frame."""
 
     mass: float
     center: FloatArray

@@ -45,7 +45,7 @@ def to_xyz(R: ArrayLike) -> FloatArray:
 
 
 def from_quaternion(quaternion: ArrayLike) -> FloatArray:
-    """Rotation matrices (..., 3, 3) of quaternions (..., 4) in order w, x, y, z; normalised first."""
+    """Rotation matrices (..., 3, 3) of quaternions (..., 4) in order w, x, y, z; normalized first."""
     q = np.asarray(quaternion, dtype=float)
     w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
     rows = [

@@ -126,8 +126,8 @@ def _taut(x: FloatArray, a: FloatArray, b: FloatArray, on: _Surface, angle: Floa
         x' = x + (1 - p L)^-1 p T L x,   L: second differences, ends included; T: into the tangent plane
 
     and back onto the surface. At rest T L x = 0: the curve bends along the normal only. (1 - p L)^-1 p makes long waves
-    rest as soon as short ones. An arc of more than half a turn is no shortest way and would slip off; it stays on its
-    first curve.
+    rest as soon as short ones. An arc of more than half a turn is not the shortest and would slip off; it stays on
+    its first curve.
     """
     n = x.shape[1]
     short = (np.abs(angle) < np.pi)[:, None, None]
@@ -175,6 +175,6 @@ def _on_torus(x: FloatArray, ring: float, tube: FloatArray) -> FloatArray:
 
 
 def _ring_centre(x: FloatArray, ring: float) -> FloatArray:
-    """The closest point of the centre line of the tube."""
+    """The closest point of the center line of the tube."""
     flat = x * np.array([1.0, 1.0, 0.0])
     return ring * _unit(flat)

@@ -27,7 +27,7 @@ class Arrow(NamedTuple):
 
 
 def load_arrows(loads: ExternalLoads, poses: Kinematics, time: FloatArray) -> tuple[list[Arrow], tuple[str, ...]]:
-    """The external loads that apply a force on a body of the model, and notes on those that are left out."""
+    """The external loads that apply a force on a body of the model, and notes on those that are ignored."""
     table = loads.table.time
     outside = (time < table[0] - 1e-6) | (time > table[-1] + 1e-6) if len(table) else np.ones(len(time), dtype=bool)
     arrows: list[Arrow] = []
@@ -41,7 +41,7 @@ def load_arrows(loads: ExternalLoads, poses: Kinematics, time: FloatArray) -> tu
         try:
             poses.batch_pose(load.body)
         except UnknownName:
-            notes.append(f"The external load {stated.name} is left out: the model has no body {load.body}.")
+            notes.append(f"The external load {stated.name} is not drawn: the model has no body {load.body}.")
             continue
         R, _ = poses.batch_pose(load.force_in)
         R_point, p_point = poses.batch_pose(load.point_in)
@@ -78,7 +78,7 @@ def reaction_arrows(reactions: Table, poses: Kinematics, time: FloatArray) -> li
         except UnknownName:
             raise InvalidInput(
                 f"{reactions.source or 'the table of reactions'}: the reaction of {joint!r} is expressed in {frame!r}, "
-                "which is no frame of the model; compute it again, expressed in ground"
+                "which is not a frame of the model; compute it again, expressed in ground"
             ) from None
         force, point = (
             sampled(reactions.time, reactions.values[:, [columns[what + axis] for axis in "xyz"]], time)

@@ -158,9 +158,9 @@ def _spread(body: str, origin: FloatArray, ends: list[FloatArray], thin: float) 
 
 
 def _ellipsoid(body: Body, size: float) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Centre, principal axes and semi-axes of the uniform ellipsoid with the body's mass and inertia.
+    """Center, principal axes and semi-axes of the uniform ellipsoid with the body's mass and inertia.
 
-    I_i = m (a_j^2 + a_k^2) / 5, so a_i^2 = 5 (I_j + I_k - I_i) / (2 m); None where that is no shape.
+    I_i = m (a_j^2 + a_k^2) / 5, so a_i^2 = 5 (I_j + I_k - I_i) / (2 m); None where that is not a shape.
     """
     centre = np.array(body.mass_center)
     moments, axes = np.linalg.eigh(tensor(body.inertia))

@@ -103,7 +103,7 @@ def _of_table(model: Model, table: Table) -> Frames:
         except MusculoError as error:
             notes = (
                 *notes,
-                f"Coordinates that the motion leaves out do not follow the others: {error}",
+                f"Coordinates that the motion lacks do not follow the others: {error}",
             )
         still = [name for name in absent if name not in driven]
         if still:

@@ -68,7 +68,7 @@ def _one(
 
 
 def _layouts(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The different rows, and which of them each row is; neighbours are mostly equal, so runs are compared."""
+    """The different rows, and which of them each row is; neighbors are mostly equal, so runs are compared."""
     starts = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
     kinds, which = np.unique(rows[starts], axis=0, return_inverse=True)
     return kinds, np.repeat(np.ravel(which), np.diff(np.append(starts, len(rows))))

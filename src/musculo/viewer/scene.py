@@ -107,9 +107,9 @@ def view(
 
     Args:
         model: the model.
-        q: (frames, n) or (n,) coordinates [rad, m], or a table of them (`read_storage`); the default pose if left out.
+        q: (frames, n) or (n,) coordinates [rad, m], or a table of them (`read_storage`), by default the default pose.
         time: (frames,) [s], where q is an array.
-        activation: a table with a column for each muscle, or (frames, muscles); colours the muscles.
+        activation: a table with a column for each muscle, or (frames, muscles); colors the muscles.
         markers: measured markers, drawn beside the model's with a line between.
         loads: external loads, drawn as arrows.
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
@@ -220,7 +220,7 @@ class _Maker:
         active = activation_at(self.model, self.activation, self.frames, rows)
         given = bool(np.isfinite(active).any())
         if self.activation is not None and not given:
-            notes = (*notes, "The activations lie at other times than the motion; muscles are not coloured.")
+            notes = (*notes, "The activations lie at other times than the motion; muscles are not colored.")
         muscles = {
             "names": list(lines.names),
             "count": n,
@@ -251,7 +251,7 @@ class _Maker:
     def _markers(
         self, frames: Frames, poses: Kinematics
     ) -> tuple[dict[str, Any], list[dict[str, Any]], tuple[str, ...]]:
-        """Where markers are and were seen, how far apart [mm], and notes where that cannot be said."""
+        """Where markers are and were measured, how far apart [mm], and notes where that cannot be said."""
         model = np.asarray(poses.markers()).reshape(len(frames.time), -1, 3)
         names = list(self.model.marker_names)
         found: dict[str, Any] = {"names": names, "model": steps(model, "last")} if names else {"names": []}

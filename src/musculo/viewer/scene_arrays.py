@@ -21,7 +21,7 @@ def steps(values: ArrayLike, per: str = "all") -> dict[str, Any]:
     """Numbers (frames, ...) as 16-bit steps: value = offset + scale * step, NaN kept.
 
     Args:
-        values: the numbers; the first axis is the one that neighbours resemble each other along.
+        values: the numbers; the first axis is the one that neighbors resemble each other along.
         per: "all" for one offset and scale, "last" for one each along the last axis.
     """
     x = np.asarray(values, dtype=float)

@@ -81,7 +81,7 @@ def _loaded(file: str, folders: GeometryFolders, missing: list[str], damaged: li
     try:
         return read_mesh(found)
     except MusculoError as error:
-        damaged.append(f"A mesh is left out: {error}")
+        damaged.append(f"A mesh is not drawn: {error}")
         return None
 
 
@@ -156,5 +156,5 @@ def _sizes(surface: WrapObject) -> tuple[float, ...]:
 
 
 def _plain(values: Any) -> list[float]:
-    """Numbers for JSON, to a hundredth of a millimetre and better."""
+    """Numbers for JSON, to a hundredth of a millimeter and better."""
     return [float(f"{x:.7g}") for x in np.ravel(values)]

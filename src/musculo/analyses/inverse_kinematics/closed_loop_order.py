@@ -30,7 +30,7 @@ def open_loops(model: Model) -> Model:
     """The model without the constraints that close loops; itself where there are none.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
     """
     refuse_carried(embedding_of(model).unsolved)
     closing = [c for c in model.constraints if c.enforced and not isinstance(c, CoordinateCoupler)]
@@ -55,8 +55,8 @@ def track_closed(
     """The poses of all frames, and what is left of the equations at them (frames,), the largest.
 
     The first frame is sought from all of `starts` (starts, n), and the lowest minimum taken; every so many frames start
-    from the one before; the others, all at once, from the line between their neighbours. A frame that fits much worse
-    than its neighbours, or does not converge, is tried from the other poses, too.
+    from the one before; the others, all at once, from the line between their neighbors. A frame that fits much worse
+    than its neighbors, or does not converge, is tried from the other poses, too.
     """
     seen = np.flatnonzero(_seen(search))
     n = starts.shape[1]

@@ -1,6 +1,6 @@
 """Poses nearest to what was recorded among those that close the loops of a model: many frames at once.
 
-    minimise J(q)   subject to   g(q) = 0,   lower <= q <= upper
+    minimize J(q)   subject to   g(q) = 0,   lower <= q <= upper
 
 Iterates are closed poses. A step d lies in the null space of A = dg/dq, and what its end leaves open is closed by the
 shortest correction that A has for it:
@@ -8,7 +8,7 @@ shortest correction that A has for it:
     P = I - A^+ A,   A A^T lambda = -A dJ,   P (H + sum_k lambda_k d2g_k) P d = -P dJ
 
 which is Newton's method on the surface of closed poses: the second-order model of J after the correction is exact.
-Coordinates that a bound holds are left out of A and P.
+Coordinates at a bound are not part of A and P.
 
 Source: Nocedal & Wright 2006, ch. 18.1 (Hessian of the Lagrangian), 18.2 (least-squares multipliers), 4 (regions in
         which a model is trusted).

@@ -85,12 +85,12 @@ def inverse_kinematics(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> InverseKinematics:
-    """The pose of every frame that minimises
+    """The pose of every frame that minimizes
 
         J = 1/2 sum_m w_m |x_m(q) - recorded_m|^2 / sum_m w_m  +  1/2 sum_s w_s theta_s(q)^2 / sum_s w_s
             + 1/2 sum_c w_c (q_c - target_c)^2
 
-    over the independent coordinates, with the sums over the markers seen and the sensors that measured in that frame;
+    over the independent coordinates, with the sums over the markers and sensors that are visible in that frame;
     theta_s is the angle of the rotation from the measured orientation of a sensor to that of its frame in the model.
 
     Source:     OpenSim's inverse kinematics tools, for markers and for IMUs; the same objective to the factor.
@@ -106,14 +106,14 @@ def inverse_kinematics(
     Guarantees: the same answer to the last bit for any number of threads; a frame's pose depends on the frames before
                 only by which minimum is found, not by where in it.
 
-    Angles that leap from one frame to the next or are far outside their ranges, and a recording in which another axis
+    Angles that jump from one frame to the next or are far outside their ranges, and a recording in which another axis
     than y seems to point up, or that is mirrored or turned around, give a `MusculoWarning`; `notes` of the result have
     these and lesser findings.
 
     Args:
         model: the model; markers are matched by name. The name of a subject before them (`Subj1:RASI`) is dropped,
             with a warning, where the model has no such names.
-        markers: the recording; NaN where a marker was not seen, and then it has no weight in that frame.
+        markers: the recording; NaN where a marker was not visible, and then it has no weight in that frame.
         weights: of markers by name; those not named have weight 1, as in the shell. Zero leaves a marker out.
         orientations: of sensors, alone or for the same frames as the markers; NaN where there was no measurement.
         orientation_weights: of sensors by name, likewise.
@@ -122,17 +122,17 @@ def inverse_kinematics(
         tasks: coordinates to be kept near targets: name -> (weight, target), the target a number or one for each frame
             (NaN: none in that frame) [rad, m]. A task of a locked or prescribed coordinate changes nothing.
             `tasks_of_setup` makes them from the tasks of a set-up file.
-        start: (n,) coordinates from which the first frame is sought; the default pose if left out. Either way the
-            frame is also tried from other poses, and the lowest minimum is taken.
+        start: (n,) coordinates from which the first frame is sought, by default the default pose. Either way the
+            frame is also tried from other poses, and the lowest minimum is used.
         respect_ranges: "clamped" holds clamped coordinates in their range, as OpenSim does; "all" all; "none" none.
         accuracy: error of coordinates that the search may leave [rad, m].
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
         progress: called now and then with the number of frames done and of all frames.
 
     Raises:
-        Unsupported: a constraint of a kind that is carried only.
+        Unsupported: a constraint that musculo cannot compute.
         UnknownName: a weight, task or frame names what neither model nor recording have.
-        InvalidInput: nothing of the model was recorded, all weights are zero, markers are not in metres, markers and
+        InvalidInput: nothing of the model was recorded, all weights are zero, markers are not in meters, markers and
             orientations are of different frames, or an argument does not fit.
     """
 
@@ -237,7 +237,7 @@ def fit_poses(
     opened = open_loops(model)
     c, e = compiled(opened), embedding_tables(opened)
     if not (np.isfinite(accuracy) and accuracy > 0.0):
-        raise InvalidInput(f"accuracy is {accuracy!r}; give a positive number of radians and metres")
+        raise InvalidInput(f"accuracy is {accuracy!r}; give a positive number of radians and meters")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
     points = followed_markers(model, markers, weights)
@@ -426,7 +426,7 @@ def _solve(problem: Problem, frames: int, cuts: list[int], threads: int | None, 
 
 
 def _mend(problem: Problem, first: int, stop: int) -> None:
-    """Make a segment go on from the one before, should its first frame have found another minimum that is no lower."""
+    """Make a segment go on from the one before, should its first frame have found another minimum that is not lower."""
     there = problem.alone(first, problem.q[first - 1])
     apart = np.abs(there.q[0] - problem.q[first]).max()
     if apart > SAME_POSE and there.objective[0] <= problem.objective[first] * (1.0 + SAME_POSE):

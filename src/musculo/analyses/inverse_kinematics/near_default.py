@@ -78,8 +78,8 @@ def near_poses(
     if after > before + ROUNDING or not fewer or (near.status[solved] != Status.CONVERGED).any():
         return found, _in_words(found, far, worst, frame, refit)
     text = (
-        f"{', '.join(back)}: kept near the default; the recording hardly tells it, and the best fit, whose error is "
-        f"less by {1e3 * max(after - before, 0.0):.2g} mm or mrad on average, would have it far from there"
+        f"{', '.join(back)}: kept near the default, because the recording hardly determines it; the best fit is far "
+        f"from there, and its error is smaller by only {1e3 * max(after - before, 0.0):.2g} mm or mrad on average"
     )
     return replace(near, provenance=found.provenance), [Finding(text)]
 

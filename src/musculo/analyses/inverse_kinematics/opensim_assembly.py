@@ -2,7 +2,7 @@
 
 In a model with constraints it asks, frame by frame, for
 
-    minimise 1/2 sum_c (q_c - recorded_c)^2   subject to the constraints, clamped coordinates in their range
+    minimize 1/2 sum_c (q_c - recorded_c)^2   subject to the constraints, clamped coordinates in their range
 
 over all coordinates that are not locked; dependent ones of couplers, and those that are free to satisfy constraints,
 have no part in the sum. With couplers alone that leaves independent coordinates as they are, up to their ranges; closed
@@ -40,7 +40,7 @@ def assembled(
         model: the model; without constraints nothing changes.
         time: (frames,) [s].
         q: (frames, n) coordinates as recorded [rad, m].
-        shown: (frames,) which frames are spoken of: not what a filter added, nor what is not analysed.
+        shown: (frames,) which frames are spoken of: not what a filter added, nor what is not analyzed.
     """
     if not model.constraints or not len(q):
         return q, ()

@@ -1,4 +1,4 @@
-"""Where poses do not go on from the frame before: other starts are tried there, and whole turns are taken back.
+"""Where poses do not go on from the frame before: other starts are tried there, and whole turns are removed.
 
 A frame starts from where those before lead to. After frames with wrong labels or outliers that may be another minimum,
 or the same one written with other angles, and every later frame would follow it.
@@ -107,7 +107,7 @@ def keep_undetermined(problem: Problem) -> None:
 
 
 def changes_of_fit(objective: FloatArray) -> NDArray[np.bool_]:
-    """(frames - 1,) where objectives (frames,) of neighbours differ much: wrong labels or outliers begin or end."""
+    """(frames - 1,) where objectives (frames,) of neighbors differ much: wrong labels or outliers begin or end."""
     cost = np.nan_to_num(objective)
     high, low = np.maximum(cost[1:], cost[:-1]), np.minimum(cost[1:], cost[:-1])
     return (high > _JUMP * low) & (high > _WORTH)

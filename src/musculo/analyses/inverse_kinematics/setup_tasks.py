@@ -41,7 +41,7 @@ def tasks_of_setup(
 ) -> SetupTasks:
     """Weights of markers and targets of coordinates that the tasks of a set-up file ask for, as OpenSim takes them.
 
-    Tasks that do not apply are left out, and so are those of markers that model or recording lack. Markers without a
+    Tasks that do not apply are ignored, and so are those of markers that model or recording lack. Markers without a
     task weigh nothing; all weigh 1 where no task of a marker applies. The target of a coordinate is its default value,
     the value of the task (rad, m), or the quintic spline through a column of `coordinates`.
 
@@ -68,7 +68,7 @@ def tasks_of_setup(
     notes += _of_several(listed, named)
     lost = [name for name in named if name not in shared]
     if lost:
-        notes.append(f"tasks of markers that model or recording lack are left out: {', '.join(lost)}")
+        notes.append(f"tasks of markers that model or recording lack are ignored: {', '.join(lost)}")
     tasked = bool(applied)
     followed = tuple(name for name in shared if name in named or not tasked)
     weights = {name: named.get(name, 0.0) if tasked else 1.0 for name in shared}
@@ -134,6 +134,6 @@ def _from_file(name: str, model: Model, coordinates: Table | None, times: FloatA
     if column is None:
         raise UnknownName("column for coordinate", name, coordinates.names, coordinates.source or "the coordinate file")
     if coordinates.source and not coordinates.degrees:
-        notes.append(f"{coordinates.source} is in radians, and is taken so; OpenSim takes its numbers for degrees")
+        notes.append(f"{coordinates.source} is in radians, and is used so; OpenSim reads its numbers as degrees")
     angles = coordinates.in_radians(model)
     return NaturalSpline(angles.time, angles.values[:, column])(times)

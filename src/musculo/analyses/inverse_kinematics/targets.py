@@ -31,12 +31,12 @@ _TOO_LARGE, _LARGE, _TOO_FAR_APART = 50.0, 5.0, 4.0
 _PAIRS, _CLOSE = 3, 0.01
 # What positions are in that are so many powers of ten too large for metres.
 _SEEM = {
-    3: "millimetres, not metres",
-    2: "centimetres, not metres",
-    1: "another unit than the file says, for instance millimetres under the name cm",
-    -1: "another unit than the file says, for instance centimetres under the name mm",
+    3: "millimeters, not meters",
+    2: "centimeters, not meters",
+    1: "another unit than the file says, for instance millimeters under the name cm",
+    -1: "another unit than the file says, for instance centimeters under the name mm",
     -2: "another unit than the file says, or divided by 100 too much",
-    -3: "metres under the name mm, or kilometres",
+    -3: "meters under the name mm, or kilometers",
 }
 # Names that are shown in a message.
 _SHOWN = 6
@@ -59,7 +59,7 @@ class Tasks(NamedTuple):
 
 
 def recorded_for(model: Model, markers: M) -> tuple[M, list[Finding]]:
-    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, and that is told."""
+    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning."""
     if not isinstance(markers, Markers):
         return markers, []
     found = markers.named_like(model.marker_names)
@@ -74,7 +74,7 @@ def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str
 
     Raises:
         UnknownName: a weight of what neither has.
-        InvalidInput: they share none, or the recording is in other units than metres.
+        InvalidInput: they share none, or the recording is in other units than meters.
     """
     if markers is None:
         if weights is not None:

@@ -36,7 +36,7 @@ class PoseStatus(IntEnum):
     SLOW = kernels.SLOW
     """The search was given up; the pose is the best it came by."""
     UNSEEN = kernels.UNSEEN
-    """No marker or sensor with a weight was seen and no task was given: the pose is that of the frame before."""
+    """No weighted marker or sensor is visible and there is no task: the pose is that of the frame before."""
 
 
 Status = PoseStatus
@@ -114,7 +114,7 @@ class InverseKinematics(Result):
 
     @property
     def rms(self) -> FloatArray:
-        """(frames,) root mean square distance of the markers seen, unweighted [m]; NaN where none was seen."""
+        """(frames,) root mean square distance of the visible markers, unweighted [m]; NaN where none is."""
         return _rms_of_frames(self.marker_errors)
 
     @property
@@ -133,7 +133,7 @@ class InverseKinematics(Result):
         return self._errors(self.marker_names, self.marker_errors, "m", "marker errors")
 
     def error_summary_table(self) -> Table:
-        """Sum of squares [m^2], root mean square and largest of the distances of markers seen [m], as in OpenSim."""
+        """Sum of squares [m^2], root mean square and largest of the distances of visible markers [m], as in OpenSim."""
         squares = np.where(np.isnan(self.marker_errors), 0.0, self.marker_errors) ** 2
         values = np.column_stack([squares.sum(axis=1), self.rms, np.sqrt(squares.max(axis=1, initial=0.0))])
         names = ("total_squared_error", "marker_error_RMS", "marker_error_max")

@@ -28,7 +28,7 @@ def undetermined_coordinates(
     Args:
         model: the model.
         q: (n,) the pose [rad, m].
-        markers: names of those that were followed and seen.
+        markers: names of those that were followed and visible.
         held: coordinates that tasks keep near a value.
     """
     e = embedding_of(model)

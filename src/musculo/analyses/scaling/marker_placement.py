@@ -79,7 +79,7 @@ def place_markers(
 
     The pose is that of inverse kinematics on the markers' means over the time range; then every marker that is not
     fixed moves to where it was measured. A marker with a gap in that time does not count for the pose, for its mean is
-    that of other frames than the rest's; it still moves, to the mean of the frames in which it was seen.
+    that of other frames than the rest's; it still moves, to the mean of the frames in which it is visible.
 
     Source:  OpenSim 4.6, `MarkerPlacer::processModel`.
     Departs: the pose is a minimum to 1e-9, which OpenSim leaves by about 0.1 degrees (accuracy 1e-4); it is sought from
@@ -95,7 +95,7 @@ def place_markers(
         time_range: which part of the trial [s]; all of it by default.
         fixed: markers that stay, besides those that the model calls so.
         keep_unrecorded: keep markers that the trial does not have; OpenSim drops them.
-        start: (n,) a pose to begin with; the default one if left out.
+        start: (n,) a pose to begin with; by default the default pose.
         respect_ranges: as for `inverse_kinematics`.
 
     Raises:
@@ -153,7 +153,7 @@ def move_markers(
 ) -> MovedMarkers:
     """The model with its markers where the subject's were, in the pose q that the subject held.
 
-        p_FoM_F = X_WF(q)^-1 mean(p_WoM_W)     over the frames in which the marker was seen
+        p_FoM_F = X_WF(q)^-1 mean(p_WoM_W)     over the frames in which the marker is visible
 
     Markers that the file calls fixed stay where they are, as do those named in `fixed`.
 
@@ -169,7 +169,7 @@ def move_markers(
 
     Raises:
         UnknownName: a fixed marker that the model does not have.
-        InvalidInput: a marker of the trial that is never seen in that time.
+        InvalidInput: a marker of the trial that is not visible in that time.
     """
     Q, single = coordinates_of(model, q)
     if not single:
@@ -197,7 +197,7 @@ def move_markers(
         seen = seen[np.isfinite(seen).all(axis=1)]
         if not len(seen):
             raise InvalidInput(
-                f"marker {marker.name!r} is never seen in the frames it should be placed by; choose another time, or "
+                f"marker {marker.name!r} is not visible in any frame of the placement; choose another time, or "
                 "name it in fixed="
             )
         X_WF = motion.pose(marker.frame)

@@ -70,15 +70,15 @@ def scale_factors(
     Args:
         model: the generic model with its markers.
         markers: a recording of the subject standing still.
-        measurements: which pairs scale which bodies; those with `apply=False` are left out.
+        measurements: which pairs scale which bodies; those with `apply=False` are ignored.
         time_range: from the last frame at or before its start to the first at or after its end [s]; all by default.
-        skip_missing: leave out a measurement whose markers are missing or have gaps in that time, and bodies that the
+        skip_missing: ignore a measurement whose markers are missing or have gaps in that time, and bodies that the
             model lacks, as OpenSim does, and say so in `skipped` and `notes`, rather than refuse them.
         start: factors to begin with, for instance those set by hand.
 
     Raises:
         UnknownName: a marker or body that is not there.
-        InvalidInput: a marker that is not seen all the time, or two markers of the model in one place.
+        InvalidInput: a marker that is not always visible, or two markers of the model in one place.
     """
     markers, renamed = recorded_for(model, markers)
     warn_of(renamed)
@@ -118,7 +118,7 @@ def scale_factors(
 def factors_of_setup(setup: ScaleSetup, model: Model, markers: Markers | None = None) -> ScaleFactors:
     """The factors that a set-up file of the scale tool asks for, in its order: measurements, and those set by hand.
 
-    Bodies that the model lacks are passed over, as OpenSim does, with a note.
+    Bodies that the model lacks are ignored, as OpenSim does, with a note.
 
     Args:
         setup: from `read_setup`.
@@ -153,7 +153,7 @@ def factors_of_setup(setup: ScaleSetup, model: Model, markers: Markers | None = 
 
 
 def _passed_over(body: str, model: Model, where: str) -> str:
-    return f"{UnknownName('body', body, model.body_names, where)}; it is passed over, as OpenSim does"
+    return f"{UnknownName('body', body, model.body_names, where)}; it is ignored, as OpenSim does"
 
 
 def time_window(markers: Markers, time_range: TimeRange | None) -> slice:
@@ -192,9 +192,9 @@ def _measure(
             unseen = int(np.isnan(trajectory[:, 0]).sum())
             if unseen:
                 raise InvalidInput(
-                    f"measurement {measurement.name!r}: marker {name!r} is not seen in {unseen} of {len(trajectory)} "
-                    "frames; fill the gaps (`musculo scale --fill-gaps SECONDS`, markers.fill in Python) or choose "
-                    "another time"
+                    f"measurement {measurement.name!r}: marker {name!r} is not visible in {unseen} of "
+                    f"{len(trajectory)} frames; fill the gaps (`musculo scale --fill-gaps SECONDS`, markers.fill in "
+                    "Python) or choose another time"
                 )
         measured = float(np.linalg.norm(trajectories[0] - trajectories[1], axis=1).mean())
         found.append(MeasuredPair(pair, measured, distance))

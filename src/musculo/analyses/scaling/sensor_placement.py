@@ -62,10 +62,10 @@ def place_sensors(
 
         R_BS = R_WB(pose)^T Ry(heading) R_WS
 
-    A new frame sits at the mass centre of its body; one of the sensor's name that is there already keeps its place.
+    A new frame sits at the mass center of its body; one of the sensor's name that is there already keeps its place.
 
     With a base sensor all measurements are first turned about the vertical, so that the base's axis points where the x
-    axis of the model's first body on ground does. That is the angle between both as seen from above.
+    axis of the model's first body on ground does. That is the angle between both in the horizontal plane.
 
     Source:  OpenSim 4.6, `IMUPlacer::run`, `OpenSenseUtilities::computeHeadingCorrection`.
     Departs: OpenSim takes the angle between both axes in space (`like="opensim"`), which is too large where one of them
@@ -76,12 +76,12 @@ def place_sensors(
     Args:
         model: the model.
         orientations: of the static trial, in a ground with y up.
-        pose: (n,) the pose that the subject held [rad, m]; the default pose if left out.
+        pose: (n,) the pose that the subject held [rad, m], by default the default pose.
         bodies: the body of each sensor; by default that of its frame if the model has one of its name, else the one
             named as the sensor without `_imu`, as OpenSim has it.
         base, heading_axis: the sensor whose axis, one of x, -x, y, -y, z, -z, points ahead; both or none.
         like: "opensim" for its angle; see above.
-        time_range: the frames whose mean is taken [s]; the first frame of all by default, as OpenSim does.
+        time_range: the frames whose mean is used [s]; the first frame of all by default, as OpenSim does.
 
     Raises:
         UnknownName: a sensor or body that is not there.
@@ -113,7 +113,7 @@ def _first(orientations: Orientations) -> Orientations:
 
 
 def _homes(model: Model, still: Orientations, bodies: Mapping[str, str]) -> tuple[dict[str, Frame], tuple[str, ...]]:
-    """The frame of each sensor, new ones at the mass centre of their body; and the sensors without one."""
+    """The frame of each sensor, new ones at the mass center of their body; and the sensors without one."""
     own = {frame.path.rsplit("/", 1)[-1]: frame for frame in model.frames}
     for sensor in bodies:
         still.sensor(sensor)
@@ -156,7 +156,7 @@ def _heading(
     measured = still.mean(base)[:, "xyz".index(word[-1])] * (-1.0 if word[0] == "-" else 1.0)
     root = next((joint.child.body for joint in model.joints if joint.parent.body == GROUND), None)
     if root is None:
-        raise InvalidInput(f"no joint of {model.name!r} has ground as its parent, so it has no heading; leave out base")
+        raise InvalidInput(f"no joint of {model.name!r} has ground as its parent, so it has no heading; omit base")
     ahead = motion.pose(root).R[:, 0]
     if opensim:
         angle = math.acos(min(max(float(measured @ ahead), -1.0), 1.0))

@@ -58,7 +58,7 @@ def scale_model(
 
         p' = s p                     points and frames of a body with factors s = (s_x, s_y, s_z)
         m' = m s_x s_y s_z           or m, with `preserve_mass_distribution`; then all masses times mass / sum(m')
-        l' = l L'/L                  optimal fibre and tendon slack lengths, L the path at the default pose
+        l' = l L'/L                  optimal fiber and tendon slack lengths, L the path at the default pose
 
     Inertias: see `scaled_inertia`. Translations of custom joints grow by |axis| . s of the parent body, unless they
     are coordinates themselves; wrap objects by the size of their own axes. Contact shapes, point constraints,
@@ -281,7 +281,7 @@ def _point(point: P, factors: Vec3) -> P:
 
 
 def _with_lengths(generic: Model, scaled: Model, wrapping: Wrapping) -> Model:
-    """Fibres, tendons, springs and ligaments that keep their share of the path."""
+    """Fibers, tendons, springs and ligaments that keep their share of the path."""
     elastic = [f for f in generic.forces if type(f) in _LENGTHS and f.path is not None]
     notes = [
         Note(f"{f.kind} {f.name!r}", f"/forceset/{f.name}", "its lengths are not scaled, as in OpenSim; set them")

@@ -13,7 +13,7 @@ _ROUNDS_PER_VARIABLE = 10
 
 
 def bounded_least_squares(A: FloatArray, b: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """An x (n,) that minimises |A x - b| within lower < upper; the one A x that does is unique, x need not be.
+    """An x (n,) that minimizes |A x - b| within lower < upper; the one A x that does is unique, x need not be.
 
     Some variables stand at bounds, the rest solve the free problem. As long as a variable at a bound would lessen the
     residual by leaving it, the one that does so most is freed; whatever then meets a bound on the way stays there.

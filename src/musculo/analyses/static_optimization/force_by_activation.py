@@ -54,7 +54,7 @@ class ForceByActivation:
             frame, k = lost[0]
             raise InvalidModel(
                 f"muscle {self.names[k]!r}: its force at the length {self.length[frame, k]:g} m and the speed "
-                f"{self.speed[frame, k]:g} m/s is no number; look at its lengths, its speed and the parameters of its "
+                f"{self.speed[frame, k]:g} m/s is not a number; check its lengths, its speed and the parameters of its "
                 "curves: is one of them far too small or too large?"
             )
         self.capacity *= self.used

@@ -1,6 +1,6 @@
 """Least effort that serves linear equations, frame by frame: convex programs with bounds.
 
-    minimise sum_i w_i |x_i|^p   subject to   A x = b,   lower <= x <= upper
+    minimize sum_i w_i |x_i|^p   subject to   A x = b,   lower <= x <= upper
 
 It knows nothing of muscles.
 """
@@ -100,7 +100,7 @@ def least_effort(
         lower, upper: (n,); infinite where there is no bound.
         weights: (n,) above zero.
         power: 1 to 100.
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     frames, _, n = A.shape
     x, status = np.zeros((frames, n)), np.zeros(frames, dtype=np.int64)

@@ -28,7 +28,7 @@ _HALVINGS = 14
 
 
 class GradedNewton:
-    """minimise sum_i w_i |x_i|^p subject to A x = b, lower <= x <= upper, from an x that serves the equations.
+    """minimize sum_i w_i |x_i|^p subject to A x = b, lower <= x <= upper, from an x that serves the equations.
 
     Newton's method on the variables that are not at a bound. With p = 100, curvatures |x|^(p-2) of variables at 1 and
     at 0.01 differ by 1e196, which no norm of a system of equations survives. So the equations are solved for the
@@ -115,7 +115,7 @@ class GradedNewton:
         return True
 
     def _scale(self, x: FloatArray) -> float:
-        """The largest x that can move: others, for instance a motor with an equation of its own, set no scale."""
+        """The largest x that can move: others, for instance an actuator with an equation of its own, set no scale."""
         free = self.at == 0
         others = free.copy()
         others[self.basis] = False

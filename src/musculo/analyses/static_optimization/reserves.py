@@ -1,4 +1,4 @@
-"""Actuators that are no muscles: motors at coordinates, on bodies and along paths, and reserves."""
+"""Actuators that are not muscles: at coordinates, on bodies and along paths, and reserves."""
 
 from __future__ import annotations
 

@@ -65,9 +65,9 @@ def static_optimization(
     method: Method | None = None,
     threads: int | None = None,
 ) -> StaticOptimum:
-    """The activations a (and controls of actuators) of least effort that give the generalised forces of a motion.
+    """The activations a (and controls of actuators) of least effort that give the generalized forces of a motion.
 
-        minimise sum_i w_i |a_i|^p   subject to   sum_i r_i (a_i F_CE,i + F_PE,i) + actuators = tau,  bounds on a_i
+        minimize sum_i w_i |a_i|^p   subject to   sum_i r_i (a_i F_CE,i + F_PE,i) + actuators = tau,  bounds on a_i
 
     There is one equation for each independent speed: couplings are pulled back, and locked, prescribed and dependent
     coordinates need no muscle. Springs and ligaments along paths act, and so do limits of coordinates, bushings and
@@ -77,8 +77,8 @@ def static_optimization(
 
     Source:     [Ruggiero2020] eq. 31-33; the force of a muscle by [Ruggiero2020] eq. 20 as corrected.
     Departs:    33 leaves the controls of residual actuators in the sum of activations; they are here too, in units of
-                their optimal force, as in OpenSim. `tendon="elastic"`: force is what fibre and tendon in equilibrium
-                carry (`muscle_equilibrium`), which is no straight line of activation; linear models of it are
+                their optimal force, as in OpenSim. `tendon="elastic"`: force is what fiber and tendon in equilibrium
+                carry (`muscle_equilibrium`), which is not a straight line of activation; linear models of it are
                 renewed until nothing changes. Such a program need not be convex: the answer is stationary.
                 F_PE is zero unless `passive` is asked for, as in OpenSim; 31 has it. `like="opensim"` takes
                 OpenSim's capacity (`active_force_capacity`), faults included. OpenSim's targets are accelerations
@@ -90,14 +90,14 @@ def static_optimization(
         model: the model. Its actuators (at coordinates, on bodies, along paths) take part with muscles.
         q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
         udot: accelerations, likewise; or give
-        tau: (frames, n_u) generalised forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
+        tau: (frames, n_u) generalized forces of the tree, as `inverse_dynamics` gives them, in place of udot and loads.
         loads: from outside, for instance ground reactions: one or several at these frames, or `read_external_loads` of
             a file, which need times. Doubts about them are `notes` and warnings.
         power: of the activations, 1 to 100.
-        force_length_velocity: whether the strength of a muscle depends on length and speed of its fibre; else it is
+        force_length_velocity: whether the strength of a muscle depends on length and speed of its fiber; else it is
             its maximum isometric force, and there is no passive force.
-        passive: whether fibres resist being stretched. Off by default, as in OpenSim: many models of whole legs
-            have tendons too short for it (gait2392 in walking: tensor fasciae latae at twice its optimal fibre length
+        passive: whether fibers resist being stretched. Off by default, as in OpenSim: many models of whole legs
+            have tendons too short for it (gait2392 in walking: tensor fasciae latae at twice its optimal fiber length
             would resist with 15 times its maximal isometric force, and 53 of 92 muscles saturate). With elastic
             tendons, False takes away what is carried at no activation.
         tendon: "rigid" or "elastic".
@@ -108,7 +108,7 @@ def static_optimization(
             `q` states, else 0.
         like: "opensim" for OpenSim's wrapping and its own definitions.
         wrapping, method: the parts of `like`: "geodesic" or "opensim"; "exact" or "opensim".
-        threads: at most so many; all cores by default.
+        threads: the number of threads; all cores by default.
     """
     p = check_power(power)
     wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
@@ -208,7 +208,7 @@ def _generalized_forces(
     threads: int | None,
 ) -> tuple[FloatArray, list[Finding]]:
     if (udot is None) == (tau is None):
-        raise InvalidInput("give either udot, the accelerations, or tau, the generalised forces of the tree")
+        raise InvalidInput("give either udot, the accelerations, or tau, the generalized forces of the tree")
     if tau is not None:
         if isinstance(loads, ExternalLoad | ExternalLoads) or len(loads):
             raise InvalidInput("loads are part of tau already; give udot and loads, or tau alone")

@@ -1,4 +1,4 @@
-"""What static optimisation finds: activations, forces and what the joints get from whom."""
+"""What static optimization finds: activations, forces and what the joints get from whom."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SMALL = 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StaticOptimum(Result):
-    """Activations of least effort; arrays have no frame axis where a single pose was asked for.
+    """Activations of least effort; arrays have no frame axis for a single pose.
 
     `balance_residual` is what the motion needs less what muscles and actuators give: rounding where the status is
     SOLVED, and what cannot be served where it is INFEASIBLE.
@@ -83,26 +83,28 @@ class StaticOptimum(Result):
             unit = "N" if units.get(name) == "m" else "N m"
             if status[frame] == Status.INFEASIBLE:
                 told[int(frame)] = (
-                    f"frame {frame}: muscles and actuators cannot serve {name!r}, of which {row[worst]:.6g} {unit} is "
-                    "missing; give it a reserve, or look at loads, filter and strength"
+                    f"frame {frame}: muscles and actuators cannot produce the force at {name!r}: {row[worst]:.6g} "
+                    f"{unit} is missing; give it a reserve, or check loads, filter and strength"
                 )
                 against = resting[frame, worst]
                 if against * row[worst] < 0.0 and abs(against) > _SMALL * abs(row[worst]):
-                    told[int(frame)] += f", or at stretched fibres, which give {against:.6g} {unit} there (`advice`)"
+                    told[int(frame)] += f", or at stretched fibers, which give {against:.6g} {unit} there (`advice`)"
             else:
-                told[int(frame)] = f"frame {frame}: no end was found; {name!r} is off by {row[worst]:.6g} {unit}"
+                told[int(frame)] = (
+                    f"frame {frame}: the search did not converge; {name!r} is off by {row[worst]:.6g} {unit}"
+                )
         return told
 
     @property
     def overstretched(self) -> dict[str, float]:
-        """Muscles whose fibres, stretched, pull harder than by any activation, and by which factor; the worst first."""
+        """Muscles whose fibers, stretched, pull harder than by any activation, and by which factor; the worst first."""
         strength = np.array([m.max_isometric_force for m in self.model.muscles])
         peak = (np.atleast_2d(self.passive_force) / np.where(strength > 0.0, strength, np.inf)).max(axis=0, initial=0.0)
         return {self.muscle_names[k]: float(peak[k]) for k in np.argsort(-peak, kind="stable") if peak[k] > TOO_FAR}
 
     @property
     def passive_excess(self) -> dict[str, tuple[float, float]]:
-        """Coordinates at which stretched fibres alone give more than the motion ever needs: both at most [N m, N]."""
+        """Coordinates at which stretched fibers alone give more than the motion ever needs: both at most [N m, N]."""
         needed = np.abs(np.atleast_2d(self.muscle_moment + self.reserve + self.balance_residual)).max(
             axis=0, initial=0.0
         )
@@ -124,11 +126,11 @@ class StaticOptimum(Result):
             return ""
         worst = [f"{name} ({times:.1f} times its maximal isometric force)" for name, times in muscles.items()]
         count = "1 muscle" if len(worst) == 1 else f"{len(worst)} muscles"
-        text = f"fibres of {count} are stretched too far, most those of {', '.join(worst[:3])}"
+        text = f"fibers of {count} are stretched too far, most those of {', '.join(worst[:3])}"
         for name, (given, needed) in list(joints.items())[:1]:
             unit = "N" if units.get(name) == "m" else "N m"
             text += f"; alone they give up to {given:.3g} {unit} at {name!r}, which needs at most {needed:.3g} {unit}"
-        return f"{text}. Leave passive forces out (passive=False), or give these muscles longer tendon slack lengths"
+        return f"{text}. Switch passive forces off (passive=False), or give these muscles longer tendon slack lengths"
 
     def _repr_html_(self) -> str:
         bad = list(self.messages.values())
@@ -139,7 +141,7 @@ class StaticOptimum(Result):
         return series_html("Activations by frame", None, self.muscle_names, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
+        """A labeled dataset with units and provenance, by `time` (or `frame`), muscle, actuator and coordinate."""
         import xarray
 
         rows = self._rows(time)

@@ -1,4 +1,4 @@
-"""Rules of coordinates, and joints that turn freely, as kernels take them."""
+"""Rules of coordinates, and joints with angular velocities as speeds, as kernels take them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rule_rows(model: Model, rules: Sequence[tuple[Rule, Sequence[int], int]]) ->
 
 
 def turning_rows(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row of u of each coordinate (n,); rows of q (j, 4) and of u (j, 3) of joints that turn freely."""
+    """Row of u of each coordinate (n,); rows of q (j, 4) and u (j, 3) of joints whose speeds are angular velocities."""
     speeds, turning = {name: k for k, name in enumerate(model.speed_names)}, turning_joints(model)
     return (
         ints([speeds.get(name, -1) for name in model.coordinate_names]),

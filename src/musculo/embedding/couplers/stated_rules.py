@@ -64,7 +64,7 @@ def refuse_carried(unsolved: Sequence[str], more: str = "; switch it off (enforc
         Unsupported: naming the first of them.
     """
     if unsolved:
-        raise Unsupported(f"constraint {unsolved[0]!r} is of a kind that is carried and not computed{more}")
+        raise Unsupported(f"constraint {unsolved[0]!r} is of a kind that is kept but not computed{more}")
 
 
 def sort_rules(rules: list[Rule]) -> tuple[Rule, ...]:

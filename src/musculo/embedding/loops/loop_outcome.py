@@ -34,12 +34,12 @@ def refuse_unsolved(loop: Loop, solution: LoopSolution, X: FloatArray, first: in
         inputs = ", ".join(f"{name} = {value:.6g}" for name, value in zip(loop.inputs, X[k], strict=True))
         raise InvalidInput(
             f"the {loop.title} is open in the given pose and cannot be closed at frame {frame} from there with "
-            f"{inputs or 'its coordinates'}; leave this frame out, give a pose nearer to a closed one, or make it with "
+            f"{inputs or 'its coordinates'}; drop this frame, give a pose nearer to a closed one, or make it with "
             "embedding_of(model).coordinates(z), if these coordinates can be reached"
         )
     raise InvalidInput(
         f"the {loop.title} cannot be closed at frame {frame} with {wanted or 'its coordinates'}; on this branch it "
-        f"closes up to {came or 'nowhere'}; leave this frame out or keep within reach, start from a pose on another "
+        f"closes up to {came or 'nowhere'}; drop this frame or keep within reach, start from a pose on another "
         "branch (guess=q of embeddings, q0 of simulate), or choose other independent coordinates (independent=)"
     )
 

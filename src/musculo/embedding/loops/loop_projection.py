@@ -29,7 +29,7 @@ class ProjectedVariables(JointVariables):
     Departs:    its projections gamma, sigma are the orthogonal elimination of one column after the other; here
                 Householder's reflections do the same stably, and accept repeated equations. The right side of eq. 120
                 comes from velocities of the tree; mixed derivatives by polarisation.
-    Guarantees: no difference is taken; exact to rounding times the condition of A_d.
+    Guarantees: no finite difference; exact to rounding times the condition of A_d.
     """
 
     def rates(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> tuple[FloatArray, FloatArray]:

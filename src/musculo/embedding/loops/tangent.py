@@ -16,7 +16,7 @@ from musculo.model.model import Model
 
 
 def _shared(model: Model) -> tuple[list[int], list[int]]:
-    """Columns of q and of u with the same name: where a joint turns freely they are overwritten."""
+    """Columns of q and of u with the same name: where a joint has an angular velocity as speed they are overwritten."""
     speeds = {name: k for k, name in enumerate(model.speed_names)}
     pairs = [(k, speeds[name]) for k, name in enumerate(model.coordinate_names) if name in speeds]
     return [a for a, _ in pairs], [b for _, b in pairs]

@@ -35,12 +35,12 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
         path: the file.
         up: the laboratory's upward axis: "x", "y" or "z", with a minus sign where it points down. By default what the
             file says (POINT:Y_SCREEN), unless its force plates, what they measure and the markers tell otherwise; else
-            "z". `recording.up` is the axis that was taken, and a note says what decided, if not the file alone.
+            "z". `recording.up` is the axis that is used, and a note says what decided, if not the file alone.
         forward: the laboratory's axis that becomes x. By default x, or y where x is up.
 
     Returns:
-        markers [m] with NaN where a point was not seen; analog channels in their own units; force plates of types 1 to
-        4 as forces on the subject [N], moments [N m] and centres of pressure [m]; events; and what the laboratory
+        markers [m], NaN where a point was not visible; analog channels in their own units; force plates of types 1 to 4
+        as forces on the subject [N], moments [N m] and centers of pressure [m]; events; and what the laboratory
         computed and stored as points (angles, moments, ...), in `outputs`. Other plates, and what else was odd, are
         named in `notes`.
     """
@@ -110,7 +110,7 @@ def _length(file: C3DFile, notes: list[str]) -> float:
     unit = units[0].lower() if units else ""
     if unit in METRES:
         return METRES[unit]
-    notes.append(f"the unit of points is {unit!r:.20}; millimetres were taken")
+    notes.append(f"the unit of points is {unit!r:.20}; millimeters were assumed")
     return METRES["mm"]
 
 

@@ -236,7 +236,7 @@ def _samples(data: _Bytes, parameters: dict[str, dict[str, Parameter]]) -> C3DFi
     stated, notes = _Stated(parameters), []
     points = stated.count("POINT", "USED", data.word(2, "the number of points"))
     if points != data.word(2, "the number of points"):
-        notes.append(f"POINT:USED is {points}, the header has {data.word(2, 'points')} points; the parameter was taken")
+        notes.append(f"POINT:USED is {points}, the header has {data.word(2, 'points')} points; the parameter was used")
     samples = data.word(18, "the analog samples per frame")
     per_frame = data.word(4, "the analog values per frame")
     channels = stated.count("ANALOG", "USED", per_frame // samples if samples else 0)
@@ -278,7 +278,7 @@ def _frames(data: _Bytes, stated: _Stated, layout: _Layout) -> tuple[int, int]:
         shown = ", ".join(labels.values[:4]) if labels is not None and isinstance(labels.values, list) else ""
         raise InvalidFile(
             f"{data.where} holds poses of {poses} segments ({shown:.80}, ...), as markerless systems write, and no "
-            "markers: the ROTATION group is not read; export positions of markers or joint centres as .c3d or .trc"
+            "markers: the ROTATION group is not read; export positions of markers or joint centers as .c3d or .trc"
         )
     if frames < 1 or layout.values == 0:
         raise InvalidFile(f"{data.where}: holds no frames ({first} to {last}) or nothing in them; is it damaged?")

@@ -1,4 +1,4 @@
-"""Force plates of a C3D file: channels to forces, moments and centres of pressure.
+"""Force plates of a C3D file: channels to forces, moments and centers of pressure.
 
 A plate has axes of its own: x from its second corner to the first, y from the fourth to the first, z = x cross y, which
 points into the floor. What the file stores is the reaction to the subject, along these axes.
@@ -56,25 +56,25 @@ def _plate(file: C3DFile, k: int, time: FloatArray, length: float, notes: list[s
     name = str(k + 1)
     kind, corners, origin = _geometry(file, k)
     if kind not in CHANNELS:
-        notes.append(f"force plate {name} is of type {kind}; types 1 to 4 can be read, this one is left out")
+        notes.append(f"force plate {name} is of type {kind}; types 1 to 4 can be read, this one is ignored")
         return None
     columns = _columns(file, k, CHANNELS[kind])
     if corners is None or origin is None or columns is None:
-        notes.append(f"force plate {name} lacks corners, origin or channels in the file, and is left out")
+        notes.append(f"force plate {name} lacks corners, origin or channels in the file, and is ignored")
         return None
     channels = file.analog[:, columns]
     if not np.isfinite(channels).all():
-        notes.append(f"force plate {name} has samples that are no finite numbers, and is left out")
+        notes.append(f"force plate {name} has samples that are not finite numbers, and is ignored")
         return None
     if kind == 4:
         matrix = _calibration(file, k)
         if matrix is None:
-            notes.append(f"force plate {name} (type 4) lacks its calibration matrix, and is left out")
+            notes.append(f"force plate {name} (type 4) lacks its calibration matrix, and is ignored")
             return None
         channels = channels @ matrix.T
     axes = _axes(corners)
     if axes is None:
-        notes.append(f"the corners of force plate {name} span no surface; it is left out")
+        notes.append(f"the corners of force plate {name} span no surface; it is ignored")
         return None
     forces = slice(0, 8 if kind == 3 else 3)
     channels = np.array(channels)
@@ -87,12 +87,12 @@ def _plate(file: C3DFile, k: int, time: FloatArray, length: float, notes: list[s
 def wrench(
     kind: int, channels: FloatArray, origin: FloatArray, moment_unit: float, length: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Force, moment about the centre of the surface, centre of pressure from there, free moment; in the plate's axes.
+    """Force, moment about the center of the surface, center of pressure from there, free moment; in the plate's axes.
 
         M = M_o - r x F,   x = -M_y / F_z,   y = M_x / F_z,   T = M - (x, y, 0) x F
 
-    with r from the origin of the transducer to the centre of the surface (FORCE_PLATFORM:ORIGIN, z negative as z points
-    down; a positive one is a common mistake of files and is turned round). Type 1 stores the centre of pressure and the
+    with r from the origin of the transducer to the center of the surface (FORCE_PLATFORM:ORIGIN, z negative as z points
+    down; a positive one is a common mistake of files and is turned round). Type 1 stores the center of pressure and the
     free moment; type 3 the sums of four pillars at (+-a, +-b), with r = (0, 0, c) and ORIGIN = (a, b, c).
 
     Source:  C3D User Guide, "The FORCE_PLATFORM group".
@@ -181,7 +181,7 @@ def _force_unit(file: C3DFile, k: int, kind: int, columns: list[int], notes: lis
     word = _unit(file, columns[0])
     if kind != 4 and word not in _NEWTONS:
         notes.append(
-            f"the force channels of force plate {k + 1} are in {word!r:.20}; newtons were taken: are they calibrated?"
+            f"the force channels of force plate {k + 1} are in {word!r:.20}; newtons were assumed: are they calibrated?"
         )
     return _NEWTONS.get(word, 1.0) if kind != 4 else 1.0
 

@@ -49,7 +49,7 @@ def upward_axis(
 
     Args:
         file: with POINT:X_SCREEN and POINT:Y_SCREEN.
-        position: (frames, points, 3) in the laboratory [m]; NaN where a point was not seen.
+        position: (frames, points, 3) in the laboratory [m]; NaN where a point was not visible.
         names: of the points.
         plates: in the laboratory.
         notes: what is odd goes here.
@@ -60,9 +60,9 @@ def upward_axis(
     if stated is None:
         if told is None:
             up = _default(file)
-            notes.append(f"the file does not say which axis is up; {up} was taken {_OTHERWISE}")
+            notes.append(f"the file does not say which axis is up; {up} was assumed {_OTHERWISE}")
             return up
-        notes.append(f"the file does not say which axis is up; {told.axis} was taken: {told.why} {_OTHERWISE}")
+        notes.append(f"the file does not say which axis is up; {told.axis} was assumed: {told.why} {_OTHERWISE}")
         return told.axis
     if told is None or told.axis == stated:
         return stated
@@ -73,7 +73,7 @@ def upward_axis(
         )
         return stated
     notes.append(
-        f"POINT:Y_SCREEN says that {stated} points up, but {told.why}: {told.axis} was taken to point up {_OTHERWISE}"
+        f"POINT:Y_SCREEN says that {stated} points up, but {told.why}: {told.axis} was assumed to point up {_OTHERWISE}"
     )
     return told.axis
 
@@ -83,7 +83,7 @@ def doubt(up: str, position: FloatArray, labels: Sequence[str], plates: Sequence
     asked = up.lower().lstrip("+")
     told = plates_say(position, plates, asked) or markers_say(position, labels, asked)
     if told is not None and told.axis != asked:
-        notes.append(f"{asked} was taken to point up, as asked, although {told.why}, which tells {told.axis}")
+        notes.append(f"{asked} was assumed to point up, as asked, although {told.why}, which tells {told.axis}")
 
 
 def _stated(file: C3DFile, notes: list[str]) -> str | None:
@@ -91,7 +91,7 @@ def _stated(file: C3DFile, notes: list[str]) -> str | None:
     words = {name: "".join(file.texts("POINT", name)[:1]).strip().lower() for name in ("X_SCREEN", "Y_SCREEN")}
     right, up = words["X_SCREEN"], words["Y_SCREEN"]
     if up and up not in AXES:
-        notes.append(f"POINT:Y_SCREEN is {up!r:.20}, which is no axis; known: +X, +Y, +Z, -X, -Y, -Z")
+        notes.append(f"POINT:Y_SCREEN is {up!r:.20}, which is not an axis; known: +X, +Y, +Z, -X, -Y, -Z")
     if up not in AXES:
         return None
     if right in AXES and right[-1] == up[-1]:

@@ -16,7 +16,7 @@ MOST_TRIANGLES = 8_000_000
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Points (n, 3) in the units of the file (OpenSim's geometry: metres) and triangles (m, 3) of their indices."""
+    """Points (n, 3) in the units of the file (OpenSim's geometry: meters) and triangles (m, 3) of their indices."""
 
     points: NDArray[np.float64]
     triangles: NDArray[np.int32]

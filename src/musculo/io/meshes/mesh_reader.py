@@ -27,7 +27,7 @@ def read_mesh(path: PathLike) -> TriangleMesh:
     where = checked_path(path, "a mesh (.vtp, .obj, .stl)")
     ending = Path(where).suffix.lower()
     if ending not in _PARSERS:
-        raise Unsupported(f"{where}: {ending or 'no ending'} is no known kind of mesh; known: {', '.join(_PARSERS)}")
+        raise Unsupported(f"{where}: {ending or 'no ending'} is not a known kind of mesh; known: {', '.join(_PARSERS)}")
     try:
         size = Path(where).stat().st_size
     except OSError:

@@ -1,4 +1,4 @@
-"""Wavefront OBJ: points `v` and polygons `f`; materials, normals and textures are left out."""
+"""Wavefront OBJ: points `v` and polygons `f`; materials, normals and textures are ignored."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def parse_stl(content: bytes, where: str) -> TriangleMesh:
         return merged(records["corners"], where)
     if not content[:512].lstrip().lower().startswith(b"solid") or b"\0" in content[:1024]:
         raise InvalidFile(f"{where}: neither text that begins with 'solid' nor {count} records of {_RECORD.itemsize} "
-                          f"bytes after {_HEADER}; the file is cut short or is no STL")  # fmt: skip
+                          f"bytes after {_HEADER}; the file is cut short or is not an STL file")  # fmt: skip
     corners = _VERTEX.findall(content)
     if len(corners) % 3:
         raise InvalidFile(f"{where}: {len(corners)} vertices; triangles have three each, so the file is cut short")

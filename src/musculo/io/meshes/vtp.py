@@ -1,6 +1,6 @@
 """VTK's XML PolyData (.vtp): text, base64 or raw bytes, inline or appended, compressed or not.
 
-Source: the file formats chapter of the VTK User's Guide, and the behaviour of VTK 9 where that is silent.
+Source: the file formats chapter of the VTK User's Guide, and the behavior of VTK 9 where that is silent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BASE64_END = re.compile(rb"(=+)")
 
 
 def parse_vtp(content: bytes, where: str) -> TriangleMesh:
-    """Polygons and strips of a .vtp file as triangles; lines and single points are left out."""
+    """Polygons and strips of a .vtp file as triangles; lines and single points are ignored."""
     content, raw = _without_raw(content)
     root = _root(content, where)
     if root.get("type", "PolyData") != "PolyData":
@@ -63,7 +63,7 @@ def _faces(holder: Any, cells: int, arrays: _Arrays, split: Callable[..., NDArra
 def _whole(values: NDArray, where: str) -> NDArray:
     """Numbers of points, also where the file has them as floating-point numbers."""
     if values.dtype.kind == "f" and not (np.abs(values) <= 2**53).all():
-        raise InvalidFile(f"{where}: the number of a point is no whole number; the polygons are damaged")
+        raise InvalidFile(f"{where}: the number of a point is not a whole number; the polygons are damaged")
     return values.astype(np.int64)
 
 

@@ -38,7 +38,7 @@ def _read_body(element: Element, context: Context) -> Body:
         raise invalid(element, f"its mass is {mass:g} kg; give a finite mass of zero or more")
     inertia = vector(element, "inertia", 6, (0.0,) * 6)
     if mass == 0.0 and any(inertia):
-        context.note(element, "it has inertia but no mass; the inertia is taken as zero, as OpenSim does")
+        context.note(element, "it has inertia but no mass; zero inertia is used, as OpenSim does")
         inertia = (0.0,) * 6
     _check_inertia(element, inertia, context)
     return Body(
@@ -128,7 +128,7 @@ def _read_wrap(element: Element, frame: str, context: Context) -> WrapObject:
             "outer_radius": number(element, "outer_radius", 0.05),
         }
         return WrapTorus(**common, **_positive(element, sizes))
-    context.note(element, "wrap objects of this kind are carried; paths do not see them")
+    context.note(element, "wrap objects of this kind are kept; paths ignore them")
     return UnsupportedWrapObject(**common, element=element.tag)
 
 
@@ -156,7 +156,7 @@ def read_contact_geometries(context: Context) -> tuple[ContactGeometry, ...]:
     shapes = []
     for element in objects(context.model, "ContactGeometrySet"):
         if element.tag not in PROPERTIES:
-            context.note(element, "contact shapes of this kind are carried; no contact force knows them")
+            context.note(element, "contact shapes of this kind are kept; contact forces ignore them")
         tags = contact_dimension_tags(element.tag)
         dimensions: tuple[float, ...] = ()
         for tag in tags:

@@ -22,7 +22,7 @@ _ENDINGS = {
 }
 # What OpenSim does for members of the set alone.
 _LESS = {
-    "ForceSet": " (whose tools that list muscles and forces of the ForceSet leave it out)",
+    "ForceSet": " (whose tools that list muscles and forces of the ForceSet ignore it)",
     "ConstraintSet": " (which assembles its initial pose for members of the ConstraintSet only)",
 }
 # Besides sockets, properties that hold paths.

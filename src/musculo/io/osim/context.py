@@ -76,7 +76,7 @@ class Context:
         connectee = text(owner, f"socket_{socket}").strip()
         if not connectee:
             old = [c.tag for c in owner if c.tag in _OLD_SOCKETS or c.tag.endswith("_connectee_name")]
-            told = f" (<{old[0]}> is a spelling of older documents; OpenSim passes over it here, too)" if old else ""
+            told = f" (<{old[0]}> is a spelling of older documents; OpenSim ignores it here, too)" if old else ""
             raise invalid(
                 owner, f"its socket {socket!r} names no frame{told}; add <socket_{socket}> with a body's path"
             )
@@ -93,7 +93,7 @@ class Context:
         for k, candidate in enumerate(candidates):
             if self._is_frame(candidate):
                 if k:
-                    self.note(owner, f"OpenSim finds no frame by the path {connectee!r}; {candidate!r} is taken")
+                    self.note(owner, f"OpenSim finds no frame by the path {connectee!r}; {candidate!r} is used")
                 return candidate
         known = [GROUND, *self.body_names, *self.offset_frames]
         raise UnknownFrame(connectee, known, owner, socket)
@@ -225,7 +225,7 @@ def members(parent: Element, set_tag: str, kind: str, context: Context) -> list[
 
 
 def account(element: Element, context: Context) -> None:
-    """Note what is no property of an object of a known class; for objects of which nothing is carried."""
+    """Note what is not a property of an object of a known class; for objects of which nothing is carried."""
     kind = restore_colons(element.tag)
     known = PROPERTIES[kind]
     for child in element:
@@ -256,5 +256,5 @@ def carried_components(holder: Element, context: Context) -> list[str]:
     """The components in `<components>` or `<frames>` other than offset frames, as XML; each is noted."""
     rest = [c for c in holder if c.tag != _OFFSET]
     for component in rest:
-        context.note(component, "components of this kind are carried and take no part in the mechanics")
+        context.note(component, "components of this kind are kept but take no part in the mechanics")
     return [f"<{holder.tag}>" + "".join(to_text(c) for c in rest) + f"</{holder.tag}>"] if rest else []

@@ -93,7 +93,7 @@ def read_function(element: Element, context: Context) -> Function:
         return Scaled(inner, number(element, "scale", 1.0))
     reader = _READERS.get(element.tag)
     if reader is None:
-        context.note(element, "functions of this kind are carried but cannot be computed", f"<{element.tag}>")
+        context.note(element, "functions of this kind are kept but cannot be computed", f"<{element.tag}>")
         return _carried(element)
     try:
         return reader(element)
@@ -101,7 +101,7 @@ def read_function(element: Element, context: Context) -> Function:
         x = numbers(element, "x")
         if len(x) == len(numbers(element, "y")) and len(x) > 1 and list(x) == sorted(x) and len(set(x)) < len(x):
             # OpenSim goes on from repeated knots; `SimmSpline` does too, the other kinds cannot.
-            context.note(element, f"the function is carried but cannot be computed: {error}", f"<{element.tag}>")
+            context.note(element, f"the function is kept but cannot be computed: {error}", f"<{element.tag}>")
             return _carried(element)
         raise invalid(element, f"{error}; correct the numbers of this <{element.tag}>") from None
 

@@ -40,7 +40,7 @@ def _read_joint(element: Element, context: Context) -> Joint:
     stated = tuple(_read_coordinate(c, context) for c in element.iterfind("coordinates/Coordinate"))
     for other in element.iterfind("coordinates/*"):
         if other.tag != "Coordinate":
-            context.note(other, "is no coordinate and is left out, as in OpenSim", f"<{other.tag}>")
+            context.note(other, "is not a coordinate and is ignored, as in OpenSim", f"<{other.tag}>")
     if element.tag == CustomJoint.kind:
         return _read_custom(element, context, common, stated)
     known = JOINT_ELEMENTS.get(element.tag)
@@ -51,7 +51,7 @@ def _read_joint(element: Element, context: Context) -> Joint:
             )
         own: dict[str, Any] = {numbers.field: _read_numbers(element, numbers) for numbers in known.numbers}
         return known.joint(**common, coordinates=stated, **own)
-    context.note(element, "joints of this kind are carried but cannot be computed")
+    context.note(element, "joints of this kind are kept but cannot be computed")
     return UnsupportedJoint(
         **common,
         coordinates=stated,
@@ -126,7 +126,7 @@ def _read_axis(element: Element | None, joint: Element, context: Context, defaul
     if element is None:
         return Axis(default)  # type: ignore[arg-type]
     if element.tag != "TransformAxis":
-        raise invalid(element, f"<{element.tag}> is no TransformAxis (joint {joint.get('name')!r}); correct the tag")
+        raise invalid(element, f"<{element.tag}> is not a TransformAxis (joint {joint.get('name')!r}); correct the tag")
     account(element, context)
     # The default of the class: those of the six axes are for joints that leave an axis out altogether.
     direction = vector(element, "axis", 3, _DEFAULT_AXES[0])

@@ -306,9 +306,9 @@ def stands_by_class(kind: str, name: str) -> bool:
 
 
 def no_property(kind: str, tag: str) -> str:
-    """What is said of an element that is no property of its object; of many objects it is said once."""
+    """What is said of an element that is not a property of its object; of many objects it is said once."""
     known = [name for name, reason in PROPERTIES[kind].items() if reason != "other kind"]
     nearest = get_close_matches(tag, known, n=1)
-    return f"<{tag}> is no property of {kind} and changes nothing" + (
+    return f"<{tag}> is not a property of {kind} and changes nothing" + (
         f"; did you mean <{nearest[0]}>?" if nearest else ""
     )

@@ -73,7 +73,7 @@ def _read_constraint(element: Element, context: Context) -> Constraint:
             point_on_line=vector(element, "point_on_line", 3, _ZERO),
             point_on_follower=vector(element, "point_on_follower", 3, _ZERO),
         )
-    context.note(element, "constraints of this kind are carried and not enforced")
+    context.note(element, "constraints of this kind are kept but not enforced")
     return UnsupportedConstraint(**common, element=element.tag)
 
 
@@ -82,7 +82,7 @@ def _base_body(element: Element, socket: str, context: Context) -> str:
     path = context.frame_path(element, socket)
     body = context.placement(path, "").body
     if path in context.offset_frames:
-        context.note(element, f"its location is taken in body {body!r}, not in the frame {path}, as OpenSim does")
+        context.note(element, f"its location is measured in body {body!r}, not in the frame {path}, as OpenSim does")
     return body
 
 

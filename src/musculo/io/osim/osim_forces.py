@@ -131,7 +131,7 @@ class _Parts:
                     )
                 self.functions += [(f"{name}/{k}", read_function(f, context)) for k, f in enumerate(members)]
             elif child.tag in _PRESCRIBED and child.find("objects") is not None:
-                raise invalid(child, f'is no FunctionSet; write <FunctionSet name="{child.tag}">')
+                raise invalid(child, f'is not a FunctionSet; write <FunctionSet name="{child.tag}">')
             elif inner is not None and len(child) == 1 and is_function(inner):
                 self.functions.append((child.tag, read_function(inner, context)))
             elif inner is None and not child.attrib:
@@ -184,7 +184,7 @@ def _read_force(element: Element, context: Context) -> Force:
     if element.tag in _PATH_FORCES and common["path"] is not None:
         return _read_path_force(element, leaves, common)
     if element.tag not in _KNOWN_FORCES:
-        context.note(element, "forces of this kind are carried and exert no force")
+        context.note(element, "forces of this kind are kept but exert no force")
     elif element.tag in _LESS:
         context.note(element, _LESS[element.tag])
     return Force(**common, properties=tuple(leaves.items()))
@@ -215,7 +215,7 @@ def _read_muscle(element: Element, parts: _Parts, common: dict[str, Any], contex
     if not common["applies_force"]:
         context.note(element, "it is switched off (<appliesForce> is false), and does nothing on the coordinates")
     if element.tag not in PROPERTIES:
-        context.note(element, "muscles of this kind are carried: their paths are computed, their forces are not")
+        context.note(element, "muscles of this kind are kept: their paths are computed, their forces are not")
     if common["path"] is None:
         raise invalid(element, "has no path; add a <GeometryPath> with at least two points")
     numbers: dict[str, Any] = {tag: number(element, tag, default) for tag, default in _COMMON_NUMBERS.items()}

@@ -28,7 +28,7 @@ def is_path(element: Element) -> bool:
 
 def read_path(element: Element, context: Context) -> Path:
     if element.tag != "GeometryPath":
-        context.note(element, "paths of this kind are carried but cannot be computed", f"<{element.tag}>")
+        context.note(element, "paths of this kind are kept but cannot be computed", f"<{element.tag}>")
         return UnsupportedPath(name=element.get("name", "path"), element=element.tag, carried=(to_text(element),))
     held = element.find("PathPointSet")
     if held is not None:
@@ -85,7 +85,7 @@ def _read_point(element: Element, context: Context) -> PathPoint:
             context.note(element, f"its x, y and z do not depend on one and the same coordinate; {REFUSED}")
         for axis in "xyz":
             if element.find(f"{axis}_location") is None:
-                context.note(element, f"states no <{axis}_location>, which is taken as zero; {REFUSED}")
+                context.note(element, f"states no <{axis}_location>, for which zero is used; {REFUSED}")
         return MovingPathPoint(
             **common,
             **functions,
@@ -94,7 +94,7 @@ def _read_point(element: Element, context: Context) -> PathPoint:
         )
     raise invalid(
         element,
-        f"<{element.tag}> is no kind of path point; known: PathPoint, ConditionalPathPoint, MovingPathPoint",
+        f"<{element.tag}> is not a kind of path point; known: PathPoint, ConditionalPathPoint, MovingPathPoint",
     )
 
 

@@ -45,9 +45,9 @@ from musculo.model.wrap import WrapObject
 _READ_SETS = ("BodySet", "JointSet", "ConstraintSet", "ForceSet", "MarkerSet", "ContactGeometrySet")
 # Sets whose members are carried: what they are, for the note.
 _CARRIED_SETS = {
-    "ControllerSet": "controllers are carried and take no part in the mechanics",
-    "ProbeSet": "probes are carried and not computed",
-    "ComponentSet": "components of this kind are carried and take no part in the mechanics",
+    "ControllerSet": "controllers are kept but take no part in the mechanics",
+    "ProbeSet": "probes are kept but not computed",
+    "ComponentSet": "components of this kind are kept but take no part in the mechanics",
 }
 
 
@@ -116,12 +116,12 @@ def _without_effect(model: Model) -> Iterable[Note]:
     """What is read and written, but changes no number of the rigid tree."""
     kinds = Counter(force.kind for force in model.forces if force.applies_force)
     for kind, count in kinds.items():
-        why = "dynamics of the tree apply no force of the model by themselves; hand in generalised or external forces"
+        why = "dynamics of the tree apply no force of the model by themselves; pass generalized or external forces"
         if acts_by_itself(kind):
-            why = "inverse and forward dynamics leave them out; musculo.model_forces says what they do"
+            why = "inverse and forward dynamics ignore them; musculo.model_forces says what they do"
         yield Note(f"{count} {kind}", "/forceset", why)
     for force, wrap, why, _ in idle_wraps(model):
-        told = f"{why}, so that the path never slides over it, in OpenSim neither"
+        told = f"{why}, so that the path never slides over it, as in OpenSim"
         yield Note(f"wrap {wrap.wrap_object!r} of {force.name!r}", f"/forceset/{force.name}", told)
 
 
@@ -153,7 +153,7 @@ def _refuse_duplicate_names(model: Element) -> None:
         seen: dict[str, Element] = {}
         for element in elements:
             if element.tag not in _ONLY_KIND.get(kind, (element.tag,)):
-                raise invalid(element, f"<{element.tag}> is no kind of {kind}; it should be <{_ONLY_KIND[kind][0]}>")
+                raise invalid(element, f"<{element.tag}> is not a kind of {kind}; it should be <{_ONLY_KIND[kind][0]}>")
             name = element.get("name", "")
             if not name:
                 raise invalid(element, f"one of the {kind} has no name; give it one")
@@ -232,7 +232,7 @@ def _read_carried(context: Context) -> tuple[Carried, ...]:
         elif len(child) or child.text or child.attrib:
             kept.append(Carried("", to_text(child)))
             if child.tag.endswith("Set") and len(child.findall("objects/*")):
-                context.note(child, "sets of this kind are carried and take no part in the mechanics")
+                context.note(child, "sets of this kind are kept but take no part in the mechanics")
             elif child.tag not in known:
                 context.note(context.model, no_property("Model", restore_colons(child.tag)), "Model")
     # By owner, so that a model does not depend on the order in which its file happens to list the sets.

@@ -39,7 +39,7 @@ def stray_notes(model: Element, version: int) -> list[Note]:
         if attribute.attrname == "file" and _read_other_file(owner, str(attribute), version):
             note(owner, f"it is read from the file {str(attribute)!r}, which it names; what stands here is not read")
         else:
-            note(owner, f"the attribute {attribute.attrname}={str(attribute)[:60]!r} is not read, in OpenSim neither")
+            note(owner, f"the attribute {attribute.attrname}={str(attribute)[:60]!r} is not read, as in OpenSim")
     for words in _TEXTS(model):
         stray = words.getparent()
         owner = stray.getparent() if words.is_tail else stray
@@ -48,11 +48,11 @@ def stray_notes(model: Element, version: int) -> list[Note]:
         else:
             stray.text = None
         told = str(words).strip()[:60]
-        note(owner, f"the text {told!r} stands between its elements; it is not read, in OpenSim neither")
+        note(owner, f"the text {told!r} stands between its elements; it is not read, as in OpenSim")
     for leaf in _BRACKETS(model):
         words = leaf.text or ""
         if _NUMBERS.fullmatch(words) and _ODD_NUMBERS.match(words) and leaf.getparent().tag not in _LISTS:
-            note(leaf, f"{words[:60]!r} is read as numbers; OpenSim 4.6 passes over it and takes the default")
+            note(leaf, f"{words[:60]!r} is read as numbers; OpenSim 4.6 ignores it and uses the default")
     return notes
 
 

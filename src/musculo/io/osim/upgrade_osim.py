@@ -2,7 +2,7 @@
 
 The steps are those of OpenSim's own upgrade (RegisterTypes, Model, Body, Joint, Force, Constraint, Controller), so that
 an old file means here what it means there. Each step is for documents before the version that changed the spelling
-(found by opening one file in every version): in newer ones OpenSim passes over the old spelling, and so does musculo,
+(found by opening one file in every version): in newer ones OpenSim ignores the old spelling, and so does musculo,
 which leaves the element where it is. OpenSim prints some numbers with six digits on the way; `opensim_rounding` repeats
 that, and otherwise the file's own digits are kept.
 """
@@ -86,7 +86,7 @@ def upgrade(model: Element, version: int, opensim_rounding: bool = False) -> lis
 
 
 def body_path(model: Element, name: str) -> str:
-    """The socket path of a body; a name that is no body stays bare, and the reader says so where it is used."""
+    """The socket path of a body; a name that is not a body stays bare, and the reader says so where it is used."""
     if name in ("ground", "/ground"):
         return "/ground"
     known = {body.get("name") for body in objects(model, "BodySet")}

@@ -33,7 +33,7 @@ _HINT = "check that it is an OpenSim model file (.osim), complete and not compre
 
 
 def parse_document(path: str | os.PathLike[str], remarks: list[str] | None = None) -> Element:
-    """The root element of a document; raises `InvalidFile` for everything that is no OpenSim document.
+    """The root element of a document; raises `InvalidFile` for everything that is not an OpenSim document.
 
     `remarks` takes what had to be changed for the file to be XML; without it, that is a warning.
     """

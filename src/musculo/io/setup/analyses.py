@@ -131,6 +131,6 @@ def _read_analysis(element: Element, file: SetupFile) -> Analysis:
     kind: Callable[..., Analysis] | None = KINDS.get(element.tag)
     name = element.get("name", "")
     if kind is None:
-        file.note(element, f"is an analysis that is kept and not done; known: {', '.join(KINDS)}")
+        file.note(element, f"is an analysis that is kept but not run; known: {', '.join(KINDS)}")
         return OtherAnalysis(name, element=element.tag, xml=to_text(element))
     return read_properties(KINDS[element.tag], element, file, name=name)

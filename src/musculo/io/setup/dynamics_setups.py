@@ -52,7 +52,7 @@ class InverseDynamicsSetup:
 
     @property
     def forces_name(self) -> str:
-        """The name of the file of generalised forces."""
+        """The name of the file of generalized forces."""
         return _result_name(self.output_gen_force_file, "inverse_dynamics")
 
     @property
@@ -71,7 +71,7 @@ def _controllers(parent: Element, tag: str, file: SetupFile, _: Any) -> tuple[Co
     members = list(file.inline(parent.find(tag)).iterfind("objects/*"))
     for member in members:
         if member.tag != CONTROL_SET_CONTROLLER:
-            file.note(member, "is a controller that is kept and not used")
+            file.note(member, "is a controller that is kept but not used")
     return tuple(
         controller_of(member, lambda stated, at=member: file.file(stated, at.find("controls_file")))  # type: ignore[misc]
         for member in members

@@ -50,7 +50,7 @@ def _measurement(element: Element, file: SetupFile) -> Measurement:
         bodies.append((scale.get("name", ""), axes))
     for child in element:
         if child.tag not in ("apply", "MarkerPairSet", "BodyScaleSet"):
-            file.note(child, "is no property of <Measurement>, and is left out, as OpenSim does")
+            file.note(child, "is not a property of <Measurement>, and is ignored, as OpenSim does")
     return Measurement(element.get("name", ""), tuple(pairs), tuple(bodies), flag(element, "apply", True))
 
 

@@ -67,7 +67,7 @@ class SetupFile:
             self.note(element, f"is {stated!r}, a path of Windows: the result is {beside}, beside the set-up file")
             return beside
         if not result and beside.exists():
-            self.note(element, f"is {stated!r}, a path of Windows with nothing here; {beside} is taken for it")
+            self.note(element, f"is {stated!r}, a path of Windows with nothing here; {beside} is used instead")
             return beside
         return path
 
@@ -147,7 +147,7 @@ def read_members(kinds: Kinds, element: Element, file: SetupFile) -> tuple[Any, 
     for member in element.iterfind("objects/*"):
         reader = kinds.get(member.tag)
         if reader is None:
-            file.note(member, f"is left out of <{element.tag}>, which may hold {', '.join(kinds)}")
+            file.note(member, f"is ignored of <{element.tag}>, which may hold {', '.join(kinds)}")
         else:
             found.append(reader(file.inline(member), file))
     return tuple(found)
@@ -175,5 +175,5 @@ def read_properties(kind: type[T], element: Element, file: SetupFile, **given: A
             values[own.name] = own.metadata["read"](element, tag, file, own.default)
     for child in element:
         if child.tag not in known and child.tag not in _SILENT:
-            file.note(child, f"is no property of <{restore_colons(element.tag)}>, and is left out, as OpenSim does")
+            file.note(child, f"is not a property of <{restore_colons(element.tag)}>, and is ignored, as OpenSim does")
     return kind(**values)

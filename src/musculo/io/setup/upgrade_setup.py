@@ -58,7 +58,7 @@ def _flatten_trial(tool: Element, bare: bool, file: SetupFile) -> None:
     if not trials:
         raise invalid(tool, "<IKTool> holds no <IKTrial>, so there is nothing to solve; add one to its <IKTrialSet>")
     for other in trials[1:]:
-        file.note(other, "is not the first trial, and is left out, as OpenSim does")
+        file.note(other, "is not the first trial, and is ignored, as OpenSim does")
     drop(tool.find("optimizer_algorithm"))
     tool.extend(deepcopy(child) for child in trials[0])
     for tag, value in (("constraint_weight", "20"), ("accuracy", "1e-5" if bare else "1e-4")):
@@ -74,7 +74,7 @@ def _analysis_to_tool(tool: Element, file: SetupFile) -> None:
     analysis = holder.find("objects/InverseDynamics")
     for other in holder.iterfind("objects/*"):
         if other is not analysis:
-            file.note(other, "stands beside an inverse dynamics analysis, and is left out, as OpenSim does")
+            file.note(other, "stands beside an inverse dynamics analysis, and is ignored, as OpenSim does")
     span = f"{text(tool, 'initial_time') or '-inf'} {text(tool, 'final_time') or 'inf'}"
     for tag in ("initial_time", "final_time", "output_precision"):
         drop(tool.find(tag))

@@ -56,8 +56,8 @@ class CustomJoint(Joint):
                     translations,
                 )
         raise Unsupported(
-            f"joint {joint.name!r} is a {joint.kind}, which is no row of rotations and translations by functions, and "
-            "so no CustomJoint; replace it by joints that are"
+            f"joint {joint.name!r} is a {joint.kind}, which is not a sequence of rotations and translations by "
+            "functions, and so not a CustomJoint; replace it by joints that are"
         )
 
     @classmethod
@@ -131,7 +131,7 @@ class CustomJoint(Joint):
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise InvalidInput(
-                f"joint {joint!r}: {key} is {values.flat[bad[0]]} at sample {bad[0]}; leave out samples with gaps"
+                f"joint {joint!r}: {key} is {values.flat[bad[0]]} at sample {bad[0]}; drop samples with gaps"
             )
         if key not in MOTION_NAMES[3:] and values.size and np.ptp(values) > 2.0 * np.pi:
             warnings.warn(

@@ -25,7 +25,7 @@ UNSCALED: Vec3 = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Axis:
-    """One elementary motion: `function` of the named coordinates, about or along `direction` (normalised on use).
+    """One elementary motion: `function` of the named coordinates, about or along `direction` (normalized on use).
 
     Without coordinates the motion is the constant `function` (a fixed rotation or offset).
     """

@@ -19,7 +19,7 @@ def quaternion_coordinates(joint: str, angles: Sequence[Coordinate]) -> tuple[Co
         if angle.locked or angle.prescribed:
             raise InvalidModel(
                 f"coordinate {angle.name!r} of joint {joint!r} is locked or prescribed; "
-                "a joint with quaternion coordinates turns freely, so free it first or keep the angles"
+                "quaternion coordinates depend on each other, so unlock it first or keep the angles"
             )
     values = quaternion_from_xyz([angle.default_value for angle in angles])
     return tuple(
