@@ -182,14 +182,14 @@ def test_gradient_and_hessian_are_derivatives_of_solutions(name):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_kernels_solve_loops_as_numpy_does(name):
-    """The road of users' equations, taken for loops that have kernels: branches, gradients, second derivatives."""
+def test_loops_are_solved_alike_whoever_evaluates_their_equations(name):
+    """In Python, as users' equations are, for loops that kernels know: branches, gradients, second derivatives."""
     e, z, _, _ = some_motion(mechanism(name))
     q = e.coordinates(z, TIME)
     for loop in e.loops:
         plain = replace(loop)
-        vars(plain)["table"] = None
-        assert loop.table is not None
+        vars(plain)["compiled"] = None
+        assert loop.compiled is not None
         n = len(loop.inputs)
         x, guess = q[:, loop.columns[:n]], np.tile(e.branch, (len(q), 1))
         far = x + 0.2 * loop.scale[:n]

@@ -8,9 +8,10 @@ import pytest
 from musculo import Model, embedding_of, simulate
 from musculo.model.constraint import PointOnLineConstraint
 from musculo.simulation.acting import Acting
+from musculo.simulation.called_steps import StepFailed
+from musculo.simulation.control import Control
 from musculo.simulation.dense import Course
 from musculo.simulation.doubts import first_doubt
-from musculo.simulation.steppers import Control, StepFailed
 from musculo.simulation.sundials import Ida
 from musculo.simulation.systems import ConstrainedSystem
 from support.mechanisms import four_bar

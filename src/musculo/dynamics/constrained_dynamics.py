@@ -40,7 +40,7 @@ from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.loops.coordinate_equations import RuleEquation
 from musculo.embedding.loops.loop_equations import Equation, EquationSet, Residuals
 from musculo.errors import InvalidInput, SingularSystem, UnknownName
-from musculo.kernels.constraints.multipliers import SOLVED, constrained_frames
+from musculo.kernels.constraints.multipliers import SOLVED, ConstrainedFrames, ConstrainedSystem, constrained_frames
 from musculo.kernels.constraints.repeated_equations import DISAGREE
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.body import GROUND
@@ -198,9 +198,10 @@ def constrained_acceleration(
     x = system.others_by_speeds(Q, U, times)
     gdot, udot, multipliers = np.zeros_like(x.residual), np.empty_like(U), np.zeros_like(x.residual)
     status, redundant = np.zeros(frames, dtype=np.int64), np.zeros(frames, dtype=np.int64)
-    inputs = (c.tree, c.table, system.table, Q, U, T, wrenches, bool(loads), x.rate, float(stabilisation))
-    results = (x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot, udot, multipliers, status, redundant)
-    over_frames(constrained_frames, (*inputs, tolerances_of(system), *results), frames, threads)
+    tree = ConstrainedSystem(c.tree, c.table, system.table, tolerances_of(system), float(stabilisation))
+    equations = (x.rate, x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot)
+    every = ConstrainedFrames(Q, U, T, wrenches, *equations, udot, multipliers, status, redundant)
+    over_frames(constrained_frames, (tree, every, bool(loads)), frames, threads)
     left = np.flatnonzero(status != SOLVED)
     if left.size:
         # speeds without inertia of their own, or equations that contradict or may repeat others: slower, and for all

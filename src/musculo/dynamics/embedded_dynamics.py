@@ -13,17 +13,17 @@ from musculo.compile.compiled import compiled
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
 from musculo.embedding.couplers.rule_table import rule_rows
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loops.closed_loop import SEARCH, SINGULAR
+from musculo.embedding.loops.closed_loop import SINGULAR
 from musculo.embedding.loops.loop_outcome import refuse_unsolved
 from musculo.embedding.loops.loop_projection import ProjectedVariables
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.function_table import FunctionTable
-from musculo.kernels.constraints.closed_acceleration import closed_frames
-from musculo.kernels.constraints.coupler_frames import rule_frames
+from musculo.kernels.constraints.closed_acceleration import ClosedFrames, closed_frames
+from musculo.kernels.constraints.coupler_frames import RuledFrames, rule_frames
 from musculo.kernels.constraints.coupler_rows import RuleRows
-from musculo.kernels.constraints.embedded_acceleration import Followers, embedded_frames
-from musculo.kernels.constraints.loop_space import LoopTable
+from musculo.kernels.constraints.embedded_acceleration import EmbeddedFrames, Followers, embedded_frames
+from musculo.kernels.constraints.loop_space import LoopSystem
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 
@@ -36,7 +36,7 @@ class EmbeddedDynamics:
 
     followers: Followers
     rules: tuple[tuple[Rule, list[int], list[int]], ...]  # steps, with the columns of dependents and inputs
-    loop: LoopTable | None  # the only rule there is, where that is a loop that kernels solve
+    loop: LoopSystem | None  # the only rule there is, where that is a loop that kernels solve
     rows: tuple[RuleRows, FunctionTable] | None  # the rules as a kernel follows them, where no loop is among them
 
     def slopes_and_bias(
@@ -46,7 +46,8 @@ class EmbeddedDynamics:
         q, u, bias = Q.copy(), U.copy(), np.zeros_like(U)
         slopes = np.zeros((len(Q), max(len(self.followers.inputs), 1)))
         if self.rows is not None:
-            over_frames(rule_frames, (*self.rows, time, Q, U, q, u, bias, slopes), len(Q), 1)
+            frames = RuledFrames(Q, U, q, u, bias, slopes)
+            over_frames(rule_frames, (*self.rows, time, frames), len(Q), 1)
             return slopes, bias, q, u
         at = 0
         for rule, own, inputs in self.rules:
@@ -88,8 +89,8 @@ class EmbeddedDynamics:
         c = compiled(model)
         udot, pivot = np.empty_like(U), np.ones_like(U)
         external = _NO_WRENCH if wrenches is None else wrenches
-        inputs = (c.tree, c.table, self.followers, Q, U, tau, bias, slopes, external, wrenches is not None)
-        over_frames(embedded_frames, (*inputs, udot, pivot), len(Q), threads)
+        frames = EmbeddedFrames(Q, U, tau, bias, slopes, external, udot, pivot)
+        over_frames(embedded_frames, (c.tree, c.table, self.followers, frames, wrenches is not None), len(Q), threads)
         return udot, pivot
 
     def closed(
@@ -103,12 +104,12 @@ class EmbeddedDynamics:
         """
         if self.loop is None:
             return None
-        c, frames = compiled(model), len(Q)
+        frames = len(Q)
         q, u, udot, pivot = Q.copy(), U.copy(), np.empty_like(U), np.ones_like(U)
         done, margin = np.zeros(frames), np.zeros(frames)
         external = _NO_WRENCH if wrenches is None else wrenches
-        inputs = (c.tree, c.table, self.loop, SEARCH, self.followers, Q, q, u, tau, external, wrenches is not None)
-        over_frames(closed_frames, (*inputs, udot, pivot, done, margin), frames, threads)
+        closed = ClosedFrames(Q, q, u, tau, external, udot, pivot, done, margin)
+        over_frames(closed_frames, (self.loop, self.followers, closed, wrenches is not None), frames, threads)
         if not (np.all(done == 1.0) and np.all(margin > SINGULAR)):
             return None
         return udot, pivot, q, u
@@ -153,7 +154,7 @@ def _make(model: Model) -> EmbeddedDynamics | None:
     rows = None
     if not e.loops:
         rows = rule_rows(model, [(rule, [*inputs, *own], -1) for rule, own, inputs in rules])
-    return EmbeddedDynamics(followers, rules, e.loops[0].table if exact else None, rows)
+    return EmbeddedDynamics(followers, rules, e.loops[0].compiled if exact else None, rows)
 
 
 def _ints(values: ArrayLike) -> IntArray:

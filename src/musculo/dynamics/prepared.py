@@ -20,7 +20,7 @@ from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import CONSISTENT, embedding_of
 from musculo.errors import InvalidInput
-from musculo.kernels.constraints.coupler_frames import rule_frames
+from musculo.kernels.constraints.coupler_frames import RuledFrames, rule_frames
 from musculo.kernels.constraints.embedded_acceleration import embedded_frame
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import aba_frames, crba_frames, kinematics_frames, rnea_frames
@@ -104,7 +104,7 @@ class Prepared:
             slopes = np.zeros((1, max(len(own.followers.inputs), 1)))
             made = np.empty_like(q), np.empty_like(u)
             bias = self._bias.reshape(1, -1)
-            self._rules = rule_frames.bound(*own.rows, self._time, q, u, *made, bias, slopes, 0, 1)
+            self._rules = rule_frames.bound(*own.rows, self._time, RuledFrames(q, u, *made, bias, slopes), 0, 1)
         free = set(e.speed_names)
         prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
         inputs = (c.tree, c.table, q, u, tau, udot, prescribed, _NO_WRENCH, False)

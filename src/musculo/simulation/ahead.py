@@ -10,7 +10,15 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.driver_code import Bound
 from musculo.kernels.compiler.parts import Kernel, Part
-from musculo.kernels.integrate.one_step_methods import FEHLBERG, ONWARD, TR_BDF2, StepControl, Steps, step_room
+from musculo.kernels.integrate.one_step_methods import (
+    FEHLBERG,
+    ONWARD,
+    TR_BDF2,
+    Request,
+    StepControl,
+    Steps,
+    step_room,
+)
 from musculo.simulation.acting import Acting
 from musculo.simulation.control import Control
 
@@ -18,6 +26,12 @@ from musculo.simulation.control import Control
 # makes superfluous do not either.
 AT_ONCE = 32
 _METHODS = {"rkf45": FEHLBERG, "tr-bdf2": TR_BDF2}
+
+
+def bounds_of(control: Control, method: str) -> StepControl:
+    """As kernels take them."""
+    bounds = (float(control.rtol), float(control.atol), float(control.max_step))
+    return StepControl(*bounds, _METHODS[method], projects=0, retries=0, judged=1)
 
 
 class Landed(NamedTuple):
@@ -41,30 +55,19 @@ class Sizes(NamedTuple):
     equations: int = 0
 
 
-class Buffers(NamedTuple):
-    """What a driver is handed beside the model, in its order; the same arrays at every call."""
-
-    tau: FloatArray  # (n_u,)
-    control: StepControl
-    here: FloatArray  # (2,)
-    y: FloatArray  # (n_y,)
-    f: FloatArray  # (n_y,)
-    out: Steps
-
-    @staticmethod
-    def of(sizes: Sizes, rows: int = 1, control: StepControl | None = None) -> Buffers:
-        """Of a system of these sizes, with room for so many steps."""
-        n_y, n, n_u, m = sizes
-        y, f, q, u, G = (np.zeros((rows, size)) for size in (n_y, n_y, n, n_u, m * n_u))
-        out = Steps(np.zeros(rows), y, f, q, u, G, np.zeros(rows, dtype=np.int64))
-        c = StepControl(0.0, 0.0, 0.0, FEHLBERG, 0) if control is None else control
-        return Buffers(np.zeros(n_u), c, np.zeros(2), np.zeros(n_y), np.zeros(n_y), out)
+def request_of(sizes: Sizes, rows: int = 1, control: StepControl | None = None) -> Request:
+    """Of a system of these sizes, with room for so many steps."""
+    n_y, n, n_u, m = sizes
+    y, f, q, u, G = (np.zeros((rows, size)) for size in (n_y, n_y, n, n_u, m * n_u))
+    out = Steps(np.zeros(rows), y, f, q, u, G, np.zeros(rows, dtype=np.int64))
+    c = StepControl(0.0, 0.0, 0.0, FEHLBERG, 0, 0, 1) if control is None else control
+    return Request(np.zeros(n_u), c, np.zeros(2), np.zeros(n_y), np.zeros(n_y), out)
 
 
 class Driver:
     """A driver of `musculo.kernels` for one model: what it is asked for, of which state.
 
-    Arrays are taken apart once for every set of buffers, since they are the same at every call: to look at them again
+    Arrays are taken apart once for every request, since they are the same at every call: to look at them again
     takes as long as a step of a small model.
 
     Args:
@@ -76,17 +79,17 @@ class Driver:
 
     def __init__(self, driver: Kernel, room: Part, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
         self._driver, self._more, self.sizes = driver, more, sizes
-        self._model = (p, room(p), step_room(sizes.states))
-        # by buffers: they, the call, and what it was asked for the last time
-        self._bound: dict[int, tuple[Buffers, Bound, tuple[int, int, float]]] = {}
+        self.room, self.step = room(p), step_room(sizes.states)
+        self._model = (p, self.room, self.step)
+        # by request: it, the call, and what it was asked for the last time
+        self._bound: dict[int, tuple[Request, Bound, tuple[int, int, float]]] = {}
 
-    def __call__(self, what: int, force: int, buffers: Buffers, end: float = 0.0) -> int:
+    def __call__(self, what: int, force: int, request: Request, end: float = 0.0) -> int:
         """What the driver answers."""
-        known = self._bound.get(id(buffers))
+        known = self._bound.get(id(request))
         if known is None:
-            tau, c, here, y, f, out = buffers
-            call = self._driver.bound(self._model, what, force, tau, c, here, y, f, end, out, *self._more)
-            self._bound[id(buffers)] = buffers, call, (what, force, end)
+            call = self._driver.bound(self._model, what, force, end, request, *self._more)
+            self._bound[id(request)] = request, call, (what, force, end)
         else:
             _, call, before = known
             # integrators ask for the same again and again
@@ -95,8 +98,8 @@ class Driver:
             if force != before[1]:
                 call.put(2, force)
             if end != before[2]:
-                call.put(8, end)
-            self._bound[id(buffers)] = buffers, call, (what, force, end)
+                call.put(3, end)
+            self._bound[id(request)] = request, call, (what, force, end)
         return int(call())
 
 
@@ -122,26 +125,25 @@ class Ahead:
         begin: Callable[[], None] | None = None,
         volumes: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
-        bounds = (float(control.rtol), float(control.atol), float(control.max_step))
-        c = StepControl(*bounds, _METHODS[method], int(projects))
+        c = bounds_of(control, method)._replace(projects=int(projects))
         self._driver, self._force, self._begin, self._volumes = driver, int(acting.address), begin, volumes
-        self._buffers = Buffers.of(driver.sizes, AT_ONCE, c)
-        self._buffers.tau[:] = acting.constant
+        self._request = request_of(driver.sizes, AT_ONCE, c)
+        self._request.tau[:] = acting.constant
         self.h = 0.0  # the length of the step to try after the last one
 
     def steps(self, t: float, y: FloatArray, f: FloatArray, h: float, end: float) -> list[Landed]:
         """From the state y with rates f, the first of length h, not beyond `end`; none where the kernel finds none."""
-        b, sizes = self._buffers, self._driver.sizes
-        b.here[0], b.here[1], b.y[:], b.f[:] = t, h, y, f
+        a, sizes = self._request, self._driver.sizes
+        a.here[0], a.here[1], a.y[:], a.f[:] = t, h, y, f
         if self._begin is not None:
             self._begin()
-        count = self._driver(ONWARD, self._force, b, float(end))
+        count = self._driver(ONWARD, self._force, a, float(end))
         if not count:
             return []
-        self.h = float(b.here[1])
-        states = [part[:count].copy() for part in b.out[1:5]]
+        self.h = float(a.here[1])
+        states = [part[:count].copy() for part in a.out[1:5]]
         volumes: Any = [None] * count
         if self._volumes is not None:
-            volumes = self._volumes(b.out.G[:count].reshape(count, sizes.equations, sizes.speeds)).tolist()
-        times, calls = b.out.t[:count].tolist(), b.out.calls[:count].tolist()
+            volumes = self._volumes(a.out.G[:count].reshape(count, sizes.equations, sizes.speeds)).tolist()
+        times, calls = a.out.t[:count].tolist(), a.out.calls[:count].tolist()
         return [Landed(*one) for one in zip(times, *states, volumes, calls, strict=True)]

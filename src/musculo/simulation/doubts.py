@@ -17,9 +17,9 @@ from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.errors import MusculoError
 from musculo.simulation.constraint_projection import project_position
+from musculo.simulation.control import Control
 from musculo.simulation.dense import Course
 from musculo.simulation.singular import Followed
-from musculo.simulation.steppers import Control
 from musculo.simulation.systems import ConstrainedSystem
 
 # Drift of positions that is no motion of the mechanism any more [rad, parts of its size]: so many times the tolerance,

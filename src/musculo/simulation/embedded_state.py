@@ -14,7 +14,7 @@ from musculo.dynamics.forward import SINGULAR_HINGE
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
 from musculo.embedding.couplers.rule_table import rule_rows, turning_rows
 from musculo.embedding.embedding import Embedding, embedding_of
-from musculo.embedding.loops.closed_loop import SEARCH, SINGULAR
+from musculo.embedding.loops.closed_loop import SINGULAR
 from musculo.embedding.loops.fitted_loop import FittedFunction, FittedVariables
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.speed_rates import turning_joints
@@ -25,7 +25,7 @@ from musculo.kernels.integrate.one_step_methods import RATES
 from musculo.kernels.integrate.open_state import OpenTree, open_room, open_state
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
-from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes
+from musculo.simulation.ahead import Ahead, Driver, Sizes, request_of
 from musculo.simulation.control import Control
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -45,8 +45,8 @@ class EmbeddedState:
         sizes = Sizes(p.z.size + p.zu.size, len(model.coordinate_names), len(model.speed_names))
         self._guess = guess
         self._driver = Driver(driver, room, p, sizes, () if guess is None else (guess,))
-        self._buffers = b = Buffers.of(sizes)
-        self.q, self.u = b.out.q[0], b.out.u[0]  # of the last state
+        self._request = a = request_of(sizes)
+        self.q, self.u = a.out.q[0], a.out.u[0]  # of the last state
 
     def rates(
         self, t: float, y: FloatArray, tau: FloatArray | float, force: int, guess: FloatArray
@@ -55,11 +55,11 @@ class EmbeddedState:
 
         guess: (n,) a pose on the branch that is meant.
         """
-        b = self._buffers
-        b.tau[:], b.y[:], b.here[0] = tau, y, t
+        a = self._request
+        a.tau[:], a.y[:], a.here[0] = tau, y, t
         if self._guess is not None:
             self._guess[:] = guess
-        return b.f.copy() if self._driver(RATES, force, b) else None
+        return a.f.copy() if self._driver(RATES, force, a) else None
 
     def ahead(self, acting: Acting, method: str, control: Control, guess: Callable[[], FloatArray]) -> Ahead:
         """Steps of a method, many at a time; `guess` gives the pose of the state that they start from."""
@@ -140,8 +140,9 @@ def _open_tree(model: Model) -> OpenTree:
 
 
 def _closed_tree(model: Model) -> ClosedTree:
-    c, e, dynamics = compiled(model), embedding_of(model), embedded_dynamics(model)
+    e, dynamics = embedding_of(model), embedded_dynamics(model)
     assert dynamics is not None
     assert dynamics.loop is not None
-    tree = (c.tree, c.table, dynamics.loop, SEARCH, dynamics.followers)
-    return ClosedTree(*tree, *_columns(model, e), *turning_rows(model), SINGULAR_HINGE, SINGULAR)
+    return ClosedTree(
+        dynamics.loop, dynamics.followers, *_columns(model, e), *turning_rows(model), SINGULAR_HINGE, SINGULAR
+    )

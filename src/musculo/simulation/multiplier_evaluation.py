@@ -14,6 +14,7 @@ from musculo.embedding.couplers.rule_table import rule_rows, turning_rows
 from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.loops.coordinate_equations import RuleEquation
 from musculo.embedding.speed_rates import turning_joints
+from musculo.kernels.constraints.multipliers import ConstrainedSystem
 from musculo.kernels.integrate.multiplier_state import (
     PROJECT,
     SETTLE,
@@ -24,7 +25,7 @@ from musculo.kernels.integrate.multiplier_state import (
 from musculo.kernels.integrate.one_step_methods import RATES
 from musculo.model.model import Model
 from musculo.simulation.acting import Acting
-from musculo.simulation.ahead import Ahead, Buffers, Driver, Sizes
+from musculo.simulation.ahead import Ahead, Driver, Sizes, request_of
 from musculo.simulation.control import Control
 
 
@@ -42,11 +43,10 @@ class ConstrainedState:
         sizes = Sizes(n + n_u, n, n_u, m)
         self.multipliers, self._x = np.zeros(m), np.zeros(n + n_u)  # of the last state
         more = (self._x, self.multipliers)
-        self._driver = Driver(
-            constrained_state, constrained_room, tables._replace(decay=float(stabilisation)), sizes, more
-        )
-        self._buffers = Buffers.of(sizes)
-        self.jacobian = self._buffers.out.G[0].reshape(m, n_u)  # G of the last state
+        tables = tables._replace(system=tables.system._replace(decay=float(stabilisation)))
+        self._driver = Driver(constrained_state, constrained_room, tables, sizes, more)
+        self._request = request_of(sizes)
+        self.jacobian = self._request.out.G[0].reshape(m, n_u)  # G of the last state
 
     @staticmethod
     def serves(model: Model) -> bool:
@@ -59,7 +59,7 @@ class ConstrainedState:
 
     def rates(self, t: float, y: FloatArray, tau: FloatArray, force: int = 0) -> FloatArray | None:
         """(n + n_u,) derivatives under forces tau (n_u,) and those of the C function at the address `force`."""
-        return self._buffers.f.copy() if self._call(RATES, t, y, tau, force) else None
+        return self._request.f.copy() if self._call(RATES, t, y, tau, force) else None
 
     def project(self, t: float, y: FloatArray) -> FloatArray | None:
         """The state nearest to y on the constraints."""
@@ -67,12 +67,12 @@ class ConstrainedState:
 
     def settle(self, t: float, y: FloatArray, tau: FloatArray, force: int = 0) -> tuple[FloatArray, FloatArray] | None:
         """The same, and its rates."""
-        return (self._x.copy(), self._buffers.f.copy()) if self._call(SETTLE, t, y, tau, force) else None
+        return (self._x.copy(), self._request.f.copy()) if self._call(SETTLE, t, y, tau, force) else None
 
     def _call(self, what: int, t: float, y: FloatArray, tau: FloatArray | float, force: int = 0) -> bool:
-        b = self._buffers
-        b.tau[:], b.y[:], b.here[0] = tau, y[: b.y.size], t
-        return bool(self._driver(what, force, b))
+        a = self._request
+        a.tau[:], a.y[:], a.here[0] = tau, y[: a.y.size], t
+        return bool(self._driver(what, force, a))
 
     def ahead(
         self,
@@ -91,5 +91,5 @@ def _constrained_tree(model: Model) -> ConstrainedTree:
     c, system = compiled(model), constraint_equations(model)
     found = [(e, rows.start) for e, rows in zip(system.equations, system.rows, strict=True)]
     ruled = [(e.rule, e.columns, row) for e, row in found if isinstance(e, RuleEquation)]
-    equations = (system.table, *rule_rows(model, ruled), *turning_rows(model))
-    return ConstrainedTree(c.tree, c.table, *equations, tolerances_of(system), 0.0, int(system.count))
+    tree = ConstrainedSystem(c.tree, c.table, system.table, tolerances_of(system), 0.0)
+    return ConstrainedTree(tree, *rule_rows(model, ruled), *turning_rows(model), int(system.count))

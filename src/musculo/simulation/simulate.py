@@ -24,13 +24,14 @@ from musculo.model.model import Model
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
 from musculo.simulation.ahead import AT_ONCE, Landed
+from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, Status
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
-from musculo.simulation.steppers import RKF45, TRBDF2, StepFailed, Stepper
+from musculo.simulation.steppers import OneStep, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
@@ -370,11 +371,10 @@ def _stepper(
 ) -> Stepper:
     if not y.size:
         # everything is driven: there is nothing to integrate, and steps only look where the motion can go
-        return RKF45(system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
+        return OneStep("rkf45", system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
         settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
-        kind = RKF45 if method == "rkf45" else TRBDF2
-        return kind(system.rates, t, y, control, settled, system.ahead(method, control, project))
+        return OneStep(method, system.rates, t, y, control, settled, system.ahead(method, control, project))
     from musculo.simulation.sundials import Cvode, Ida
 
     if method != "ida":

@@ -7,33 +7,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.errors import MusculoError
-from musculo.kernels.integrate.step_coefficients import (
-    FEHLBERG_ORDER,
-    LEAST,
-    MOST,
-    NO_ERROR,
-    SAFETY,
-    SMALL,
-    SMALLEST,
-    TR_BDF2_ORDER,
-)
 from musculo.simulation.ahead import Ahead, Landed
+from musculo.simulation.called_steps import CalledSteps
 from musculo.simulation.control import Control
-from musculo.simulation.tableaus import newton_matrix, rkf45_step, tr_bdf2_step
 
 Rates = Callable[[float, FloatArray], FloatArray]
 # (t, y) -> y nearby, and its rates
 Settled = Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
-
-
-class StepFailed(Exception):
-    """No step leads on from here; the text says why."""
 
 
 class Stepper(ABC):
@@ -74,25 +56,21 @@ class Stepper(ABC):
         return None
 
 
-class Trial(NamedTuple):
-    """One step as a method proposes it."""
-
-    y: FloatArray
-    error: FloatArray
-
-
 class OneStep(Stepper):
-    """Methods that know nothing but the last state; a refused step is tried again, shorter.
+    """Methods that know nothing but the last state: Runge-Kutta-Fehlberg and TR-BDF2.
+
+    Runge-Kutta-Fehlberg is for motions that are not stiff: the fifth order is kept, the fourth tells the error. TR-BDF2
+    is of second order, for stiff forces. A refused step is tried again, shorter.
 
     Args:
+        method: "rkf45" or "tr-bdf2".
         settled: gives the state that a step goes on from, and its rates, where that is not the one it came to.
         ahead: takes the same steps many at a time, where that serves; what it leaves is done here.
     """
 
-    order: int  # of the error estimate
-
     def __init__(
         self,
+        method: str,
         rates: Rates,
         t: float,
         y: FloatArray,
@@ -102,44 +80,26 @@ class OneStep(Stepper):
     ) -> None:
         super().__init__(rates, t, y, control)
         self._settled, self._ahead = settled, ahead
+        self._called = CalledSteps(method, self._answer, y.size, control)
         self._taken: list[Landed] = []  # last first
         size, fast = control.size(y, y), control.size(self.f, y)
         # a hundredth of the time in which y changes by itself [Hairer1993, II.4]
         self._h = min(0.01 * size / fast if min(size, fast) > 1e-5 else 1e-6, control.max_step)
 
-    @abstractmethod
-    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial | None:
-        """A step of length h, or None where its equations could not be solved."""
+    def _answer(self, t: float, y: FloatArray, end: bool) -> tuple[FloatArray, FloatArray]:
+        """A state and its rates; at the end of a step the one to go on from."""
+        if not end or self._settled is None:
+            return y, self.rates(t, y)
+        self.n_evaluations += 1
+        return self._settled(t, y)
 
     def advance(self, end: float) -> None:
         if self._ahead is not None and self._taken_ahead(self._ahead, end):
             return
         self.landed = None
-        h = min(self._h, self.control.max_step)
-        reason = "the error stays above the tolerance however short the step"
-        while True:
-            left = end - self.t
-            # two halves rather than a step and a splinter
-            step = left if h >= left else (0.5 * left if 2.0 * h > left else h)
-            if step <= SMALLEST * max(abs(self.t), abs(end)) and step < left:
-                raise StepFailed(reason)
-            try:
-                tried = self.trial(self.t, self.y, self.f, step)
-                size = np.inf if tried is None else self.control.size(tried.error, self.y, tried.y)
-                if tried is not None and size <= 1.0:
-                    t = end if step == left else self.t + step
-                    y, f = self._landed(t, tried.y)
-                    self.t0, self.y0, self.f0 = self.t, self.y, self.f
-                    self.t, self.y, self.f = t, y, f
-                    # a step cut short by the end says nothing against the length before it
-                    self._h = max(step * self._factor(size), h if step < h else 0.0)
-                    return
-                if tried is None:
-                    reason = "the implicit equations of a step cannot be solved"
-            except MusculoError as error:
-                # beyond reach, or singular: perhaps only this trial was
-                reason, size = str(error), np.inf
-            h = step * (self._factor(size) if np.isfinite(size) else LEAST)
+        t, y, f, self._h = self._called.step(self.t, self.y, self.f, self._h, end)
+        self.t0, self.y0, self.f0 = self.t, self.y, self.f
+        self.t, self.y, self.f = t, y, f
 
     def _taken_ahead(self, ahead: Ahead, end: float) -> bool:
         """The next of the steps that were taken many at a time, if there is one."""
@@ -167,41 +127,9 @@ class OneStep(Stepper):
             self._at(one)
         return [first, *rest]
 
-    def _landed(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self._settled is None:
-            return y, self.rates(t, y)
-        self.n_evaluations += 1
-        return self._settled(t, y)
-
-    def _factor(self, size: float) -> float:
-        return float(np.clip(SAFETY * max(size, NO_ERROR) ** (-1.0 / (self.order + 1)), LEAST, MOST))
-
     def inside(self, t: float) -> FloatArray:
         if t <= self.t0:
             return self.y0
         if t >= self.t:
             return self.y
-        tried = self.trial(self.t0, self.y0, self.f0, t - self.t0)
-        if tried is None:
-            raise StepFailed("the implicit equations of a step cannot be solved")
-        return tried.y
-
-
-class RKF45(OneStep):
-    """Runge-Kutta-Fehlberg, for motions that are not stiff: the fifth order is kept, the fourth tells the error."""
-
-    order = FEHLBERG_ORDER
-
-    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial:
-        return Trial(*rkf45_step(self.rates, t, y, f, h))
-
-
-class TRBDF2(OneStep):
-    """TR-BDF2, of second order, for stiff forces."""
-
-    order = TR_BDF2_ORDER
-
-    def trial(self, t: float, y: FloatArray, f: FloatArray, h: float) -> Trial | None:
-        matrix = newton_matrix(self.rates, t, y, f, h)
-        found = tr_bdf2_step(self.rates, t, y, f, h, matrix, lambda change: self.control.size(change, y) < SMALL)
-        return None if found is None else Trial(*found)
+        return self._called.trial(self.t0, self.y0, self.f0, t)[0]

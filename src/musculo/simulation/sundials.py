@@ -15,9 +15,10 @@ from sksundae.ida import IDA
 
 from musculo.arrays import FloatArray
 from musculo.errors import MusculoError
+from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import chebyshev_points
-from musculo.simulation.steppers import Rates, StepFailed, Stepper
+from musculo.simulation.steppers import Rates, Stepper
 
 Residual = Callable[[float, FloatArray, FloatArray], FloatArray]
 # Orders of the methods: their interpolants are polynomials of that degree.

@@ -11,6 +11,7 @@ stated in space) it has more rows, and least squares by orthogonal factors takes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -24,8 +25,16 @@ from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.loops.body_equations import BodyEquation
 from musculo.embedding.loops.loop_equations import EquationSet
 from musculo.embedding.loops.loop_table import loop_table
-from musculo.kernels.constraints.loop_branch import loop_frames
-from musculo.kernels.constraints.loop_space import LoopTable, Search
+from musculo.embedding.speed_rates import turning_joints
+from musculo.kernels.constraints.loop_branch import (
+    FRESH,
+    LoopFrames,
+    WayFrames,
+    least_squares_frames,
+    loop_frames,
+    way_frames,
+)
+from musculo.kernels.constraints.loop_space import LoopSystem, Search, Way
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 
@@ -34,7 +43,6 @@ _QUADRATIC = 1e-9
 # A column of A_d that keeps less than this of its length beside the others is taken as dependent on them: poses are
 # found to rounding over this, and their slopes to rounding over its square, so that four digits are left.
 SINGULAR = 1e-6
-_EXACTLY = 1e-15
 # Corrections shrink at least so near a solution [Deuflhard2011, section 5.1.3: 1/4 in theory, 1/2 to give up].
 _CONTRACTION = 0.5
 # The longest stride along a branch: radians, or lengths in units of the mechanism's size.
@@ -148,14 +156,23 @@ class Loop:
         return found.bias + np.einsum("fij,fj->fi", found.jacobian, qddot)
 
     @cached_property
-    def table(self) -> LoopTable | None:
-        """The loop as kernels take it; None where users' equations or quaternions are part of it."""
+    def compiled(self) -> LoopSystem | None:
+        """The loop as kernels evaluate it; None where users' equations or quaternions are part of it."""
         bodies = [e for e in self.equations.equations if isinstance(e, BodyEquation)]
-        if len(bodies) < len(self.equations.equations):
+        turned = {k for joint in turning_joints(self.model) if len(joint.q) == 4 for k in joint.q}
+        if len(bodies) < len(self.equations.equations) or turned & set(self.columns):
             return None
-        return loop_table(
-            self.model, bodies, self.followers, self.columns, len(self.inputs), self.scale, self.row_scale
-        )
+        return self._system(bodies, self.followers)
+
+    @cached_property
+    def _plain(self) -> LoopSystem:
+        """The same for kernels that are handed what its equations say."""
+        return self._system([], ())
+
+    def _system(self, bodies: Sequence[BodyEquation], followers: Sequence[Rule]) -> LoopSystem:
+        c, scales = compiled(self.model), (self.scale, self.row_scale)
+        table = loop_table(self.model, bodies, followers, self.columns, len(self.inputs), *scales)
+        return LoopSystem(c.tree, c.table, table, SEARCH)
 
     @cached_property
     def _unfelt(self) -> FloatArray:
@@ -172,59 +189,14 @@ class Loop:
         Q[:, self.columns] = Y
         return Q
 
-    # --- linear algebra ---------------------------------------------------------------------------------------------
-    def factor(self, A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Q, R of A_d with columns in units of `scale`, and how far from singular each frame is (frames,)."""
-        n_x, unit = len(self.inputs), self.scale[len(self.inputs) :]
-        q, r = np.linalg.qr(A[:, :, n_x:] * unit)
-        size = np.abs(np.diagonal(r, axis1=1, axis2=2))
-        lengths = np.sqrt(np.sum(r * r, axis=1))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            margin = np.min(np.where(lengths > 0.0, size / lengths, 0.0), axis=1, initial=1.0)
-        return q, r, np.nan_to_num(margin)
-
-    def solve_for_dependents(self, factors: tuple[FloatArray, FloatArray, FloatArray], b: FloatArray) -> FloatArray:
-        """A_d^+ b (frames, n_d, k) for b (frames, m, k); frames without a solution hold NaN."""
-        q, r, margin = factors
-        good = margin > _EXACTLY
-        right = np.swapaxes(q, 1, 2) @ b
-        if good.all():
-            x = np.linalg.solve(r, right)
-        else:
-            x = np.full(right.shape, np.nan)
-            x[good] = np.linalg.solve(r[good], right[good])
-        return np.asarray(x * self.scale[len(self.inputs) :, None])
-
     # --- the branch -------------------------------------------------------------------------------------------------
     def follow(self, X: FloatArray, guess: FloatArray) -> LoopSolution:
         """Dependents at inputs X (frames, n_x), on the branch of the poses `guess` (frames, n).
 
-        Newton's method corrects the guess at its own inputs. From there the inputs move straight to X, in strides that
-        shrink until Newton's corrections contract; so the answer depends on X and the guess, and on nothing else.
+        As `musculo.kernels.constraints.loop_branch.proceed` says.
         """
-        n_x = len(self.inputs)
-        start = guess[:, self.columns]
-        x_0 = start[:, :n_x]
-        if self.table is not None:
-            return self._follow_compiled(X, start)
-        d, good, _ = self._correct(x_0, start[:, n_x:], gentle=False)
-        there = np.all(x_0 == X, axis=1)
-        way = _Way(x_0, X - x_0, d, there.astype(float), np.ones(len(X)), np.where(good, 0, LoopStatus.UNREACHABLE))
-        active = np.flatnonzero(good & ~there)
-        A = self.evaluate(np.hstack([x_0[active], d[active]]))[1] if active.size else np.zeros((0, 0, 0))
-        for _ in range(_ROUNDS):
-            if not active.size:
-                break
-            active, A = self._advance(way, active, A)
-        way.status[active] = LoopStatus.UNREACHABLE
-        reached = np.where((way.done == 1.0)[:, None], X, way.inputs())
-        return LoopSolution(way.d, way.status, reached)
-
-    def _follow_compiled(self, X: FloatArray, start: FloatArray) -> LoopSolution:
-        c, n_x = compiled(self.model), len(self.inputs)
-        d, done = np.empty((len(X), len(self.dependents))), np.empty(len(X))
-        inputs = (c.tree, c.table, self.table, SEARCH, self.placed(start), np.ascontiguousarray(X), True)
-        over_frames(loop_frames, (*inputs, False, _NONE, False, d, done, _NONE, _NONE, _NO_FRAMES), len(X))
+        n_x, start = len(self.inputs), guess[:, self.columns]
+        d, done = (self._followed_in_python if self.compiled is None else self._followed)(X, start)
         if np.all(done == 1.0):
             return LoopSolution(d, np.zeros(len(X), dtype=np.int64), X)
         way = np.where(done == 1.0, 1.0, np.maximum(done, 0.0))[:, None]
@@ -236,104 +208,55 @@ class Loop:
             status[lost] = np.where(self._loses_rank(A), LoopStatus.SINGULAR, LoopStatus.UNREACHABLE)
         return LoopSolution(d, status, reached)
 
+    def _followed(self, X: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Dependents, and the part of the way to X from the guesses `start` (frames, n_y) that was done."""
+        d, done = np.empty((len(X), len(self.dependents))), np.empty(len(X))
+        frames = LoopFrames(self.placed(start), np.ascontiguousarray(X), _NONE, d, done, _NONE, _NONE, _NO_FRAMES)
+        over_frames(loop_frames, (self.compiled, frames, True, False, False), len(X))
+        return d, done
+
+    def _followed_in_python(self, X: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same: all frames are evaluated together, and go on as the kernel says."""
+        frames, n = len(X), len(self.model.coordinates)
+        n_x, n_d, m = len(self.inputs), len(self.dependents), len(self.row_scale)
+        Y, d, each = start.copy(), (frames, n_d), (frames, 1)
+        poses = (np.zeros((frames, n_x)), np.ascontiguousarray(X), np.zeros(d), np.zeros(d))
+        parts = (np.zeros(each), np.zeros(each), np.zeros(each), np.zeros(each), np.zeros(each), np.zeros(each))
+        counts = (np.full(each, FRESH), np.zeros(each, dtype=np.int64), np.zeros(each, dtype=np.int64))
+        ways = Way(*poses, np.zeros((frames, m * (n_x + n_d), 1)), *parts, *counts)
+        active = np.arange(frames)
+        while active.size:
+            g, A = self.evaluate(Y[active])
+            going = np.zeros(active.size, dtype=np.int64)
+            some = WayFrames(active, going, np.ascontiguousarray(g), _rows(A), Y)
+            over_frames(way_frames, (self._plain, ways, some, n), active.size, 1)
+            active = active[going == 1]
+        return Y[:, n_x:], ways.done[:, 0]
+
     def derivatives(
         self, X: FloatArray, d: FloatArray, xdot: FloatArray | None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """dd/dx (frames, n_d, n_x), xdot^T H xdot (frames, n_d), and how far from singular A_d is (frames,)."""
-        frames, n_x, n_d = len(X), len(self.inputs), len(self.dependents)
+        frames, n, n_x, n_d = len(X), len(self.model.coordinates), len(self.inputs), len(self.dependents)
         Y = np.hstack([X, d])
         bent = xdot is not None and bool(np.any(xdot))
-        if self.table is not None:
-            c = compiled(self.model)
-            gradient, bend, margin = np.zeros((frames, n_d * n_x)), np.zeros((frames, n_d)), np.zeros(frames)
+        bend, margin = np.zeros((frames, n_d)), np.zeros(frames)
+        if self.compiled is not None:
+            gradient = np.zeros((frames, n_d * n_x))
             rates = np.ascontiguousarray(xdot) if bent else np.zeros((1, n_x))
-            inputs = (c.tree, c.table, self.table, SEARCH, self.placed(Y), _NONE, False, True, rates, bent)
-            over_frames(loop_frames, (*inputs, _NONE, _NO_FRAMES, gradient, bend, margin), frames)
+            each = LoopFrames(self.placed(Y), _NONE, rates, _NONE, _NO_FRAMES, gradient, bend, margin)
+            over_frames(loop_frames, (self.compiled, each, False, True, bent), frames)
             return gradient.reshape(frames, n_d, n_x), bend, margin
-        _, A = self.evaluate(Y)
-        factors = self.factor(A)
-        gradient = -self.solve_for_dependents(factors, A[:, :, :n_x])
-        bend = np.zeros((frames, n_d))
+        A = self.evaluate(Y)[1]
+        flat, columns = _rows(A), np.zeros((n_x, frames, n_d))
+        right = -np.ascontiguousarray(A[:, :, :n_x].transpose(2, 0, 1))
+        over_frames(least_squares_frames, (self._plain, flat, right, columns, margin, n), frames, 1)
+        gradient = np.ascontiguousarray(columns.transpose(1, 2, 0))
         if xdot is not None and bent:
             ydot = np.hstack([xdot, np.einsum("fdx,fx->fd", gradient, xdot)])
-            bend = -self.solve_for_dependents(factors, self.curvature(Y, ydot)[:, :, None])[:, :, 0]
-        return gradient, bend, factors[2]
-
-    def _advance(self, way: _Way, active: IntArray, A: FloatArray) -> tuple[IntArray, FloatArray]:
-        """One stride of the active frames, in place; returns those that are not there yet, with their A."""
-        n_x, unit = len(self.inputs), self.scale
-        ahead, done = way.whole[active], way.done[active]
-        slope = -self.solve_for_dependents(self.factor(A), A[:, :, :n_x] @ ahead[:, :, None])[:, :, 0]
-        slope = np.nan_to_num(slope, nan=np.inf)
-        speed = np.max(np.abs(np.hstack([ahead, slope])) / unit, axis=1)
-        h = np.minimum(np.minimum(way.stride[active], 1.0 - done), _STRIDE / np.maximum(speed, 1e-300))
-        last = h >= (1.0 - done) * (1.0 - 1e-12)
-        target = way.inputs(active) + h[:, None] * ahead
-        target[last] = (way.start + way.whole)[active[last]]
-        with np.errstate(invalid="ignore"):
-            trial, good, ease = self._correct(target, way.d[active] + h[:, None] * slope, gentle=True)
-        new = A.copy()
-        if good.any():
-            new[good] = self.evaluate(np.hstack([target[good], trial[good]]))[1]
-        good &= self._same_side(A, new)
-        A = np.where(good[:, None, None], new, A)
-        landed, failed = active[good], active[~good]
-        way.d[landed] = trial[good]
-        way.done[landed] = np.where(last[good], 1.0, done[good] + h[good])
-        way.stride[landed] = np.where(ease[good] < 0.1, 2.0 * h[good], h[good])
-        way.stride[failed] = 0.5 * h[~good]
-        lost = way.stride[active] * np.max(np.abs(ahead) / unit[:n_x], axis=1) < _SHORTEST
-        lost &= ~good
-        if lost.any():
-            way.status[active[lost]] = np.where(self._loses_rank(A[lost]), LoopStatus.SINGULAR, LoopStatus.UNREACHABLE)
-        on = (way.done[active] < 1.0) & ~lost
-        return active[on], A[on]
-
-    def _correct(self, X: FloatArray, d: FloatArray, gentle: bool) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Newton's corrections of d at X: the dependents, which frames converged, and the first contraction.
-
-        `gentle` refuses a frame whose corrections do not shrink, or begin too far away: another branch may be near.
-        """
-        n_x, unit = len(self.inputs), self.scale[len(self.inputs) :]
-        d = d.copy()
-        good: BoolArray = np.asarray(np.isfinite(d).all(axis=1))
-        before, ease = np.full(len(d), np.inf), np.zeros(len(d))
-        active = np.flatnonzero(good)
-        for k in range(_GENTLE_ROUNDS if gentle else _FAR_ROUNDS):
-            if not active.size:
-                return d, good, ease
-            g, A = self.evaluate(np.hstack([X[active], d[active]]))
-            step = -self.solve_for_dependents(self.factor(A), g[:, :, None])[:, :, 0]
-            size = np.nan_to_num(np.max(np.abs(step) / unit, axis=1, initial=0.0), nan=np.inf)
-            # in a singular position no step is known, and none is needed where nothing is open
-            shut = np.max(np.abs(g) / self.row_scale, axis=1, initial=0.0) <= _SHUT
-            step[shut], size[shut] = 0.0, 0.0
-            bad = ~np.isfinite(size)
-            if gentle:
-                ratio = size / before[active]
-                bad |= ((size > _QUADRATIC) & (ratio > _CONTRACTION)) | (size > _STRIDE)
-                if k == 1:
-                    ease[active] = ratio
-            else:
-                # far from a solution a long step leads anywhere
-                step *= np.minimum(1.0, _STRIDE / np.maximum(size, 1e-300))[:, None]
-            step[bad] = 0.0
-            d[active] += step
-            before[active] = size
-            converged = ~bad & (size <= _QUADRATIC)
-            # equations that repeat others may contradict them: then no step closes what is left
-            left = np.abs(g + np.einsum("fij,fj->fi", A[:, :, n_x:], step)) / self.row_scale
-            bad |= converged & ~(np.max(left, axis=1, initial=0.0) <= CLOSED)
-            good[active[bad]] = False
-            active = active[~bad & ~converged]
-        good[active] = False
-        return d, good, ease
-
-    def _same_side(self, A: FloatArray, new: FloatArray) -> BoolArray:
-        """Whether A_d keeps its orientation from one position to the next: a branch never crosses a singular A_d."""
-        n_x = len(self.inputs)
-        a, b = A[:, :, n_x:], new[:, :, n_x:]
-        return np.asarray(np.linalg.det(np.swapaxes(a, 1, 2) @ b) > 0.0)
+            right = -np.ascontiguousarray(self.curvature(Y, ydot))[None]
+            over_frames(least_squares_frames, (self._plain, flat, right, bend[None], margin, n), frames, 1)
+        return gradient, bend, margin
 
     def _loses_rank(self, A: FloatArray) -> BoolArray:
         """Whether all of A, not only A_d, has less than its usual rank."""
@@ -341,18 +264,9 @@ class Loop:
         return np.asarray(values[:, len(self.dependents) - 1] < _RANK_LOST * np.maximum(values[:, 0], 1e-300))
 
 
-class _Way(NamedTuple):
-    """Frames on their way along the branch; arrays are changed in place."""
-
-    start: FloatArray  # (frames, n_x) inputs of the guess
-    whole: FloatArray  # (frames, n_x) from there to where they should be
-    d: FloatArray  # (frames, n_d)
-    done: FloatArray  # (frames,) part of the way
-    stride: FloatArray  # (frames,) next part to try
-    status: IntArray  # (frames,)
-
-    def inputs(self, at: IntArray | slice = slice(None)) -> FloatArray:
-        return np.asarray(self.start[at] + self.done[at, None] * self.whole[at])
+def _rows(A: FloatArray) -> FloatArray:
+    """Matrices (frames, m, n) as rows (frames, m n), in C's order."""
+    return np.ascontiguousarray(A).reshape(len(A), -1)
 
 
 def _quaternion_starts(model: Model) -> list[int]:

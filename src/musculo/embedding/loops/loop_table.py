@@ -80,12 +80,9 @@ def loop_table(
     n_x: int,
     scale: np.ndarray,
     row_scale: np.ndarray,
-) -> LoopTable | None:
-    """A loop as arrays; None where a quaternion moves it, which the kernels do not know."""
-    turning = list(turning_joints(model))
-    if any(len(joint.q) == 4 and set(joint.q) & set(y) for joint in turning):
-        return None
-    angles = [joint for joint in turning if len(joint.q) == 3]
+) -> LoopTable:
+    """A loop as arrays; without equations where those are evaluated in Python."""
+    angles = [joint for joint in turning_joints(model) if len(joint.q) == 3]
     couplings, functions = couplings_of(model, followers)
     speeds = {name: k for k, name in enumerate(model.speed_names)}
     first_row = np.cumsum([0, *(equation.count for equation in equations)])[:-1].tolist()

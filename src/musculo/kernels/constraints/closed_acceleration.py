@@ -15,6 +15,7 @@ from musculo.kernels.constraints.loop_space import BranchSpace, LoopSpace, branc
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 
@@ -55,18 +56,19 @@ def closed_space(tree, loop, n):
 
 
 @kernel
-def close_lanes(tree, table, loop, search, s, real, Q, U):
+def close_lanes(system, s, real, Q, U):
     """Coordinates Q and speeds U of eight states from their independent rows, on the branches anchored in s.branch.a.
 
     Leaves slopes in s.gradient and accelerations at zero free ones in s.bias.
     """
-    n_x, n_d, w = loop.n_x, loop.y.size - loop.n_x, s.w
+    loop, w = system.loop, s.w
+    n_x, n_d = loop.n_x, loop.y.size - loop.n_x
     copy_lanes(Q, w.Q)
-    follow_branches(tree, table, loop, search, s.branch, w, real, s.done)
+    follow_branches(system, s.branch, w, real, s.done)
     for k in range(n_x):
         for lane in range(WIDTH):
             s.rate[k, lane] = U[loop.speed_of[loop.y[k]], lane]
-    derive(tree, table, loop, w, s.gradient, s.rate, True, s.bend)
+    derive(system, w, s.gradient, s.rate, True, s.bend)
     for j in range(n_d):
         row = loop.speed_of[loop.y[n_x + j]]
         for lane in range(WIDTH):
@@ -79,51 +81,55 @@ def close_lanes(tree, table, loop, search, s, real, Q, U):
 
 
 @kernel
-def closed_lanes(tree, table, loop, followers, s, Q, U, T, E, loaded, udot):
-    """udot (n_u, WIDTH) of states that `close_lanes` completed, under generalised forces T and loads E."""
-    n_u, W = tree.u_rows.size, s.w.W
-    rnea(tree, table, lanes(Q), lanes(U), lanes(s.bias), lanes(E), loaded, lanes(W), lanes(s.force), 0)
+def closed_lanes(system, followers, s, x, loaded):
+    """x.D of states that `close_lanes` completed, under generalised forces x.T and loads x.E."""
+    tree, W, n_u = system.tree, s.w.W, x.D.shape[0]
+    rnea(tree, system.table, lanes(x.Q), lanes(x.U), lanes(s.bias), lanes(x.E), loaded, lanes(W), lanes(s.force), 0)
     s.M[:] = 0.0
     placed_mass_matrix(tree, lanes(W), lanes(s.C), lanes(s.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
-            s.force[i, lane] = T[i, lane] - s.force[i, lane]
-            udot[i, lane] = s.bias[i, lane]
+            s.force[i, lane] = x.T[i, lane] - s.force[i, lane]
+            x.D[i, lane] = s.bias[i, lane]
     solve_embedded(
-        n_u, followers, lanes(s.gradient), lanes(s.M), lanes(s.force), lanes(udot), lanes(s.bias), lanes(s.pivot), 0
+        n_u, followers, lanes(s.gradient), lanes(s.M), lanes(s.force), lanes(x.D), lanes(s.bias), lanes(s.pivot), 0
     )
 
 
-@driver
-def closed_frames(
-    tree, table, loop, search, followers, guess, q, u, tau, external, loaded, udot, pivot, done, margin, start, stop
-):
-    """Accelerations of frames start .. stop - 1; q and u are completed from their independent columns.
+class ClosedFrames(NamedTuple):
+    """Frames of a tree with one closed loop."""
 
-    Args:
-        guess: (frames, n) poses whose branch is meant. q: (frames, n), u: (frames, n_u): their dependents are written.
-        udot, pivot: (frames, n_u), see `solve_embedded`. done: (frames,) the part of the way from the guess that was
-        done: 1 where the loop closes. margin: (frames,) how far from singular it is there.
-    """
-    n, n_u = q.shape[1], tree.u_rows.size
-    s = closed_space(tree, loop, n)
-    Q, U, T, D = np.empty((n, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
-    E = np.empty((external.shape[1], WIDTH))
+    guess: FloatArray  # (frames, n) poses whose branch is meant
+    q: FloatArray  # (frames, n) completed from its independent columns
+    u: FloatArray  # (frames, n_u) likewise
+    tau: FloatArray  # (frames, n_u)
+    external: FloatArray  # (frames, 6 nodes) loads, or none
+    udot: FloatArray  # (frames, n_u)
+    pivot: FloatArray  # (frames, n_u) see `solve_embedded`
+    done: FloatArray  # (frames,) the part of the way from the guess that was done: 1 where the loop closes
+    margin: FloatArray  # (frames,) how far from singular the loop is there
+
+
+@driver
+def closed_frames(system, followers, frames, loaded, start, stop):
+    """Accelerations of frames start .. stop - 1 of `ClosedFrames`; `system` is a `LoopSystem`."""
+    n, n_u = frames.q.shape[1], system.tree.u_rows.size
+    s, x = closed_space(system.tree, system.loop, n), state_lanes(0, n, n_u, frames.external.shape[1])
     for block in range(start, stop, WIDTH):
         real = min(WIDTH, stop - block)
-        take(guess, block, stop, s.branch.a.Q)
-        anchor(tree, table, loop, s.branch.a)
-        take(q, block, stop, Q)
-        take(u, block, stop, U)
-        take(tau, block, stop, T)
+        take(frames.guess, block, stop, s.branch.a.Q)
+        anchor(system, s.branch.a)
+        take(frames.q, block, stop, x.Q)
+        take(frames.u, block, stop, x.U)
+        take(frames.tau, block, stop, x.T)
         if loaded:
-            take(external, block, stop, E)
-        close_lanes(tree, table, loop, search, s, real, Q, U)
-        closed_lanes(tree, table, loop, followers, s, Q, U, T, E, loaded, D)
-        give(Q, 0, n, q, block, stop)
-        give(U, 0, n_u, u, block, stop)
-        give(D, 0, n_u, udot, block, stop)
-        give(s.pivot, 0, n_u, pivot, block, stop)
+            take(frames.external, block, stop, x.E)
+        close_lanes(system, s, real, x.Q, x.U)
+        closed_lanes(system, followers, s, x, loaded)
+        give(x.Q, 0, n, frames.q, block, stop)
+        give(x.U, 0, n_u, frames.u, block, stop)
+        give(x.D, 0, n_u, frames.udot, block, stop)
+        give(s.pivot, 0, n_u, frames.pivot, block, stop)
         for lane in range(real):
-            done[block + lane] = s.done[lane]
-            margin[block + lane] = s.w.margin[0, lane] if s.done[lane] == 1.0 else 0.0
+            frames.done[block + lane] = s.done[lane]
+            frames.margin[block + lane] = s.w.margin[0, lane] if s.done[lane] == 1.0 else 0.0

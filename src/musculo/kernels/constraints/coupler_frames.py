@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, inline, kernel, unfused
 from musculo.kernels.functions.function_values import evaluate, evaluate_many
 
 
+class RuledFrames(NamedTuple):
+    """Frames of coordinates some of which follow others."""
+
+    given_q: FloatArray  # (frames, n)
+    given_u: FloatArray  # (frames, n_u)
+    q: FloatArray  # (frames, n) as the rules make them of the independent ones that are given
+    u: FloatArray  # (frames, n_u)
+    bias: FloatArray  # (frames, n_u) accelerations at zero independent ones
+    slopes: FloatArray  # (frames, inputs)
+
+
+class RuleSpace(NamedTuple):
+    """What one frame needs."""
+
+    d: FloatArray  # (rows, 1) value, gradient and Hessian of one function
+    x: FloatArray  # (n, 1) coordinates
+
+
 @unfused
-def _follow(rules, functions, time, x, u, bias, slopes, d, f):
-    """Frame f: coordinates x (n, 1) and rows f of u and bias that follow others, and the slopes with which they do.
+def _follow(rules, functions, time, frames, space, f):
+    """Frame f: coordinates space.x, speeds and biases that follow others, and the slopes with which they do.
 
-        q_k = s f,   u_k = s f_a u_a (+ f'),   bias_k = s f_a bias_a (+ f'') + s f_ab u_a u_b, in brackets those of time
-
-    Args: d: workspace for value, gradient and Hessian of one function, (rows, 1).
+    q_k = s f,   u_k = s f_a u_a (+ f'),   bias_k = s f_a bias_a (+ f'') + s f_ab u_a u_b, in brackets those of time
     """
+    x, d, u, bias, slopes = space.x, space.d, frames.u, frames.bias, frames.slopes
     at = 0
     for k in range(rules.function.size):
         function, scale, first = rules.function[k], rules.scale[k], rules.first_input[k]
@@ -44,15 +64,16 @@ def _follow(rules, functions, time, x, u, bias, slopes, d, f):
 
 
 @kernel
-def frame_of_rules(rules, functions, time, given_q, given_u, q, u, bias, slopes, d, x, f):
-    """Frame f of `rule_frames`. d, x: workspaces, (rows, 1). Returns how far what is given is from the rules."""
+def frame_of_rules(rules, functions, time, frames, space, f):
+    """Frame f of `rule_frames`; how far what is given is from the rules."""
+    given_q, given_u, q, u, x = frames.given_q, frames.given_u, frames.q, frames.u, space.x
     error = 0.0
     for k in range(q.shape[1]):
         x[k, 0] = given_q[f, k]
     for k in range(u.shape[1]):
         u[f, k] = given_u[f, k]
-        bias[f, k] = 0.0
-    _follow(rules, functions, time, x, u, bias, slopes, d, f)
+        frames.bias[f, k] = 0.0
+    _follow(rules, functions, time, frames, space, f)
     for k in range(q.shape[1]):
         q[f, k] = x[k, 0]
         error = max(error, abs(given_q[f, k] - q[f, k]))
@@ -71,20 +92,17 @@ def scratch_rows(functions):
 
 
 @driver
-def rule_frames(rules, functions, time, given_q, given_u, q, u, bias, slopes, start, stop):
-    """Frames start .. stop - 1: coordinates q and speeds u as the rules make them of the independent ones in `given`.
+def rule_frames(rules, functions, time, frames, start, stop):
+    """Frames start .. stop - 1: coordinates and speeds as the rules make them of the independent ones that are given.
 
-    Args:
-        rules, functions: `RuleRows`, inputs first, and their functions. time: (frames,) [s].
-        given_q, q: (frames, n). given_u, u: (frames, n_u).
-        bias: (frames, n_u) accelerations at zero independent ones, written. slopes: (frames, inputs), written.
+    Args: rules, functions: `RuleRows`, inputs first, and their functions. time: (frames,) [s]. frames: `RuledFrames`.
 
     Returns:
         The largest difference between what is given and what the rules make of it: of coordinates, and of speeds as
         a part of 1 + |speed|.
     """
-    d, x = np.zeros((scratch_rows(functions), 1)), np.zeros((q.shape[1], 1))
+    space = RuleSpace(np.zeros((scratch_rows(functions), 1)), np.zeros((frames.q.shape[1], 1)))
     error = 0.0
     for f in range(start, stop):
-        error = max(error, frame_of_rules(rules, functions, time[f], given_q, given_u, q, u, bias, slopes, d, x, f))
+        error = max(error, frame_of_rules(rules, functions, time[f], frames, space, f))
     return error

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.arrays import IntArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel
-from musculo.kernels.constraints.coupler_frames import frame_of_rules, scratch_rows
+from musculo.kernels.constraints.coupler_frames import RuledFrames, RuleSpace, frame_of_rules, scratch_rows
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import square_root
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
@@ -94,35 +95,43 @@ def solve_embedded(n_u, followers, slopes, M, force, udot, bias, pivot, lane):
         udot[k, lane] = total
 
 
-@driver
-def embedded_frames(tree, table, followers, q, u, tau, bias, slopes, external, loaded, udot, pivot, start, stop):
-    """Accelerations of frames start .. stop - 1; `bias` (frames, n_u) are those at zero accelerations of free speeds.
+class EmbeddedFrames(NamedTuple):
+    """Frames of a tree some of whose speeds follow others."""
 
-    slopes: (frames, inputs). pivot: (frames, n_u), see `solve_embedded`.
-    """
+    q: FloatArray  # (frames, n)
+    u: FloatArray  # (frames, n_u)
+    tau: FloatArray  # (frames, n_u)
+    bias: FloatArray  # (frames, n_u) accelerations at zero accelerations of free speeds
+    slopes: FloatArray  # (frames, inputs)
+    external: FloatArray  # (frames, 6 nodes) loads, or none
+    udot: FloatArray  # (frames, n_u)
+    pivot: FloatArray  # (frames, n_u) see `solve_embedded`
+
+
+@driver
+def embedded_frames(tree, table, followers, frames, loaded, start, stop):
+    """Accelerations of frames start .. stop - 1 of `EmbeddedFrames`."""
     n_u = tree.u_rows.size
-    W = np.zeros((work_rows(tree), WIDTH))
-    Q, U, T = np.empty((q.shape[1], WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
-    B, D, F = np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
-    P, S = np.ones((n_u, WIDTH)), np.empty((slopes.shape[1], WIDTH))
-    E = np.empty((external.shape[1], WIDTH))
-    C, M = np.empty((COMPOSITE_ROWS * tree.parent.size, WIDTH)), np.empty((n_u * n_u, WIDTH))
+    x = state_lanes(0, frames.q.shape[1], n_u, frames.external.shape[1])
+    W, C = np.zeros((work_rows(tree), WIDTH)), np.empty((COMPOSITE_ROWS * tree.parent.size, WIDTH))
+    B, F, M = np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u * n_u, WIDTH))
+    P, S = np.ones((n_u, WIDTH)), np.empty((frames.slopes.shape[1], WIDTH))
     for block in range(start, stop, WIDTH):
-        take(q, block, stop, Q)
-        take(u, block, stop, U)
-        take(tau, block, stop, T)
-        take(bias, block, stop, B)
-        take(slopes, block, stop, S)
+        take(frames.q, block, stop, x.Q)
+        take(frames.u, block, stop, x.U)
+        take(frames.tau, block, stop, x.T)
+        take(frames.bias, block, stop, B)
+        take(frames.slopes, block, stop, S)
         if loaded:
-            take(external, block, stop, E)
-        rnea(tree, table, lanes(Q), lanes(U), lanes(B), lanes(E), loaded, lanes(W), lanes(F), 0)
-        F[:] = T - F
+            take(frames.external, block, stop, x.E)
+        rnea(tree, table, lanes(x.Q), lanes(x.U), lanes(B), lanes(x.E), loaded, lanes(W), lanes(F), 0)
+        F[:] = x.T - F
         M[:] = 0.0
         placed_mass_matrix(tree, lanes(W), lanes(C), lanes(M), 0)
-        D[:] = B
-        solve_embedded(n_u, followers, lanes(S), lanes(M), lanes(F), lanes(D), lanes(B), lanes(P), 0)
-        give(D, 0, n_u, udot, block, stop)
-        give(P, 0, n_u, pivot, block, stop)
+        x.D[:] = B
+        solve_embedded(n_u, followers, lanes(S), lanes(M), lanes(F), lanes(x.D), lanes(B), lanes(P), 0)
+        give(x.D, 0, n_u, frames.udot, block, stop)
+        give(P, 0, n_u, frames.pivot, block, stop)
 
 
 @driver
@@ -145,8 +154,9 @@ def embedded_frame(tree, table, rules, functions, followers, time, given, least_
         given_q[0, k] = given[k]
     for k in range(n_u):
         given_u[0, k] = given[n + k]
-    d = np.zeros((scratch_rows(functions), 1))
-    error = frame_of_rules(rules, functions, time[0], given_q, given_u, q, u, bias, slopes, d, Q, 0)
+    space = RuleSpace(np.zeros((scratch_rows(functions), 1)), Q)
+    frame = RuledFrames(given_q, given_u, q, u, bias, slopes)
+    error = frame_of_rules(rules, functions, time[0], frame, space, 0)
     for k in range(n_u):
         U[k, 0], B[k, 0] = u[0, k], bias[0, k]
     for k in range(S.size):

@@ -1,14 +1,17 @@
 """Closed loops: their solution along a branch, for eight frames at once or one that strays.
 
-`musculo.embedding.loops.closed_loop` says what a loop is, and does the same in NumPy for equations that users write
-in Python.
+A frame goes along its branch as `proceed` says, whoever evaluates the equations: a kernel (`branch`), or Python where
+they are a user's own (`way_frames`). `musculo.embedding.loops.closed_loop` says what a loop is.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from musculo.kernels.compiler.parts import driver, kernel
+from musculo.arrays import FloatArray, IntArray
+from musculo.kernels.compiler.parts import driver, inline, kernel
 from musculo.kernels.constraints.loop_solution import (
     anchor,
     copy_lanes,
@@ -17,13 +20,21 @@ from musculo.kernels.constraints.loop_solution import (
     factor_loop,
     solve_against,
     solve_loop,
+    used_rows,
 )
-from musculo.kernels.constraints.loop_space import branch_space, loop_space
+from musculo.kernels.constraints.loop_space import Way, branch_space, loop_space
 from musculo.kernels.scalar.choices import less, where
+from musculo.kernels.scalar.linear_equations import factor_rows, orientation
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
+
+# What g and A are wanted for: nothing is known yet; the guess is closed; a stride ahead is closed, carefully; the
+# direction of the branch at a pose that closes; the side on which a stride ended.
+FRESH, FAR, GENTLE, STANDING, LANDED = 0, 1, 2, 3, 4
+# How a correction came out.
+_ON, _THERE, _LOST = 0, 1, 2
 
 
 @kernel
@@ -63,43 +74,47 @@ def _left_open(loop, w, lane):
 
 
 @kernel
-def _correct(tree, table, loop, search, w, gentle):
-    """Newton's corrections of the dependents in lane 0 of w.Q: whether they converged, and the first contraction."""
-    n_x, n_d = loop.n_x, w.x.shape[0]
-    before, ease = np.inf, 0.0
-    for k in range(search.gentle_rounds if gentle else search.far_rounds):
-        evaluate_loop(tree, table, loop, w)
-        _openness(loop, w.g, w.size[0])
-        if not np.isfinite(w.size[0, 0]):
-            return False, ease
-        if w.size[0, 0] <= search.shut:
-            return True, ease
-        factor_loop(loop, w)
-        if not w.margin[0, 0] > 0.0:
-            return False, ease
-        copy_lanes(w.g, w.left)
-        solve_loop(loop, w, w.x)
-        _length(loop, w.x, w.size[1])
-        size = w.size[1, 0]
-        short = 1.0
-        if gentle:
-            if (size > search.quadratic and size > search.contraction * before) or size > search.stride:
-                return False, ease
-            if k == 1:
-                ease = size / before
-        elif size > search.stride:
-            short = search.stride / size
-        for j in range(n_d):
-            w.Q[loop.y[n_x + j], 0] -= short * w.x[j, 0]
-        before = size
-        if size <= search.quadratic:
-            return _left_open(loop, w, 0) <= search.closed, ease
-    return False, ease
+def _correct(loop, search, w, way):
+    """One of Newton's corrections of the dependents in lane 0 of w.Q, where g and A are known.
+
+    Gentle ones give up where they do not shrink, or begin too far away: another branch may be near.
+    """
+    n_x, gentle = loop.n_x, way.phase[0] == GENTLE
+    _openness(loop, w.g, w.size[0])
+    if not np.isfinite(w.size[0, 0]):
+        return _LOST
+    if w.size[0, 0] <= search.shut:
+        return _THERE
+    factor_loop(loop, w)
+    if not w.margin[0, 0] > 0.0:
+        return _LOST
+    copy_lanes(w.g, w.left)
+    solve_loop(loop, w, w.x)
+    _length(loop, w.x, w.size[1])
+    size = w.size[1, 0]
+    short = 1.0
+    if gentle:
+        if (size > search.quadratic and size > search.contraction * way.before[0]) or size > search.stride:
+            return _LOST
+        if way.rounds[0] == 1:
+            way.ease[0] = size / way.before[0]
+    elif size > search.stride:
+        # far from a solution a long step leads anywhere
+        short = search.stride / size
+    for j in range(w.x.shape[0]):
+        w.Q[loop.y[n_x + j], 0] -= short * w.x[j, 0]
+    way.before[0] = size
+    if size <= search.quadratic:
+        # equations that repeat others may contradict them: then no step closes what is left
+        return _THERE if _left_open(loop, w, 0) <= search.closed else _LOST
+    way.rounds[0] += 1
+    return _ON if way.rounds[0] < (search.gentle_rounds if gentle else search.far_rounds) else _LOST
 
 
 @kernel
-def _product(n_x, n_y, used, m, scale, kept, A, square, lane):
+def _product(loop, w, kept, A, square, lane):
     """kept_d^T A_d (n_d n_d,), both in units of `scale`."""
+    n_x, n_y, used, m, scale = loop.n_x, loop.y.size, w.used, w.count[0], loop.scale
     n_d = n_y - n_x
     for i in range(n_d):
         for j in range(n_d):
@@ -127,108 +142,145 @@ def _steady(n_d, square, steady, lane):
 
 
 @kernel
-def _orientation(loop, w, kept):
-    """Sign of det(kept_d^T A_d) in lane 0, by elimination with the largest pivots."""
-    n_d, square = w.x.shape[0], w.square
-    _product(loop.n_x, loop.y.size, w.used, w.count[0], loop.scale, lanes(kept), lanes(w.A), lanes(square), 0)
-    sign = 1.0
-    for k in range(n_d):
-        best = k
-        for i in range(k + 1, n_d):
-            if abs(square[i * n_d + k, 0]) > abs(square[best * n_d + k, 0]):
-                best = i
-        if square[best * n_d + k, 0] == 0.0:
-            return 0.0
-        if best != k:
-            sign = -sign
-            for j in range(n_d):
-                a, b = square[k * n_d + j, 0], square[best * n_d + j, 0]
-                square[k * n_d + j, 0], square[best * n_d + j, 0] = b, a
-        if square[k * n_d + k, 0] < 0.0:
-            sign = -sign
-        for i in range(k + 1, n_d):
-            share = square[i * n_d + k, 0] / square[k * n_d + k, 0]
-            for j in range(k + 1, n_d):
-                square[i * n_d + j, 0] -= share * square[k * n_d + j, 0]
-    return sign
+def _same_side(loop, w, way):
+    """Whether A_d keeps its orientation from the last pose that closed: a branch never crosses a singular A_d."""
+    _product(loop, w, way.kept, w.A, w.square, 0)
+    factor_rows(w.square, w.order, 0)
+    return orientation(w.square, w.order, 0) > 0.0
 
 
-@kernel
-def branch(tree, table, loop, search, w, start, target, here, tangent, kept):
-    """From the guess in lane 0 of w.Q to the inputs `target` (n_x,), as `Loop.follow` does; the part of the way done.
-
-    w.Q holds the last pose that closed; `here` keeps its dependents.
-    """
-    n_x, n_d = loop.n_x, w.x.shape[0]
-    n_y = n_x + n_d
-    same = True
-    for k in range(n_x):
-        start[k] = w.Q[loop.y[k], 0]
-        same = same and start[k] == target[k]
-    found, _ = _correct(tree, table, loop, search, w, False)
-    if not found or same:
-        return 1.0 if found else -1.0
+@inline
+def _reach(loop, way):
+    """How far the inputs go, in units of `scale`."""
     reach = 0.0
-    for k in range(n_x):
-        reach = max(reach, abs(target[k] - start[k]) / loop.scale[k])
-    done, stride = 0.0, 1.0
-    for j in range(n_d):
-        here[j] = w.Q[loop.y[n_x + j], 0]
-    evaluate_loop(tree, table, loop, w)
-    for _ in range(search.rounds):
-        # the branch's direction where it stands
-        speed = reach
-        factor_loop(loop, w)
-        if not w.margin[0, 0] > 0.0:
-            return done
-        for i in range(w.g.shape[0]):
-            w.left[i] = 0.0
-            for k in range(n_x):
-                w.left[i, 0] -= w.A[i * n_y + k, 0] * (target[k] - start[k])
-        solve_loop(loop, w, w.x)
-        for j in range(n_d):
-            tangent[j] = w.x[j, 0]
-            speed = max(speed, abs(tangent[j]) / loop.scale[n_x + j])
-        copy_lanes(w.A, kept)
-        landed = False
-        while not landed:
-            h = min(min(stride, 1.0 - done), search.stride / max(speed, 1e-300))
-            last = h >= (1.0 - done) * (1.0 - 1e-12)
-            for k in range(n_x):
-                away = done + h
-                w.Q[loop.y[k], 0] = target[k] if last else start[k] + away * (target[k] - start[k])
-            for j in range(n_d):
-                w.Q[loop.y[n_x + j], 0] = here[j] + h * tangent[j]
-            landed, ease = _correct(tree, table, loop, search, w, True)
-            if landed:
-                evaluate_loop(tree, table, loop, w)
-                landed = _orientation(loop, w, kept) > 0.0
-            if landed:
-                done = 1.0 if last else done + h
-                stride = 2.0 * h if ease < 0.1 else h
-                for j in range(n_d):
-                    here[j] = w.Q[loop.y[n_x + j], 0]
-            else:
-                stride = 0.5 * h
-                if stride * reach < search.shortest:
-                    for k in range(n_x):
-                        w.Q[loop.y[k], 0] = start[k] + done * (target[k] - start[k])
-                    for j in range(n_d):
-                        w.Q[loop.y[n_x + j], 0] = here[j]
-                    return done
-        if done == 1.0:
-            return 1.0
-    return done
+    for k in range(way.start.size):
+        reach = max(reach, abs(way.target[k] - way.start[k]) / loop.scale[k])
+    return reach
 
 
 @kernel
-def glide(tree, table, loop, search, a, w, fine):
+def _ask(way, phase):
+    """Corrections begin; g and A are wanted."""
+    way.phase[0], way.rounds[0], way.before[0], way.ease[0] = phase, 0, np.inf, 0.0
+    return True
+
+
+@kernel
+def _try(loop, search, w, way):
+    """A stride along the tangent into lane 0 of w.Q, to be corrected."""
+    n_x = way.start.size
+    h = min(min(way.stride[0], 1.0 - way.done[0]), search.stride / max(way.speed[0], 1e-300))
+    away = way.done[0] + h
+    last = h >= (1.0 - way.done[0]) * (1.0 - 1e-12)
+    for k in range(n_x):
+        w.Q[loop.y[k], 0] = way.target[k] if last else way.start[k] + away * (way.target[k] - way.start[k])
+    for j in range(way.here.size):
+        w.Q[loop.y[n_x + j], 0] = way.here[j] + h * way.tangent[j]
+    way.tried[0] = h
+    return _ask(way, GENTLE)
+
+
+@kernel
+def _shorter(loop, search, w, way):
+    """Half the stride; where that is too short the way ends at the last pose that closed."""
+    n_x = way.start.size
+    way.stride[0] = 0.5 * way.tried[0]
+    if not way.stride[0] * _reach(loop, way) < search.shortest:
+        return _try(loop, search, w, way)
+    for k in range(n_x):
+        w.Q[loop.y[k], 0] = way.start[k] + way.done[0] * (way.target[k] - way.start[k])
+    for j in range(way.here.size):
+        w.Q[loop.y[n_x + j], 0] = way.here[j]
+    return False
+
+
+@kernel
+def _stand(loop, search, w, way):
+    """The branch's direction where it stands, and a stride along it."""
+    n_x, n_y = loop.n_x, loop.y.size
+    way.speed[0] = _reach(loop, way)
+    factor_loop(loop, w)
+    if not w.margin[0, 0] > 0.0:
+        return False
+    for i in range(w.g.shape[0]):
+        w.left[i] = 0.0
+        for k in range(n_x):
+            w.left[i, 0] -= w.A[i * n_y + k, 0] * (way.target[k] - way.start[k])
+    solve_loop(loop, w, w.x)
+    for j in range(way.here.size):
+        way.tangent[j] = w.x[j, 0]
+        way.speed[0] = max(way.speed[0], abs(way.tangent[j]) / loop.scale[n_x + j])
+    for i in range(way.kept.shape[0]):
+        way.kept[i, 0] = w.A[i, 0]
+    return _try(loop, search, w, way)
+
+
+@kernel
+def proceed(loop, search, w, way):
+    """Whether g and A are wanted again, at the pose that is then in lane 0 of w.Q; they are known where it was.
+
+    Newton's method corrects the guess at its own inputs. From there the inputs move straight to way.target, in strides
+    that shrink until Newton's corrections contract; so the answer depends on these and the guess, and on nothing else.
+    In the end w.Q holds the last pose that closed, and way.done the part of the way to it.
+    """
+    n_x, n_d, phase = loop.n_x, way.here.size, way.phase[0]
+    if phase == FRESH:
+        for k in range(n_x):
+            way.start[k] = w.Q[loop.y[k], 0]
+        way.done[0], way.stride[0], way.strides[0] = 0.0, 1.0, 0
+        phase = FAR
+        _ask(way, FAR)
+    if phase in (FAR, GENTLE):
+        how = _correct(loop, search, w, way)
+        if how == _ON:
+            return True
+        if phase == GENTLE:
+            if how == _LOST:
+                return _shorter(loop, search, w, way)
+            way.phase[0] = LANDED
+            return True
+        same = True
+        for k in range(n_x):
+            same = same and way.start[k] == way.target[k]
+        if how == _LOST or same:
+            way.done[0] = -1.0 if how == _LOST else 1.0
+            return False
+        way.phase[0] = STANDING
+        return True
+    if phase == LANDED:
+        if not _same_side(loop, w, way):
+            return _shorter(loop, search, w, way)
+        h, last = way.tried[0], way.tried[0] >= (1.0 - way.done[0]) * (1.0 - 1e-12)
+        way.done[0] = 1.0 if last else way.done[0] + h
+        way.stride[0] = 2.0 * h if way.ease[0] < 0.1 else h
+        way.strides[0] += 1
+    for j in range(n_d):
+        way.here[j] = w.Q[loop.y[n_x + j], 0]
+    if way.done[0] == 1.0 or way.strides[0] >= search.rounds:
+        return False
+    return _stand(loop, search, w, way)
+
+
+@kernel
+def branch(s, w, way):
+    """From the guess in lane 0 of w.Q to the inputs way.target; the part of the way that was done."""
+    way.phase[0] = FRESH
+    going = True
+    while going:
+        evaluate_loop(s, w)
+        going = proceed(s.loop, s.search, w, way)
+    return way.done[0]
+
+
+@kernel
+def glide(s, a, w, fine):
     """One stride in every lane, from the poses in a.Q to the inputs in w.Q; fine (WIDTH,): 1 where that was all.
 
     a holds A and its factors at poses that close the loop or nearly so, and w.Q the poses to be, whose dependents are
     found: first along the tangent, with what is still open closed, then by Newton's corrections as `branch` makes them.
     w has A at the result. A lane that is not fine means nothing: it needs `branch`.
     """
+    loop, search = s.loop, s.search
     n_x, n_d = loop.n_x, w.x.shape[0]
     n_y, m = n_x + n_d, w.g.shape[0]
     _openness(loop, a.g, w.size[0])
@@ -260,7 +312,7 @@ def glide(tree, table, loop, search, a, w, fine):
             busy += moving[lane]
         if busy == 0.0:
             break
-        evaluate_loop(tree, table, loop, w)
+        evaluate_loop(s, w)
         factor_loop(loop, w)
         copy_lanes(w.g, w.left)
         solve_loop(loop, w, w.x)
@@ -288,9 +340,9 @@ def glide(tree, table, loop, search, a, w, fine):
         if moving[lane] != 0.0:
             fine[lane] = 0.0
     if not fresh:
-        evaluate_loop(tree, table, loop, w)
+        evaluate_loop(s, w)
         factor_loop(loop, w)
-    _product(n_x, n_y, w.used, w.count[0], loop.scale, lanes(a.A), lanes(w.A), lanes(w.square), 0)
+    _product(loop, w, lanes(a.A), lanes(w.A), lanes(w.square), 0)
     _steady(n_d, lanes(w.square), lanes(w.size), 0)
     for lane in range(WIDTH):
         if w.size[0, lane] != 1.0:
@@ -298,15 +350,16 @@ def glide(tree, table, loop, search, a, w, fine):
 
 
 @kernel
-def follow_branches(tree, table, loop, search, b, w, real, done):
+def follow_branches(s, b, w, real, done):
     """Dependents in w.Q, on the branches of the poses b.a.Q, of the inputs that are there; leaves A and factors in w.
 
     Args:
         real: lanes that count; those after it are made like the last one.
         done: (WIDTH,) the part of the way that was done: 1 where the loop closes, -1 where the guess does not.
     """
+    loop = s.loop
     n_x, n_y = loop.n_x, loop.y.size
-    glide(tree, table, loop, search, b.a, w, b.fine)
+    glide(s, b.a, w, b.fine)
     strayed = False
     for lane in range(WIDTH):
         done[lane] = 1.0
@@ -318,55 +371,131 @@ def follow_branches(tree, table, loop, search, b, w, real, done):
                 for other in range(WIDTH):
                     b.alone.Q[k, other] = b.a.Q[k, lane]
             for k in range(n_x):
-                b.target[k] = w.Q[loop.y[k], lane]
-            done[lane] = branch(tree, table, loop, search, b.alone, b.start, b.target, b.here, b.tangent, b.kept)
+                b.way.target[k] = w.Q[loop.y[k], lane]
+            done[lane] = branch(s, b.alone, b.way)
         else:
             done[lane] = done[real - 1]
         for k in range(n_y):
             w.Q[loop.y[k], lane] = b.alone.Q[loop.y[k], 0] if lane < real else w.Q[loop.y[k], real - 1]
     if strayed:
-        anchor(tree, table, loop, w)
+        anchor(s, w)
+
+
+class LoopFrames(NamedTuple):
+    """Frames of a loop, with one row where something is not asked for."""
+
+    q: FloatArray  # (frames, n) guesses, or poses that close the loop
+    x: FloatArray  # (frames, n_x) inputs
+    xdot: FloatArray  # (frames, n_x)
+    d: FloatArray  # (frames, n_d) dependents
+    done: FloatArray  # (frames,) the part of the way that was done; where not all, d is of the last pose that closed
+    gradient: FloatArray  # (frames, n_d n_x)
+    bend: FloatArray  # (frames, n_d) second derivatives along xdot
+    margin: FloatArray  # (frames,) how far from singular
 
 
 @driver
-def loop_frames(
-    tree, table, loop, search, q, x, followed, derived, xdot, bent, d, done, gradient, bend, margin, start, stop
-):
-    """A loop over frames start .. stop - 1, as far as asked for.
+def loop_frames(s, frames, followed, derived, bent, start, stop):
+    """A loop over frames start .. stop - 1: dependents if `followed`, gradients if `derived`, also bent ones if `bent`.
 
-    Args:
-        q: (frames, n) guesses if `followed`, else poses that close the loop. x: (frames, n_x) inputs.
-        d: (frames, n_d) takes the dependents if `followed`, and done (frames,) the part of the way from the guess that
-        was done; where that is less than 1, d belongs to the last inputs that closed; -1 where the guess does not.
-        gradient: (frames, n_d n_x), margin: (frames,) if `derived`. bend: (frames, n_d), along xdot, if `bent`.
+    Args: s: `LoopSystem`. frames: `LoopFrames`; q are guesses if `followed`, and done is -1 where they do not close.
     """
-    n, n_x, n_d = q.shape[1], loop.n_x, loop.y.size - loop.n_x
-    w, b = loop_space(tree, loop, n), branch_space(tree, loop, n)
+    loop, n = s.loop, frames.q.shape[1]
+    n_x, n_d = loop.n_x, loop.y.size - loop.n_x
+    w, b = loop_space(s.tree, loop, n), branch_space(s.tree, loop, n)
     X, rate, parts = np.zeros((n_x, WIDTH)), np.zeros((n_x, WIDTH)), np.zeros(WIDTH)
     slope, curve = np.zeros((n_d * n_x, WIDTH)), np.zeros((n_d, WIDTH))
     for block in range(start, stop, WIDTH):
         real = min(WIDTH, stop - block)
-        take(q, block, stop, w.Q)
+        take(frames.q, block, stop, w.Q)
         if followed:
             copy_lanes(w.Q, b.a.Q)
-            take(x, block, stop, X)
+            take(frames.x, block, stop, X)
             for k in range(n_x):
                 for lane in range(WIDTH):
                     w.Q[loop.y[k], lane] = X[k, lane]
-            anchor(tree, table, loop, b.a)
-            follow_branches(tree, table, loop, search, b, w, real, parts)
+            anchor(s, b.a)
+            follow_branches(s, b, w, real, parts)
             for lane in range(real):
-                done[block + lane] = parts[lane]
+                frames.done[block + lane] = parts[lane]
                 for j in range(n_d):
-                    d[block + lane, j] = w.Q[loop.y[n_x + j], lane]
+                    frames.d[block + lane, j] = w.Q[loop.y[n_x + j], lane]
         if derived:
             if not followed:
-                anchor(tree, table, loop, w)
+                anchor(s, w)
             if bent:
-                take(xdot, block, stop, rate)
-            derive(tree, table, loop, w, slope, rate, bent, curve)
-            give(slope, 0, n_d * n_x, gradient, block, stop)
+                take(frames.xdot, block, stop, rate)
+            derive(s, w, slope, rate, bent, curve)
+            give(slope, 0, n_d * n_x, frames.gradient, block, stop)
             for lane in range(real):
-                margin[block + lane] = w.margin[0, lane]
+                frames.margin[block + lane] = w.margin[0, lane]
             if bent:
-                give(curve, 0, n_d, bend, block, stop)
+                give(curve, 0, n_d, frames.bend, block, stop)
+
+
+class WayFrames(NamedTuple):
+    """Frames on their way whose equations were evaluated in Python."""
+
+    frame: IntArray  # (k,) which of all
+    going: IntArray  # (k,) 1 where they are wanted again, written
+    g: FloatArray  # (k, m)
+    A: FloatArray  # (k, m n_y)
+    y: FloatArray  # (frames, n_y) where they were evaluated, then where they are wanted
+
+
+@driver
+def way_frames(s, ways, some, n, start, stop):
+    """`proceed` for frames start .. stop - 1 of `some`, a `WayFrames`.
+
+    Args: s: `LoopSystem`. ways: `Way` with one row a frame. n: coordinates of the model.
+    """
+    loop = s.loop
+    w = loop_space(s.tree, loop, n)
+    for i in range(start, stop):
+        f = some.frame[i]
+        for k in range(loop.y.size):
+            w.Q[loop.y[k]] = some.y[f, k]
+        for r in range(w.g.shape[0]):
+            w.g[r] = some.g[i, r]
+        for r in range(w.A.shape[0]):
+            w.A[r] = some.A[i, r]
+        used_rows(loop, w)
+        way = Way(
+            ways.start[f],
+            ways.target[f],
+            ways.here[f],
+            ways.tangent[f],
+            ways.kept[f],
+            ways.done[f],
+            ways.stride[f],
+            ways.tried[f],
+            ways.speed[f],
+            ways.before[f],
+            ways.ease[f],
+            ways.phase[f],
+            ways.rounds[f],
+            ways.strides[f],
+        )
+        some.going[i] = 1 if proceed(loop, s.search, w, way) else 0
+        for k in range(loop.y.size):
+            some.y[f, k] = w.Q[loop.y[k], 0]
+
+
+@driver
+def least_squares_frames(s, A, b, x, margin, n, start, stop):
+    """x = A_d^+ b of frames start .. stop - 1, and how far from singular A_d is.
+
+    Args: s: `LoopSystem`. A: (frames, m n_y). b: (columns, frames, m). x: (columns, frames, n_d). n: coordinates.
+    """
+    loop = s.loop
+    w = loop_space(s.tree, loop, n)
+    for block in range(start, stop, WIDTH):
+        take(A, block, stop, w.A)
+        used_rows(loop, w)
+        factor_loop(loop, w)
+        for c in range(b.shape[0]):
+            take(b[c], block, stop, w.left)
+            solve_loop(loop, w, w.x)
+            give(w.x, 0, w.x.shape[0], x[c], block, stop)
+        for lane in range(min(WIDTH, stop - block)):
+            margin[block + lane] = w.margin[0, lane]

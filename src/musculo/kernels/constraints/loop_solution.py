@@ -20,25 +20,25 @@ def copy_lanes(source, target):
 
 
 @kernel
-def evaluate_loop(tree, table, loop, w):
+def evaluate_loop(s, w):
     """g and A = dg/dy at w.Q, whose columns y are set."""
     apart()
-    n_u = tree.u_rows.size
+    tree, table, loop = s.tree, s.table, s.loop
     follow(loop.couplings, loop.functions, lanes(w.Q), lanes(w.slopes), 0)
     kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), False, lanes(w.W), lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-    body_rows(loop.equations, lanes(w.K), lanes(w.S), False, n_u, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
-    _by_inputs_and_dependents(
-        n_u, loop.couplings, loop.functions.n_arguments, loop.speed_of, loop.turn_q, loop.y, lanes(w.Q),
-        lanes(w.slopes), lanes(w.G), lanes(w.row), lanes(w.A), w.g.shape[0], 0,
-    )  # fmt: skip
-    _used_rows(loop.n_x, loop.y.size, w)
+    body_rows(loop.equations, lanes(w.K), lanes(w.S), False, w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    _by_inputs_and_dependents(loop, w)
+    used_rows(loop, w)
 
 
 @kernel
-def _by_inputs_and_dependents(n_u, c, n_arguments, speed_of, turn_q, y, Q, slopes, G, row, A, m, lane):
+def _by_inputs_and_dependents(loop, w):
     """A by y from G by speeds: through angles of joints that turn freely, then through couplers."""
-    n, n_y = speed_of.size, y.size
+    c, n_arguments = loop.couplings, loop.functions.n_arguments
+    speed_of, turn_q, y = loop.speed_of, loop.turn_q, loop.y
+    Q, slopes, G, row, A = lanes(w.Q), lanes(w.slopes), lanes(w.G), lanes(w.row), lanes(w.A)
+    n, n_y, n_u, m, lane = speed_of.size, y.size, w.U.shape[0], w.g.shape[0], 0
     zero = like(Q[0, lane], 0.0)
     plain = turn_q.shape[0] == 0 and c.dependent.size == 0
     for i in range(m):
@@ -65,9 +65,9 @@ def _by_inputs_and_dependents(n_u, c, n_arguments, speed_of, turn_q, y, Q, slope
 
 
 @kernel
-def _used_rows(n_x, n_y, w):
+def used_rows(loop, w):
     """Rows of A_d that are not zero in all lanes: a planar mechanism in space has one in three that is."""
-    count = 0
+    n_x, n_y, count = loop.n_x, loop.y.size, 0
     for i in range(w.g.shape[0]):
         size = 0.0
         for j in range(n_x, n_y):
@@ -80,11 +80,15 @@ def _used_rows(n_x, n_y, w):
 
 
 @kernel
-def _factor_columns(n_x, n_y, used, m, scale, A, basis, factor, inverse, margin, lane):
+def factor_loop(loop, w):
     """Orthogonal columns of A_d in units of `scale`, by projections one after the other.
 
-    margin: the least that is left of a column's length beside those before it; zero where nothing is.
+    w.margin: the least that is left of a column's length beside those before it; zero where nothing is.
     """
+    used, m, scale = w.used, w.count[0], loop.scale
+    A, basis, factor = lanes(w.A), lanes(w.basis), lanes(w.factor)
+    inverse, margin = lanes(w.inverse), lanes(w.margin)
+    n_x, n_y, lane = loop.n_x, loop.y.size, 0
     n_d = n_y - n_x
     least = like(margin[0, lane], 1.0)
     for j in range(n_d):
@@ -112,17 +116,13 @@ def _factor_columns(n_x, n_y, used, m, scale, A, basis, factor, inverse, margin,
 
 
 @kernel
-def factor_loop(loop, w):
-    """Factors of A_d, and how far from singular it is."""
-    _factor_columns(
-        loop.n_x, loop.y.size, w.used, w.count[0], loop.scale, lanes(w.A), lanes(w.basis), lanes(w.factor),
-        lanes(w.inverse), lanes(w.margin), 0,
-    )  # fmt: skip
+def solve_against(loop, a, left, found):
+    """found (n_d, WIDTH) = A_d^+ left by the factors in a; left (m, WIDTH) is overwritten.
 
-
-@kernel
-def _least_squares(n_x, n_d, used, m, scale, basis, factor, inverse, b, x, lane):
-    """x = A_d^+ b; b is overwritten. The right-hand side is projected as the columns were [Bjorck1967]."""
+    The right-hand side is projected as the columns were [Bjorck1967].
+    """
+    used, m, scale, n_x, n_d, lane = a.used, a.count[0], loop.scale, loop.n_x, found.shape[0], 0
+    basis, factor, inverse, b, x = lanes(a.basis), lanes(a.factor), lanes(a.inverse), lanes(left), lanes(found)
     for j in range(n_d):
         along = like(inverse[0, lane], 0.0)
         for i in range(m):
@@ -141,30 +141,26 @@ def _least_squares(n_x, n_d, used, m, scale, basis, factor, inverse, b, x, lane)
 
 
 @kernel
-def solve_against(loop, a, b, x):
-    """x (n_d, WIDTH) = A_d^+ b by the factors in a; b (m, WIDTH) is overwritten."""
-    _least_squares(
-        loop.n_x, x.shape[0], a.used, a.count[0], loop.scale, lanes(a.basis), lanes(a.factor), lanes(a.inverse),
-        lanes(b), lanes(x), 0,
-    )  # fmt: skip
-
-
-@kernel
 def solve_loop(loop, w, x):
     """x (n_d, WIDTH) = A_d^+ w.left by the factors in w; w.left is overwritten."""
     solve_against(loop, w, w.left, x)
 
 
 @kernel
-def anchor(tree, table, loop, a):
+def anchor(s, a):
     """A and its factors at the poses in a.Q, for `glide`."""
-    evaluate_loop(tree, table, loop, a)
-    factor_loop(loop, a)
+    evaluate_loop(s, a)
+    factor_loop(s.loop, a)
 
 
 @kernel
-def _accelerations(c, n_arguments, speed_of, turn_q, turn_u, Q, slopes, qdot, qddot, U, udot, lane):
+def _accelerations(loop, w):
     """U and udot from qdot along y, where y does not accelerate: couplers and turning joints bend."""
+    c, n_arguments, speed_of = loop.couplings, loop.functions.n_arguments, loop.speed_of
+    turn_q, turn_u, lane = loop.turn_q, loop.turn_u, 0
+    Q, slopes, qdot, qddot, U, udot = (
+        lanes(w.Q), lanes(w.slopes), lanes(w.qdot), lanes(w.qddot), lanes(w.U), lanes(w.udot),
+    )  # fmt: skip
     for r in range(c.dependent.size):
         k, first, row = c.dependent[r], c.first_input[r], c.first_slope[r]
         m = n_arguments[c.function[r]]
@@ -187,23 +183,24 @@ def _accelerations(c, n_arguments, speed_of, turn_q, turn_u, Q, slopes, qdot, qd
         s_1, c_1 = sincos(Q[b, lane])
         x, y, z = qdot[a, lane], qdot[b, lane], qdot[d, lane]
         u, v = turn_u[t, 0], turn_u[t, 1]
-        w, x_, y_, z_ = turn_u[t, 2], qddot[a, lane], qddot[b, lane], qddot[d, lane]
+        o, x_, y_, z_ = turn_u[t, 2], qddot[a, lane], qddot[b, lane], qddot[d, lane]
         U[u, lane] = x + s_1 * z
         U[v, lane] = c_0 * y - s_0 * c_1 * z
-        U[w, lane] = s_0 * y + c_0 * c_1 * z
+        U[o, lane] = s_0 * y + c_0 * c_1 * z
         udot[u, lane] = x_ + s_1 * z_ + c_1 * y * z
         udot[v, lane] = c_0 * y_ - s_0 * c_1 * z_ - s_0 * x * y + (s_0 * s_1 * y - c_0 * c_1 * x) * z
-        udot[w, lane] = s_0 * y_ + c_0 * c_1 * z_ + c_0 * x * y - (s_0 * c_1 * x + c_0 * s_1 * y) * z
+        udot[o, lane] = s_0 * y_ + c_0 * c_1 * z_ + c_0 * x * y - (s_0 * c_1 * x + c_0 * s_1 * y) * z
 
 
 @kernel
-def derive(tree, table, loop, w, gradient, xdot, bent, bend):
+def derive(s, w, gradient, xdot, bent, bend):
     """dd/dx at the poses in w.Q, where A and its factors are, and if `bent` the second derivative of d along xdot.
 
     Args: gradient: (n_d n_x, WIDTH). xdot: (n_x, WIDTH). bend: (n_d, WIDTH).
     """
+    loop = s.loop
     n_x, n_d, m = loop.n_x, w.x.shape[0], w.g.shape[0]
-    n_u, n_y = tree.u_rows.size, n_x + n_d
+    n_y = n_x + n_d
     for k in range(n_x):
         for i in range(m):
             for lane in range(WIDTH):
@@ -225,12 +222,9 @@ def derive(tree, table, loop, w, gradient, xdot, bent, bend):
         for k in range(n_x):
             for lane in range(WIDTH):
                 w.qdot[loop.y[n_x + j], lane] += gradient[j * n_x + k, lane] * xdot[k, lane]
-    _accelerations(
-        loop.couplings, loop.functions.n_arguments, loop.speed_of, loop.turn_q, loop.turn_u, lanes(w.Q),
-        lanes(w.slopes), lanes(w.qdot), lanes(w.qddot), lanes(w.U), lanes(w.udot), 0,
-    )  # fmt: skip
-    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), True, lanes(w.W), lanes(w.K), 0)
-    body_rows(loop.equations, lanes(w.K), lanes(w.S), True, n_u, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    _accelerations(loop, w)
+    kinematics(s.tree, s.table, lanes(w.Q), lanes(w.U), lanes(w.udot), True, lanes(w.W), lanes(w.K), 0)
+    body_rows(loop.equations, lanes(w.K), lanes(w.S), True, w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias), 0)
     for i in range(m):
         for lane in range(WIDTH):
             w.left[i, lane] = -w.bias[i, lane]

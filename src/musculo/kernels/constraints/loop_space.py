@@ -55,6 +55,7 @@ class LoopSpace(NamedTuple):
     left: FloatArray  # (m,)
     square: FloatArray  # (n_d n_d,)
     size: FloatArray  # (4,) measures of each lane
+    order: IntArray  # (n_d,) rows of `square` as they were exchanged
     used: IntArray  # (m,) rows of A_d that are not zero
     count: IntArray  # type: ignore[assignment]  # (1,) how many
 
@@ -87,6 +88,7 @@ def loop_space(tree, loop, n):
         np.zeros((m, WIDTH)),
         np.zeros((max(n_d * n_d, 1), WIDTH)),
         np.zeros((4, WIDTH)),
+        np.zeros(n_d, dtype=np.int64),
         np.zeros(m, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
@@ -108,30 +110,66 @@ class Search(NamedTuple):
     settled: float
 
 
+class LoopSystem(NamedTuple):
+    """A tree with a closed loop, and how its branches are followed."""
+
+    tree: Any
+    table: Any
+    loop: LoopTable
+    search: Search
+
+
+class Way(NamedTuple):
+    """Where one frame is on its way along a branch, see `proceed`; over frames, each of these has one more axis."""
+
+    start: FloatArray  # (n_x,) inputs of the guess
+    target: FloatArray  # (n_x,) where they shall be
+    here: FloatArray  # (n_d,) dependents of the last pose that closed
+    tangent: FloatArray  # (n_d,) the branch's direction there
+    kept: FloatArray  # (m n_y, 1) A there
+    done: FloatArray  # (1,) the part of the way that is done; -1 where the guess does not close
+    stride: FloatArray  # (1,) the next part to try
+    tried: FloatArray  # (1,) the part that is being tried
+    speed: FloatArray  # (1,) of the fastest coordinate, in units of `scale`
+    before: FloatArray  # (1,) length of the last correction
+    ease: FloatArray  # (1,) the first contraction
+    phase: IntArray  # (1,) what g and A are wanted for
+    rounds: IntArray  # (1,) corrections so far
+    strides: IntArray  # (1,) so far
+
+
+@room
+def way_space(loop):
+    """Room for one frame."""
+    n_x, n_d = loop.n_x, loop.y.size - loop.n_x
+    return Way(
+        np.zeros(n_x),
+        np.zeros(n_x),
+        np.zeros(n_d),
+        np.zeros(n_d),
+        np.zeros((loop.row_scale.size * loop.y.size, 1)),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
 class BranchSpace(NamedTuple):
-    """What following a branch needs beside two spaces of eight frames: that of the guesses, and one lane of a third."""
+    """What following a branch needs beside the space of eight frames: that of their guesses, and of one that strays."""
 
     a: LoopSpace  # at the guesses
     alone: LoopSpace
-    start: FloatArray  # (n_x,)
-    target: FloatArray  # (n_x,)
-    here: FloatArray  # (n_d,)
-    tangent: FloatArray  # (n_d,)
-    kept: FloatArray  # (m n_y, WIDTH)
+    way: Way
     fine: FloatArray  # (WIDTH,)
 
 
 @room
 def branch_space(tree, loop, n):
     """Room for `follow_branches`."""
-    n_d = loop.y.size - loop.n_x
-    return BranchSpace(
-        loop_space(tree, loop, n),
-        loop_space(tree, loop, n),
-        np.zeros(loop.n_x),
-        np.zeros(loop.n_x),
-        np.zeros(n_d),
-        np.zeros(n_d),
-        np.zeros((loop.row_scale.size * loop.y.size, WIDTH)),
-        np.zeros(WIDTH),
-    )
+    return BranchSpace(loop_space(tree, loop, n), loop_space(tree, loop, n), way_space(loop), np.zeros(WIDTH))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel, room
-from musculo.kernels.constraints.body_loop_equations import body_rows
+from musculo.kernels.constraints.body_loop_equations import BodyEquations, body_rows
 from musculo.kernels.constraints.repeated_equations import DISAGREE, DOUBTFUL, Repeated, solve_repeated
 from musculo.kernels.scalar.choices import less, where
 from musculo.kernels.scalar.packed import WIDTH, lanes
@@ -16,6 +16,7 @@ from musculo.kernels.scalar.scalars import like, square_root
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
@@ -62,7 +63,21 @@ class ConstrainedSpace(NamedTuple):
     used: IntArray  # (m,) equations that are not zero
     far: FloatArray  # (WIDTH,) how far each pose is from the constraints [rad, units of size]
     slack: FloatArray  # (WIDTH,) what that lets repeated equations leave of each other
+    rate: FloatArray  # (m,) partial derivatives by time
+    multipliers: FloatArray  # (m,)
+    status: IntArray  # (WIDTH,) how each lane came out
+    redundant: IntArray  # (WIDTH,) equations that repeat others
     lane: Repeated
+
+
+class ConstrainedSystem(NamedTuple):
+    """A tree with constraints as equations; which rows are not between bodies is for others to fill."""
+
+    tree: Any
+    table: Any
+    equations: BodyEquations
+    tolerances: Tolerances
+    decay: float  # Baumgarte's rate [1/s]
 
 
 @room
@@ -90,6 +105,10 @@ def constrained_space(tree, m):
         np.zeros(m, dtype=np.int64),
         np.zeros(WIDTH),
         np.zeros(WIDTH),
+        np.zeros((m, WIDTH)),
+        np.zeros((m, WIDTH)),
+        np.zeros(WIDTH, dtype=np.int64),
+        np.zeros(WIDTH, dtype=np.int64),
         Repeated(
             np.zeros((m, n)),
             np.zeros((m, n)),
@@ -134,17 +153,18 @@ def factor_mass(n, M, force, singular, weak, lane):
 
 
 @kernel
-def eliminate(n, used, count, weight, M, G, right, force, Y, R, inverse, v, multipliers, weak, lane):
-    """force <- force - Y^T lambda with Y Y^T lambda = Y force - right, Y = L^-1 G^T, by the rows `used`.
+def eliminate(w, count, weight):
+    """force <- force - Y^T lambda with Y Y^T lambda = Y force - right, Y = L^-1 G^T, by the first `count` rows `used`.
 
         Y_r = sum over k < r of R_kr c_k + c_r, c orthogonal;   R^T w = Y force - right,   v = w / c.c,   R lambda = v
 
     Projections one after the other, right-hand side included, lose no digits [Bjorck1967]. weak: (1, lanes) takes 1
     where so little is left of a row, beside the longest, that it may repeat others; rows are compared in units of
-    what they usually are, `weight` (m,).
-
-    Args: M, force: as `factor_mass` leaves them. G, Y: (m n, lanes). R: (m m, lanes). v, inverse: (m, lanes).
+    what they usually are, `weight` (m,). M and force are as `factor_mass` leaves them.
     """
+    n, used, lane = w.force.shape[0], w.used, 0
+    M, G, right, force, Y = lanes(w.M), lanes(w.G), lanes(w.right), lanes(w.force), lanes(w.Y)
+    R, inverse, v, multipliers, weak = lanes(w.R), lanes(w.inverse), lanes(w.v), lanes(w.multipliers), lanes(w.weak)
     flag = like(force[0, lane], 0.0)
     longest = like(force[0, lane], 0.0)
     for a in range(count):
@@ -220,30 +240,26 @@ def nonzero_rows(n, m, G, used):
 
 
 @kernel
-def solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers, status, redundant):
+def solve_constrained_lanes(w, tolerances, count_lanes, udot):
     """M udot + G^T lambda = force, G udot = right in eight lanes, where equations may repeat each other.
 
         M = L L^T,   Y = L^-1 G^T,   Y Y^T lambda = Y L^-1 force - right,   udot = L^-T (L^-1 force - Y^T lambda)
 
     Where as many equations as usual are not zero and all stand out clearly, lanes go together; else one by one.
 
-    Args:
-        count_lanes: so many lanes are wanted: the first ones.
-        status: (WIDTH,) how each lane came out. redundant: (WIDTH,) equations that repeat others.
+    Args: count_lanes: so many lanes are wanted: the first ones. udot: (n, WIDTH).
     """
-    force = w.force
+    n, m = udot.shape[0], w.g.shape[0]
+    force, status, redundant = w.force, w.status, w.redundant
     factor_mass(n, lanes(w.M), lanes(force), tolerances.mass, lanes(w.weak), 0)
     for lane in range(WIDTH):
         for i in range(n):
             w.S[i, lane] = force[i, lane]  # twists have done their work: L^-1 force is kept there
     count = nonzero_rows(n, m, w.G, w.used)
-    multipliers[:] = 0.0
+    w.multipliers[:] = 0.0
     together = not count > tolerances.usual >= 0
     if together:
-        eliminate(
-            n, w.used, count, tolerances.weight, lanes(w.M), lanes(w.G), lanes(w.right), lanes(force), lanes(w.Y),
-            lanes(w.R), lanes(w.inverse), lanes(w.v), lanes(multipliers), lanes(w.weak), 0,
-        )  # fmt: skip
+        eliminate(w, count, tolerances.weight)
     for lane in range(count_lanes):
         status[lane] = MASSLESS if w.weak[0, lane] != 0.0 else SOLVED
         redundant[lane] = m - count
@@ -256,9 +272,7 @@ def solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers,
         if bad and status[lane] == SOLVED:
             for i in range(n):
                 force[i, lane] = w.S[i, lane]
-            taken = solve_repeated(
-                w.lane, n, m, w.M, w.G, force, w.right, tolerances, w.far[lane], w.slack[lane], multipliers, lane
-            )
+            taken = solve_repeated(w, tolerances, lane)
             redundant[lane] = m - taken
             if taken < 0:
                 status[lane] = UNCERTAIN if taken == DOUBTFUL else CONTRADICTING
@@ -266,17 +280,17 @@ def solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers,
 
 
 @kernel
-def allow(n, m, w, tolerances, decay, U, lane):
+def allow(w, tolerances, decay, U, lane):
     """How far a pose is from its constraints, and what that and its speeds let repeated equations leave of each other.
 
     Rows that repeat others at a closed pose do so up to d at one that is off by d; so their second derivatives differ
     by d u^2, those of speeds that are off by e by e u, and what Baumgarte's rate a asks for by a d u and a^2 d^2.
     """
     far, fast, speed = 0.0, 0.0, 0.0
-    for r in range(m):
+    for r in range(w.g.shape[0]):
         far = max(far, abs(w.g[r, lane]) * tolerances.unit[r])
         fast = max(fast, abs(w.drift[r, lane]) * tolerances.unit[r])
-    for i in range(n):
+    for i in range(U.shape[0]):
         speed = max(speed, abs(U[i, lane]))
     w.far[lane] = far
     allowed = far * speed * (speed + decay) + (far * decay) ** 2 + fast * speed
@@ -284,74 +298,76 @@ def allow(n, m, w, tolerances, decay, U, lane):
 
 
 @kernel
-def constrained_lanes(
-    tree, table, equations, w, Q, U, T, E, loaded, rate, decay, tolerances, count_lanes, udot, multipliers, status,
-    redundant,
-):  # fmt: skip
-    """Accelerations and multipliers of eight states; rows of w.g, w.G and w.bias not between bodies come filled in.
+def constrained_lanes(p, w, x, loaded, count_lanes):
+    """Accelerations x.D and multipliers of eight states; rows of w.g, w.G and w.bias not between bodies come filled in.
 
     Args:
-        Q, U, T: (rows, WIDTH) coordinates, speeds, generalised forces. E, loaded: loads as in `rnea`.
-        rate: (m, WIDTH) partial derivatives by time. decay: Baumgarte's rate.
+        p: `ConstrainedSystem`. x: `StateLanes` with Q, U, T and, if `loaded`, E as in `rnea`.
         count_lanes: so many lanes are wanted: the first ones.
     """
-    n, m = tree.u_rows.size, w.g.shape[0]
-    rnea(tree, table, lanes(Q), lanes(U), lanes(w.rest), lanes(E), loaded, lanes(w.W), lanes(w.force), 0)
+    tree, table, decay, n, m = p.tree, p.table, p.decay, x.D.shape[0], w.g.shape[0]
+    rnea(tree, table, lanes(x.Q), lanes(x.U), lanes(w.rest), lanes(x.E), loaded, lanes(w.W), lanes(w.force), 0)
     w.M[:] = 0.0
     placed_mass_matrix(tree, lanes(w.W), lanes(w.C), lanes(w.M), 0)
-    kinematics(tree, table, lanes(Q), lanes(U), lanes(w.rest), True, lanes(w.W), lanes(w.K), 0)
+    kinematics(tree, table, lanes(x.Q), lanes(x.U), lanes(w.rest), True, lanes(w.W), lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-    body_rows(equations, lanes(w.K), lanes(w.S), True, n, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    body_rows(p.equations, lanes(w.K), lanes(w.S), True, n, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
     for r in range(m):
         for lane in range(WIDTH):
-            w.drift[r, lane] = rate[r, lane]
+            w.drift[r, lane] = w.rate[r, lane]
         for i in range(n):
             for lane in range(WIDTH):
-                w.drift[r, lane] += w.G[r * n + i, lane] * U[i, lane]
+                w.drift[r, lane] += w.G[r * n + i, lane] * x.U[i, lane]
         for lane in range(WIDTH):
             fall = 2.0 * decay * w.drift[r, lane] + decay * decay * w.g[r, lane]
             w.right[r, lane] = -w.bias[r, lane] - fall
     for i in range(n):
         for lane in range(WIDTH):
-            w.force[i, lane] = T[i, lane] - w.force[i, lane]
+            w.force[i, lane] = x.T[i, lane] - w.force[i, lane]
     for lane in range(count_lanes):
-        allow(n, m, w, tolerances, decay, U, lane)
-    solve_constrained_lanes(n, m, w, tolerances, count_lanes, udot, multipliers, status, redundant)
+        allow(w, p.tolerances, decay, x.U, lane)
+    solve_constrained_lanes(w, p.tolerances, count_lanes, x.D)
+
+
+class ConstrainedFrames(NamedTuple):
+    """Frames of such a system; residual, jacobian and bias come with the rows that are not between bodies."""
+
+    q: FloatArray  # (frames, n)
+    u: FloatArray  # (frames, n_u)
+    tau: FloatArray  # (frames, n_u)
+    external: FloatArray  # (frames, 6 nodes) loads, or none
+    rate: FloatArray  # (frames, m) partial derivatives by time
+    residual: FloatArray  # (frames, m)
+    jacobian: FloatArray  # (frames, m n_u)
+    bias: FloatArray  # (frames, m)
+    drift: FloatArray  # (frames, m) of the equations' derivatives
+    udot: FloatArray  # (frames, n_u)
+    multipliers: FloatArray  # (frames, m)
+    status: IntArray  # (frames,) how each came out
+    redundant: IntArray  # (frames,) equations that repeat others
 
 
 @driver
-def constrained_frames(
-    tree, table, equations, q, u, tau, external, loaded, rate, decay, tolerances, residual, jacobian, bias, drift,
-    udot, multipliers, status, redundant, start, stop,
-):  # fmt: skip
-    """Frames start .. stop - 1. Rows of equations that are not between bodies come filled in residual, jacobian, bias.
-
-    Args:
-        rate: (frames, m) partial derivatives by time. decay: Baumgarte's rate. drift: (frames, m), takes gdot.
-        status, redundant: (frames,) how each frame came out, and how many equations repeat others.
-    """
-    n, m = tree.u_rows.size, residual.shape[1]
-    w = constrained_space(tree, m)
-    Q, U, T = np.empty((q.shape[1], WIDTH)), np.empty((n, WIDTH)), np.empty((n, WIDTH))
-    E, V = np.empty((external.shape[1], WIDTH)), np.zeros((m, WIDTH))
-    D, X = np.zeros((n, WIDTH)), np.zeros((m, WIDTH))
-    how, many = np.zeros(WIDTH, dtype=np.int64), np.zeros(WIDTH, dtype=np.int64)
+def constrained_frames(p, frames, loaded, start, stop):
+    """Frames start .. stop - 1 of `ConstrainedFrames`; p is a `ConstrainedSystem`."""
+    n, m = p.tree.u_rows.size, frames.residual.shape[1]
+    w, x = constrained_space(p.tree, m), state_lanes(0, frames.q.shape[1], n, frames.external.shape[1])
     for block in range(start, stop, WIDTH):
-        take(q, block, stop, Q)
-        take(u, block, stop, U)
-        take(tau, block, stop, T)
+        take(frames.q, block, stop, x.Q)
+        take(frames.u, block, stop, x.U)
+        take(frames.tau, block, stop, x.T)
         if loaded:
-            take(external, block, stop, E)
-        take(residual, block, stop, w.g)
-        take(jacobian, block, stop, w.G)
-        take(bias, block, stop, w.bias)
-        take(rate, block, stop, V)
-        constrained_lanes(tree, table, equations, w, Q, U, T, E, loaded, V, decay, tolerances, WIDTH, D, X, how, many)
-        give(D, 0, n, udot, block, stop)
-        give(X, 0, m, multipliers, block, stop)
-        give(w.g, 0, m, residual, block, stop)
-        give(w.G, 0, m * n, jacobian, block, stop)
-        give(w.bias, 0, m, bias, block, stop)
-        give(w.drift, 0, m, drift, block, stop)
+            take(frames.external, block, stop, x.E)
+        take(frames.residual, block, stop, w.g)
+        take(frames.jacobian, block, stop, w.G)
+        take(frames.bias, block, stop, w.bias)
+        take(frames.rate, block, stop, w.rate)
+        constrained_lanes(p, w, x, loaded, WIDTH)
+        give(x.D, 0, n, frames.udot, block, stop)
+        give(w.multipliers, 0, m, frames.multipliers, block, stop)
+        give(w.g, 0, m, frames.residual, block, stop)
+        give(w.G, 0, m * n, frames.jacobian, block, stop)
+        give(w.bias, 0, m, frames.bias, block, stop)
+        give(w.drift, 0, m, frames.drift, block, stop)
         for lane in range(min(WIDTH, stop - block)):
-            status[block + lane], redundant[block + lane] = how[lane], many[lane]
+            frames.status[block + lane], frames.redundant[block + lane] = w.status[lane], w.redundant[lane]

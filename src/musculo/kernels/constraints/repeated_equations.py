@@ -142,7 +142,7 @@ def take_rows(w, n, m, tolerances, far):
 
 
 @kernel
-def solve_repeated(w, n, m, M, G, f, right, tolerances, far, slack, multipliers, lane):
+def solve_repeated(space, tolerances, lane):
     """f <- f - Y^T lambda with Y Y^T lambda = Y f - right, for the shortest lambda; how many equations count.
 
         Y = L^-1 G^T = B Q,   B c = right (least squares),   f <- f + Q^T (c - Q f),   B^T lambda = Q f - c
@@ -150,12 +150,10 @@ def solve_repeated(w, n, m, M, G, f, right, tolerances, far, slack, multipliers,
     CONTRADICT where equations that repeat others ask for something else than these, or forces do not balance;
     DOUBTFUL where it cannot be seen here which equations repeat others.
 
-    Args:
-        w: space. M: (n n, lanes) lower half L with 1/L_ii on the diagonal, as `factor_mass` leaves it.
-        G: (m n, lanes). f: (n, lanes) L^-1 force. right, multipliers: (m, lanes).
-        far: how far the pose is from the constraints [rad, units of size].
-        slack: what repeated equations may leave of each other anyway, in units of `tolerances.unit`.
+    Args: space: `ConstrainedSpace` with M, the factor as `factor_mass` leaves it, and f = L^-1 force in its force.
     """
+    w, M, G, f, right, multipliers = space.lane, space.M, space.G, space.force, space.right, space.multipliers
+    n, m, far, slack = f.shape[0], right.shape[0], space.far[lane], space.slack[lane]
     large = 0.0
     for r in range(m):
         for i in range(n):

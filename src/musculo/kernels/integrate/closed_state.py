@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from musculo.arrays import FloatArray, IntArray
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.constraints.closed_acceleration import ClosedSpace, close_lanes, closed_lanes, closed_space
 from musculo.kernels.constraints.embedded_acceleration import Followers
 from musculo.kernels.constraints.loop_solution import anchor
-from musculo.kernels.constraints.loop_space import LoopTable, Search
+from musculo.kernels.constraints.loop_space import LoopSystem
 from musculo.kernels.integrate.force_calls import drive
-from musculo.kernels.integrate.one_step_methods import ONWARD, keep_pose, land_as_found, onward, rates_of
+from musculo.kernels.integrate.one_step_methods import land_as_found, serve
 from musculo.kernels.scalar.packed import WIDTH
+from musculo.kernels.tree.state_lanes import StateLanes, state_lanes, take_lane
 
 
 class ClosedTree(NamedTuple):
     """A tree whose only rule is a loop."""
 
-    tree: Any
-    table: Any
-    loop: LoopTable
-    search: Search
+    system: LoopSystem
     followers: Followers
     z: IntArray  # (n_z,) rows of q that are independent
     zu: IntArray  # (n_zu,) rows of u that are
@@ -38,36 +36,16 @@ class ClosedRoom(NamedTuple):
     """Where eight states are worked on; `c.branch.a` holds the pose whose branch is meant."""
 
     c: ClosedSpace
-    Y: FloatArray  # (n_z + n_zu, WIDTH) states
-    F: FloatArray  # (n_z + n_zu, WIDTH) their rates
-    Q: FloatArray  # (n, WIDTH)
-    U: FloatArray  # (n_u, WIDTH)
-    T: FloatArray  # (n_u, WIDTH)
-    D: FloatArray  # (n_u, WIDTH)
-    E: FloatArray
-    q: FloatArray  # (n,)
-    u: FloatArray  # (n_u,)
-    tau: FloatArray  # (n_u,)
-    qdot: FloatArray  # (n,)
+    x: StateLanes
 
 
 @room
 def closed_room(p):
     """Room for states of a closed loop."""
-    n, n_u, n_y = p.speed_row.size, p.tree.u_rows.size, p.z.size + p.zu.size
+    n = p.speed_row.size
     return ClosedRoom(
-        closed_space(p.tree, p.loop, n),
-        np.zeros((n_y, WIDTH)),
-        np.zeros((n_y, WIDTH)),
-        np.zeros((n, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((1, WIDTH)),
-        np.zeros(n),
-        np.zeros(n_u),
-        np.zeros(n_u),
-        np.zeros(n),
+        closed_space(p.system.tree, p.system.loop, n),
+        state_lanes(p.z.size + p.zu.size, n, p.system.tree.u_rows.size, 0),
     )
 
 
@@ -79,71 +57,64 @@ def hold(h, q):
     for i in range(q.size):
         for lane in range(WIDTH):
             r.c.branch.a.Q[i, lane] = q[i]
-    anchor(p.tree, p.table, p.loop, r.c.branch.a)
+    anchor(p.system, r.c.branch.a)
 
 
 @kernel
 def closed_rates(h, force, tau, t, real):
-    """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
+    """Rates x.F of the states x.Y, of which the first `real` count; whether they are there."""
     apart()
     p, r, _ = h
-    n, n_u, n_z = r.q.size, r.u.size, p.z.size
+    c, x = r.c, r.x
+    n_z, n_u = p.z.size, x.u.size
     for lane in range(WIDTH):
         for i in range(n_z):
-            r.Q[p.z[i], lane] = r.Y[i, min(lane, real - 1)]
+            x.Q[p.z[i], lane] = x.Y[i, min(lane, real - 1)]
         for i in range(p.zu.size):
-            r.U[p.zu[i], lane] = r.Y[n_z + i, min(lane, real - 1)]
-    close_lanes(p.tree, p.table, p.loop, p.search, r.c, real, r.Q, r.U)
+            x.U[p.zu[i], lane] = x.Y[n_z + i, min(lane, real - 1)]
+    close_lanes(p.system, c, real, x.Q, x.U)
     fine = True
     for lane in range(real):
-        fine = fine and r.c.done[lane] == 1.0 and r.c.w.margin[0, lane] > p.least_margin
+        fine = fine and c.done[lane] == 1.0 and c.w.margin[0, lane] > p.least_margin
     for lane in range(WIDTH):
         if lane < real:
-            for i in range(n):
-                r.q[i] = r.Q[i, lane]
-            for i in range(n_u):
-                r.u[i] = r.U[i, lane]
-            fine = drive(p, r, force if fine else 0, tau, t) and fine
+            take_lane(x, lane)
+            fine = drive(p, x, force if fine else 0, tau, t) and fine
         for i in range(n_z):
-            r.F[i, lane] = r.qdot[p.z[i]]
+            x.F[i, lane] = x.qdot[p.z[i]]
         for i in range(n_u):
-            r.T[i, lane] = r.tau[i]
+            x.T[i, lane] = x.tau[i]
     if not fine:
         return False
-    closed_lanes(p.tree, p.table, p.loop, p.followers, r.c, r.Q, r.U, r.T, r.E, False, r.D)
+    closed_lanes(p.system, p.followers, c, x, False)
     for i in range(p.zu.size):
         for lane in range(real):
-            r.F[n_z + i, lane] = r.D[p.zu[i], lane]
+            x.F[n_z + i, lane] = x.D[p.zu[i], lane]
     for i in range(n_u):
         for lane in range(real):
-            fine = fine and r.c.pivot[i, lane] > p.least_pivot and np.isfinite(r.D[i, lane])
+            fine = fine and c.pivot[i, lane] > p.least_pivot and np.isfinite(x.D[i, lane])
     return fine
 
 
 @spliced
-def _land(h, Y, F, s, force, tau, t, c, out, k):
-    fine = land_as_found(closed_rates, h, Y, F, s, force, tau, t, out, k)
+def _land(h, force, a, t, k):
+    fine = land_as_found(closed_rates, h, force, a, t, k)
     if fine:
-        hold(h, h[1].q)
+        hold(h, h[1].x.q)
     return fine
 
 
 @kernel
-def _serve(h, what, force, tau, c, here, y, f, end, out, guess):
+def _serve(h, what, force, a, end, guess):
     """`closed_state`, without references to arrays being counted."""
-    _, r, s = h
     hold(h, guess)
-    if what == ONWARD:
-        return onward(closed_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
-    fine = rates_of(closed_rates, h, r.Y, r.F, force, tau, here[0], y, f)
-    keep_pose(r.q, r.u, out, 0)
-    return 1 if fine else 0
+    return serve(closed_rates, _land, h, what, force, a, end)
 
 
 @driver
-def closed_state(h, what, force, tau, c, here, y, f, end, out, guess):
+def closed_state(h, what, force, end, a, guess):
     """As `open_state`; guess: (n,) a pose on the branch that is meant, for steps that of the first state.
 
-    Args: h: holds `ClosedTree`, `ClosedRoom` and `StepRoom`.
+    Args: h: holds `ClosedTree`, `ClosedRoom` and `StepRoom`. a: `Request`.
     """
-    return _serve(h, what, force, tau, c, here, y, f, end, out, guess)
+    return _serve(h, what, force, a, end, guess)

@@ -15,15 +15,15 @@ call_force = Lowered("calls", "call_force")
 
 
 @spliced
-def drive(p, r, force, tau, t):
-    """Forces r.tau on the state r.q, r.u, and derivatives r.qdot of its coordinates; whether these are there.
+def drive(p, x, force, tau, t):
+    """Forces x.tau on the state x.q, x.u, and derivatives x.qdot of its coordinates; whether these are there.
 
     Args:
-        p: a tree, with rows as in `musculo.kernels.tree.turning_joints`. r: the room it works in.
+        p: a tree, with rows as in `musculo.kernels.tree.turning_joints`. x: `StateLanes`.
         force: address of words as above, or 0. tau: (n_u,) constant forces. t: time [s].
     """
     for i in range(tau.size):
-        r.tau[i] = tau[i]
+        x.tau[i] = tau[i]
     if force != 0:
-        call_force(force, t, r.q, r.u, r.tau)
-    return turn(p.speed_row, p.turning_q, p.turning_u, r.q, r.u, r.qdot)
+        call_force(force, t, x.q, x.u, x.tau)
+    return turn(p.speed_row, p.turning_q, p.turning_u, x.q, x.u, x.qdot)

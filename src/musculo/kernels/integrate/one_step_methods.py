@@ -1,13 +1,14 @@
-"""Steps of Runge-Kutta-Fehlberg and of TR-BDF2 with their errors kept, one after the other without Python between them.
+"""Runge-Kutta-Fehlberg and TR-BDF2: steps with their errors kept, one after the other.
 
-What `musculo.simulation.steppers` does step by step, to rounding. A system lends its equations as functions that are
-spliced in, so that these parts are compiled once for each kind of system, not for each model:
+A system lends its equations as functions that are spliced in, so that these parts are compiled once for each kind of
+system, not for each model; one kind calls Python (`called_state`), so that the methods are written here alone:
 
-    rates(h, force, tau, t, real) -> whether there are rates F of the states Y, both (n_y, WIDTH), in the lanes before
-        `real`; those after it are like the last of them
-    land(h, Y, F, s, force, tau, t, c, out, k) -> whether a step may end at s.x: writes row k of `out`, a `Steps`
+    rates(h, force, tau, t, real) -> whether there are rates x.F of the states x.Y, both (n_y, WIDTH), in the lanes
+        before `real`; those after it are like the last of them
+    land(h, force, a, t, k) -> whether a step may end at s.x: writes row k of a.out, `Steps`
 
-where h holds the system and the room it works in, with Y and F, and with q and u of the state whose rates came last.
+where h = (p, r, s) holds the system, the room it works in and that of a step: r.x are `StateLanes`, with q and u of the
+state whose rates came last, and s is `StepRoom`. What is asked for is a, a `Request`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import inline, kernel, room, spliced
+from musculo.kernels.compiler.parts import inline, room, spliced
 from musculo.kernels.integrate.step_coefficients import (
     BETWEEN,
     DIAGONAL,
@@ -37,6 +38,7 @@ from musculo.kernels.integrate.step_coefficients import (
     STAGES,
     TR_BDF2_ORDER,
 )
+from musculo.kernels.scalar.linear_equations import factor_rows, solve_rows
 from musculo.kernels.scalar.packed import WIDTH
 
 # What a driver is asked for: steps, or the rates of one state; other systems know more.
@@ -60,13 +62,26 @@ class Steps(NamedTuple):
 
 
 class StepControl(NamedTuple):
-    """What bounds a step, see `musculo.simulation.steppers.Control`."""
+    """What bounds a step: err_i <= rtol |y_i| + atol, in the root mean square over i; and its length [s]."""
 
     rtol: float
     atol: float
     longest: float
     method: int
     projects: int  # 1 where steps end on the constraints
+    retries: int  # 1 where a trial without rates is tried again, shorter; else it ends what is done here
+    judged: int  # 0 where one trial is wanted as it comes, its end in out.y and its error in out.f
+
+
+class Request(NamedTuple):
+    """What a driver is handed beside the model; the same arrays at every call."""
+
+    tau: FloatArray  # (n_u,) constant forces
+    control: StepControl
+    here: FloatArray  # (2,) the time, and the length of the step to try first; as both are afterwards
+    y: FloatArray  # (n_y,) the state
+    f: FloatArray  # (n_y,) its rates
+    out: Steps
 
 
 class StepRoom(NamedTuple):
@@ -77,10 +92,11 @@ class StepRoom(NamedTuple):
     x: FloatArray  # (n_y,) the state that a trial leads to
     error: FloatArray  # (n_y,)
     known: FloatArray  # (n_y,)
-    change: FloatArray  # (n_y,)
-    matrix: FloatArray  # (n_y, n_y)
+    change: FloatArray  # (n_y, 1)
+    matrix: FloatArray  # (n_y n_y, 1)
     order: IntArray  # (n_y,) rows of the matrix as they were exchanged
     calls: IntArray  # (1,)
+    why: IntArray  # (1,) how the last trial came out that found nothing; FOUND where all did
 
 
 @room
@@ -92,21 +108,18 @@ def step_room(n):
         np.zeros(n),
         np.zeros(n),
         np.zeros(n),
-        np.zeros(n),
-        np.zeros((n, n)),
+        np.zeros((n, 1)),
+        np.zeros((n * n, 1)),
         np.zeros(n, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
 
 
 @inline
-def _size(error, a, b, rtol, atol):
-    """`Control.size`: the error as a part of what is allowed at states a and b."""
-    total = 0.0
-    for i in range(error.size):
-        part = error[i] / (atol + rtol * max(abs(a[i]), abs(b[i])))
-        total += part * part
-    return np.sqrt(total / max(error.size, 1))
+def _part(error, a, b, c):
+    """The error of one number as a part of what is allowed where it is a and b."""
+    return error / (c.atol + c.rtol * max(abs(a), abs(b)))
 
 
 @inline
@@ -115,138 +128,122 @@ def _factor(size, order):
     return min(max(SAFETY * max(size, NO_ERROR) ** (-1.0 / (order + 1)), LEAST), MOST)
 
 
-@kernel
-def factor_rows(A, order):
-    """A = P L U in place, rows exchanged for the largest pivots; `order` takes the row that came to each place."""
-    n = order.size
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[best, k]):
-                best = i
-        order[k] = best
-        if best != k:
-            for j in range(n):
-                A[k, j], A[best, j] = A[best, j], A[k, j]
-        for i in range(k + 1, n):
-            A[i, k] /= A[k, k]
-            for j in range(k + 1, n):
-                A[i, j] -= A[i, k] * A[k, j]
-
-
-@kernel
-def solve_rows(A, order, b):
-    """b <- A^-1 b by the factors of `factor_rows`."""
-    n = order.size
-    for k in range(n):
-        b[k], b[order[k]] = b[order[k]], b[k]
-    for i in range(n):
-        for j in range(i):
-            b[i] -= A[i, j] * b[j]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            b[i] -= A[i, j] * b[j]
-        b[i] /= A[i, i]
-
-
 @spliced
-def rates_of(rates, h, Y, F, force, tau, t, y, f):
+def rates_of(rates, h, force, tau, t, y, f):
     """f of one state y; whether there is one."""
+    x = h[1].x
     for i in range(y.size):
         for lane in range(WIDTH):
-            Y[i, lane] = y[i]
+            x.Y[i, lane] = y[i]
     # a number and not a literal, for which `rates` would be compiled once more
     fine = rates(h, force, tau, t, np.int64(1))
     for i in range(y.size):
-        f[i] = F[i, 0]
+        f[i] = x.F[i, 0]
     return fine
 
 
 @inline
-def keep_pose(q, u, out, k):
-    """All coordinates and speeds of a state into row k."""
-    for i in range(q.size):
-        out.q[k, i] = q[i]
-    for i in range(u.size):
-        out.u[k, i] = u[i]
+def keep_pose(x, out, k):
+    """All coordinates and speeds of the one state into row k."""
+    for i in range(x.q.size):
+        out.q[k, i] = x.q[i]
+    for i in range(x.u.size):
+        out.u[k, i] = x.u[i]
 
 
 @spliced
-def land_as_found(rates, h, Y, F, s, force, tau, t, out, k):
+def land_as_found(rates, h, force, a, t, k):
     """`land` of systems whose steps end where they lead to, if there are rates."""
-    x = out.y[k]
-    for i in range(x.size):
-        x[i] = s.x[i]
-    fine = rates_of(rates, h, Y, F, force, tau, t, x, out.f[k])
-    r = h[1]
-    keep_pose(r.q, r.u, out, k)
+    end = a.out.y[k]
+    for i in range(end.size):
+        end[i] = h[2].x[i]
+    fine = rates_of(rates, h, force, a.tau, t, end, a.out.f[k])
+    keep_pose(h[1].x, a.out, k)
     return fine
 
 
 @spliced
-def _fehlberg(rates, h, Y, F, s, force, tau, t, y, f, step):
-    """s.x and s.error as `rkf45_step` has them."""
-    n = y.size
+def _fehlberg(rates, h, force, a, t, step):
+    """s.x of fifth order at t + step, and in s.error its difference from that of fourth order.
+
+        k_i = f(t + c_i h, y + h sum_j a_ij k_j),   y+ = y + h sum_i b_i k_i
+
+    Source:  Fehlberg 1969, NASA TR R-315, table III; as Ehsani2023 uses it.
+    Departs: the result of higher order is kept (local extrapolation).
+    """
+    s = h[2]
+    n = a.y.size
     for i in range(n):
-        s.k[0, i] = f[i]
+        s.k[0, i] = a.f[i]
     found = True
-    for a in range(1, 6):
+    for m in range(1, 6):
         for i in range(n):
             total = 0.0
-            for b in range(a):
-                total += STAGES[a, b] * s.k[b, i]
-            s.stage[i] = y[i] + step * total
-        found = found and rates_of(rates, h, Y, F, force, tau, t + NODES[a] * step, s.stage, s.k[a])
+            for j in range(m):
+                total += STAGES[m, j] * s.k[j, i]
+            s.stage[i] = a.y[i] + step * total
+        found = found and rates_of(rates, h, force, a.tau, t + NODES[m] * step, s.stage, s.k[m])
         if not found:
             break
     s.calls[0] += 5
     for i in range(n):
         total, other = 0.0, 0.0
-        for a in range(6):
-            total += FIFTH[a] * s.k[a, i]
-            other += DIFFERENCE[a] * s.k[a, i]
-        s.x[i], s.error[i] = y[i] + step * total, step * other
+        for m in range(6):
+            total += FIFTH[m] * s.k[m, i]
+            other += DIFFERENCE[m] * s.k[m, i]
+        s.x[i], s.error[i] = a.y[i] + step * total, step * other
     return FOUND if found else NO_RATES
 
 
 @spliced
-def _newton_matrix(rates, h, Y, F, s, force, tau, t, y, f, step):
-    """Factors of I - d step df/dy as `newton_matrix` has them, the columns of eight states at once."""
-    n, found = y.size, True
+def _newton_matrix(rates, h, force, a, t, step):
+    """Factors of I - d step df/dy, the derivative by forward differences, the columns of eight states at once."""
+    x, s = h[1].x, h[2]
+    n, found = a.y.size, True
     for first in range(0, n, WIDTH):
         real = min(WIDTH, n - first)
         for lane in range(WIDTH):
             j = first + min(lane, real - 1)
             for i in range(n):
-                Y[i, lane] = y[i]
-            Y[j, lane] = y[j] + NUDGE * max(1.0, abs(y[j]))
+                x.Y[i, lane] = a.y[i]
+            x.Y[j, lane] = a.y[j] + NUDGE * max(1.0, abs(a.y[j]))
         for lane in range(real):
-            s.change[first + lane] = Y[first + lane, lane] - y[first + lane]
-        found = found and rates(h, force, tau, t, real)
+            s.change[first + lane, 0] = x.Y[first + lane, lane] - a.y[first + lane]
+        found = found and rates(h, force, a.tau, t, real)
         for lane in range(real):
             j = first + lane
             for i in range(n):
-                slope = (F[i, lane] - f[i]) / s.change[j]
-                s.matrix[i, j] = (1.0 if i == j else 0.0) - DIAGONAL * step * slope
+                slope = (x.F[i, lane] - a.f[i]) / s.change[j, 0]
+                s.matrix[i * n + j, 0] = (1.0 if i == j else 0.0) - DIAGONAL * step * slope
     s.calls[0] += n
-    factor_rows(s.matrix, s.order)
+    factor_rows(s.matrix, s.order, 0)
     return found
 
 
 @spliced
-def _tr_bdf2(rates, h, Y, F, s, force, tau, t, y, f, step, rtol, atol):
-    """s.x and s.error as `tr_bdf2_step` has them."""
-    n, d = y.size, DIAGONAL * step
-    how = FOUND if _newton_matrix(rates, h, Y, F, s, force, tau, t, y, f, step) else NO_RATES
+def _tr_bdf2(rates, h, force, a, t, step):
+    """s.x of second order at t + step, and an estimate of its error in s.error.
+
+        y_g = y + g h/2 (f + f_g),   y+ = (y_g - (1 - g)^2 y) / (g (2 - g)) + (1 - g) / (2 - g) h f+,   g = 2 - sqrt(2)
+
+    L-stable. The error is the difference from an embedded result of third order, put through the matrix so that it
+    stays small where the motion is stiff. Rates of a stage are what its equation says: differences of large stiff
+    rates would lose digits.
+
+    Source: Bank1985; Hosea1996 for the error.
+    """
+    s = h[2]
+    n, d = a.y.size, DIAGONAL * step
+    how = FOUND if _newton_matrix(rates, h, force, a, t, step) else NO_RATES
     for stage in range(2):
         # s.k holds the rates at the start, in the middle and at the end
         for i in range(n):
-            s.k[0, i] = f[i]
+            s.k[0, i] = a.f[i]
             if stage == 0:
-                s.known[i], s.x[i] = y[i] + d * f[i], y[i] + GAMMA * step * f[i]
+                s.known[i], s.x[i] = a.y[i] + d * a.f[i], a.y[i] + GAMMA * step * a.f[i]
             else:
                 middle = s.x[i]
-                s.known[i] = (middle - (1.0 - GAMMA) ** 2 * y[i]) / (GAMMA * (2.0 - GAMMA))
+                s.known[i] = (middle - (1.0 - GAMMA) ** 2 * a.y[i]) / (GAMMA * (2.0 - GAMMA))
                 s.x[i] = middle + (1.0 - GAMMA) * step * s.k[1, i]
         at = t + (GAMMA * step if stage == 0 else step)
         near = False
@@ -254,38 +251,42 @@ def _tr_bdf2(rates, h, Y, F, s, force, tau, t, y, f, step, rtol, atol):
             if how != FOUND or near:
                 break
             s.calls[0] += 1
-            if not rates_of(rates, h, Y, F, force, tau, at, s.x, s.stage):
+            if not rates_of(rates, h, force, a.tau, at, s.x, s.stage):
                 how = NO_RATES
                 break
             for i in range(n):
-                s.change[i] = s.known[i] + d * s.stage[i] - s.x[i]
-            solve_rows(s.matrix, s.order, s.change)
+                s.change[i, 0] = s.known[i] + d * s.stage[i] - s.x[i]
+            solve_rows(s.matrix, s.order, s.change, 0)
+            size = 0.0
             for i in range(n):
-                s.x[i] += s.change[i]
-            near = _size(s.change, y, y, rtol, atol) < SMALL
+                s.x[i] += s.change[i, 0]
+                size += _part(s.change[i, 0], a.y[i], a.y[i], a.control) ** 2
+            near = np.sqrt(size / max(n, 1)) < SMALL
         if how == FOUND and not near:
             how = UNSOLVED
         for i in range(n):
             s.k[1 + stage, i] = (s.x[i] - s.known[i]) / d
     for i in range(n):
-        s.error[i] = step * (BETWEEN[0] * s.k[0, i] + BETWEEN[1] * s.k[1, i] + BETWEEN[2] * s.k[2, i])
-    solve_rows(s.matrix, s.order, s.error)
+        s.change[i, 0] = step * (BETWEEN[0] * s.k[0, i] + BETWEEN[1] * s.k[1, i] + BETWEEN[2] * s.k[2, i])
+    solve_rows(s.matrix, s.order, s.change, 0)
+    for i in range(n):
+        s.error[i] = s.change[i, 0]
     return how
 
 
 @spliced
-def onward(rates, land, h, Y, F, s, force, tau, c, here, y, f, end, out):
-    """Steps from the state y with rates f, until `end`, as many as `out` has room for; how many there were.
+def onward(rates, land, h, force, a, end):
+    """Steps from the state a.y with rates a.f, until `end`, as many as a.out has room for; how many there were.
 
-    Ends early where a trial has no rates or steps get too short: what follows is left to `steppers`, which says why.
+    Ends early where steps get too short, s.why says by what; and, if nothing is tried again, where a trial has no
+    rates, or none are where a step would end.
 
-    Args:
-        h, Y, F: the system and where it works. s: room of a step. force, tau: as in
-        `musculo.kernels.integrate.force_calls`.
-        c: what bounds a step. here: (2,) the time and the length of the step to try first; as both are afterwards.
+    Args: force: as in `musculo.kernels.integrate.force_calls`.
     """
-    n, count, going = y.size, 0, True
+    s, c, here, out = h[2], a.control, a.here, a.out
+    n, count, going = a.y.size, 0, True
     order = FEHLBERG_ORDER if c.method == FEHLBERG else TR_BDF2_ORDER
+    s.why[0] = FOUND
     while going and count < out.t.size and here[0] < end:
         t, length, landed = here[0], min(here[1], c.longest), False
         s.calls[0] = 0
@@ -297,24 +298,49 @@ def onward(rates, land, h, Y, F, s, force, tau, c, here, y, f, end, out):
                 going = False
                 break
             if c.method == FEHLBERG:
-                how = _fehlberg(rates, h, Y, F, s, force, tau, t, y, f, step)
+                how = _fehlberg(rates, h, force, a, t, step)
             else:
-                how = _tr_bdf2(rates, h, Y, F, s, force, tau, t, y, f, step, c.rtol, c.atol)
+                how = _tr_bdf2(rates, h, force, a, t, step)
             size = np.inf
             if how == FOUND:
-                size = _size(s.error, y, s.x, c.rtol, c.atol)
-            if how == NO_RATES:
-                going = False
-            elif size <= 1.0:
-                t = end if step == left else t + step
-                landed = going = land(h, Y, F, s, force, tau, t, c, out, count)
+                size = 0.0
+                for i in range(n):
+                    size += _part(s.error[i], a.y[i], s.x[i], c) ** 2
+                size = np.sqrt(size / max(n, 1))
+            if c.judged == 0:
+                for i in range(n):
+                    out.y[0, i], out.f[0, i] = s.x[i], s.error[i]
+                s.why[0] = how
+                return 1 if how == FOUND else 0
+            if size <= 1.0:
+                arrival = end if step == left else t + step
+                landed = land(h, force, a, arrival, count)
                 if landed:
+                    t = arrival
                     # a step cut short by the end says nothing against the length before it
                     here[0], here[1] = t, max(step * _factor(size, order), length if step < length else 0.0)
+                else:
+                    how, size = NO_RATES, np.inf
+            if how != FOUND:
+                s.why[0] = how
+                going = how != NO_RATES or c.retries == 1
             length = step * (_factor(size, order) if np.isfinite(size) else LEAST)
         if landed:
             out.t[count], out.calls[count] = t, s.calls[0] + 1
             for i in range(n):
-                y[i], f[i] = out.y[count, i], out.f[count, i]
+                a.y[i], a.f[i] = out.y[count, i], out.f[count, i]
             count += 1
     return count
+
+
+@spliced
+def serve(rates, land, h, what, force, a, end):
+    """Steps as `onward` makes them; or rates a.f of the state a.y at the time a.here[0], and whether they are there.
+
+    Then all coordinates and speeds of that state come in the first rows of a.out.
+    """
+    if what == ONWARD:
+        return onward(rates, land, h, force, a, end)
+    fine = rates_of(rates, h, force, a.tau, a.here[0], a.y, a.f)
+    keep_pose(h[1].x, a.out, 0)
+    return 1 if fine else 0

@@ -16,11 +16,12 @@ from musculo.kernels.constraints.embedded_acceleration import Followers, solve_e
 from musculo.kernels.functions.function_values import evaluate, evaluate_many
 from musculo.kernels.functions.shared_waves import evaluate_together
 from musculo.kernels.integrate.force_calls import drive
-from musculo.kernels.integrate.one_step_methods import ONWARD, keep_pose, land_as_found, onward, rates_of
+from musculo.kernels.integrate.one_step_methods import land_as_found, serve
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.rnea import rnea
+from musculo.kernels.tree.state_lanes import StateLanes, put_lane, state_lanes, take_lane
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.tree.turning_joints import unit_quaternions
 
@@ -50,23 +51,13 @@ class OpenRoom(NamedTuple):
     A: FloatArray  # articulated bodies
     C: FloatArray  # composite bodies
     M: FloatArray  # (n_u n_u, WIDTH)
-    Y: FloatArray  # (n_z + n_zu, WIDTH) states
-    F: FloatArray  # (n_z + n_zu, WIDTH) their rates
-    Q: FloatArray  # (n, WIDTH)
-    U: FloatArray  # (n_u, WIDTH)
-    T: FloatArray  # (n_u, WIDTH)
-    D: FloatArray  # (n_u, WIDTH) accelerations
-    B: FloatArray  # (n_u, WIDTH) those at zero independent ones
-    E: FloatArray
+    x: StateLanes
+    B: FloatArray  # (n_u, WIDTH) accelerations at zero independent ones
     P: FloatArray  # (n_u, WIDTH) pivots
     S: FloatArray  # (inputs, WIDTH) slopes of rules
     slopes: FloatArray  # value, gradient and Hessian of one function
     waves: FloatArray  # (3 rules,) value and derivatives of series that share their waves
     free: IntArray  # (n_u,) zeros: no acceleration is prescribed
-    q: FloatArray  # (n,)
-    u: FloatArray  # (n_u,)
-    tau: FloatArray  # (n_u,)
-    qdot: FloatArray  # (n,)
 
 
 @room
@@ -75,29 +66,19 @@ def open_room(p):
     tree, n, most = p.tree, p.speed_row.size, 0
     for i in range(p.functions.n_arguments.size):
         most = max(most, p.functions.n_arguments[i])
-    n_u, n_y = tree.u_rows.size, p.z.size + p.zu.size
+    n_u = tree.u_rows.size
     return OpenRoom(
         np.zeros((work_rows(tree), WIDTH)),
         np.ones((ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * n_u, WIDTH)),
         np.zeros((COMPOSITE_ROWS * tree.parent.size, WIDTH)),
         np.zeros((n_u * n_u, WIDTH)),
-        np.zeros((n_y, WIDTH)),
-        np.zeros((n_y, WIDTH)),
-        np.zeros((n, WIDTH)),
+        state_lanes(p.z.size + p.zu.size, n, n_u, 0),
         np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((n_u, WIDTH)),
-        np.zeros((1, WIDTH)),
         np.ones((n_u, WIDTH)),
         np.zeros((max(p.followers.inputs.size, 1), WIDTH)),
         np.zeros((1 + most + most * most + 2, WIDTH)),
         np.zeros(3 * p.growth.size),
         np.zeros(n_u, dtype=np.int64),
-        np.zeros(n),
-        np.zeros(n_u),
-        np.zeros(n_u),
-        np.zeros(n),
     )
 
 
@@ -110,7 +91,7 @@ def _follow_rules(h, t, lane):
     What goes round with its input follows s f + growth q_a: a series of waves alone comes back after a turn.
     """
     p, r, _ = h
-    rules, at, known = p.rules, 0, 0
+    x, rules, at, known = r.x, p.rules, 0, 0
     for k in range(rules.function.size):
         own, own_u = rules.follower[k, 0], rules.follower[k, 1]
         function, scale, first = rules.function[k], rules.scale[k], rules.first_input[k]
@@ -125,131 +106,123 @@ def _follow_rules(h, t, lane):
             if p.waves_until[k] > 0:
                 if k >= known:
                     known = p.waves_until[k]
-                    evaluate_together(p.functions, rules.function, k, known, r.Q[rules.input_q[first], lane], r.waves)
+                    evaluate_together(p.functions, rules.function, k, known, x.Q[rules.input_q[first], lane], r.waves)
                 for i in range(3):
                     r.slopes[i, lane] = r.waves[3 * k + i]
             else:
-                evaluate_many(p.functions, function, r.Q, rules.input_q, first, lane, r.slopes, 0)
+                evaluate_many(p.functions, function, x.Q, rules.input_q, first, lane, r.slopes, 0)
             value = scale * r.slopes[0, lane]
             for a in range(m):
                 u_a, slope = rules.input_u[first + a], scale * r.slopes[1 + a, lane] + p.growth[k]
-                value += p.growth[k] * r.Q[rules.input_q[first + a], lane]
-                rate += slope * r.U[u_a, lane]
+                value += p.growth[k] * x.Q[rules.input_q[first + a], lane]
+                rate += slope * x.U[u_a, lane]
                 bias += slope * r.B[u_a, lane]
                 r.S[at + a, lane] = slope
                 for b in range(m):
                     bend = scale * r.slopes[1 + m + a * m + b, lane]
-                    bias += bend * r.U[u_a, lane] * r.U[rules.input_u[first + b], lane]
+                    bias += bend * x.U[u_a, lane] * x.U[rules.input_u[first + b], lane]
         at += rules.first_input[k + 1] - first
-        r.Q[own, lane], r.U[own_u, lane], r.B[own_u, lane] = value, rate, bias
+        x.Q[own, lane], x.U[own_u, lane], r.B[own_u, lane] = value, rate, bias
 
 
 @kernel
 def _place(h, t, lane):
-    """All coordinates and speeds of the state in one lane of r.Y, in r.q and r.u, too."""
+    """All coordinates and speeds of the state in one lane of x.Y, also by themselves."""
     p, r, _ = h
-    n, n_u, n_z = r.q.size, r.u.size, p.z.size
+    x = r.x
+    n_z = p.z.size
     if p.turning_q.shape[0] > 0:
         for i in range(n_z):
-            r.q[p.z[i]] = r.Y[i, lane]
-        unit_quaternions(p.turning_q, r.q)
-        for i in range(n):
-            r.Q[i, lane] = r.q[i]
+            x.q[p.z[i]] = x.Y[i, lane]
+        unit_quaternions(p.turning_q, x.q)
+        for i in range(x.q.size):
+            x.Q[i, lane] = x.q[i]
     else:
         for i in range(n_z):
-            r.Q[p.z[i], lane] = r.Y[i, lane]
+            x.Q[p.z[i], lane] = x.Y[i, lane]
     for i in range(p.zu.size):
-        r.U[p.zu[i], lane] = r.Y[n_z + i, lane]
+        x.U[p.zu[i], lane] = x.Y[n_z + i, lane]
         r.B[p.zu[i], lane] = 0.0
     if p.rules.function.size > 0:
         _follow_rules(h, t, lane)
-    for i in range(n):
-        r.q[i] = r.Q[i, lane]
-    for i in range(n_u):
-        r.u[i] = r.U[i, lane]
+    take_lane(x, lane)
 
 
 @kernel
 def _accelerations(h):
-    """r.D and pivots r.P of the states in r.Q and r.U under forces r.T."""
+    """x.D and pivots r.P of the states in x.Q and x.U under forces x.T."""
     p, r, _ = h
-    n_u = r.u.size
+    x = r.x
+    n_u = x.u.size
     if p.rules.function.size == 0:
         aba(
-            p.tree, p.table, lanes(r.Q), lanes(r.U), lanes(r.T), lanes(r.D), r.free, lanes(r.E), False, lanes(r.W),
+            p.tree, p.table, lanes(x.Q), lanes(x.U), lanes(x.T), lanes(x.D), r.free, lanes(x.E), False, lanes(r.W),
             lanes(r.A), 0,
         )  # fmt: skip
         for i in range(n_u):
             for lane in range(WIDTH):
                 r.P[i, lane] = r.A[slot_row(p.tree, i) + PIVOT, lane]
         return
-    rnea(p.tree, p.table, lanes(r.Q), lanes(r.U), lanes(r.B), lanes(r.E), False, lanes(r.W), lanes(r.D), 0)
+    rnea(p.tree, p.table, lanes(x.Q), lanes(x.U), lanes(r.B), lanes(x.E), False, lanes(r.W), lanes(x.D), 0)
     r.M[:] = 0.0
     placed_mass_matrix(p.tree, lanes(r.W), lanes(r.C), lanes(r.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
-            r.T[i, lane] -= r.D[i, lane]
-            r.D[i, lane] = r.B[i, lane]
-    solve_embedded(n_u, p.followers, lanes(r.S), lanes(r.M), lanes(r.T), lanes(r.D), lanes(r.B), lanes(r.P), 0)
+            x.T[i, lane] -= x.D[i, lane]
+            x.D[i, lane] = r.B[i, lane]
+    solve_embedded(n_u, p.followers, lanes(r.S), lanes(r.M), lanes(x.T), lanes(x.D), lanes(r.B), lanes(r.P), 0)
 
 
 @kernel
 def open_rates(h, force, tau, t, real):
-    """Rates r.F of the states r.Y, of which the first `real` count; whether they are there."""
+    """Rates x.F of the states x.Y, of which the first `real` count; whether they are there."""
     apart()
     p, r, _ = h
-    n, n_u, n_z = r.q.size, r.u.size, p.z.size
+    x = r.x
+    n_z, n_u = p.z.size, x.u.size
     fine = True
     for lane in range(WIDTH):
         if lane < real:
             _place(h, t, lane)
-            fine = drive(p, r, force, tau, t) and fine
+            fine = drive(p, x, force, tau, t) and fine
         else:
-            for i in range(n):
-                r.Q[i, lane] = r.q[i]
+            put_lane(x, lane)
             for i in range(n_u):
-                r.U[i, lane], r.B[i, lane] = r.u[i], r.B[i, real - 1]
+                r.B[i, lane] = r.B[i, real - 1]
             for i in range(r.S.shape[0]):
                 r.S[i, lane] = r.S[i, real - 1]
         for i in range(n_z):
-            r.F[i, lane] = r.qdot[p.z[i]]
+            x.F[i, lane] = x.qdot[p.z[i]]
         for i in range(n_u):
-            r.T[i, lane] = r.tau[i]
+            x.T[i, lane] = x.tau[i]
     _accelerations(h)
     for i in range(p.zu.size):
         for lane in range(real):
-            r.F[n_z + i, lane] = r.D[p.zu[i], lane]
+            x.F[n_z + i, lane] = x.D[p.zu[i], lane]
     for i in range(n_u):
         for lane in range(real):
             fine = fine and r.P[i, lane] > p.least_pivot
     for i in range(n_z + p.zu.size):
         for lane in range(real):
-            fine = fine and np.isfinite(r.F[i, lane])
+            fine = fine and np.isfinite(x.F[i, lane])
     return fine
 
 
 @spliced
-def _land(h, Y, F, s, force, tau, t, c, out, k):
-    return land_as_found(open_rates, h, Y, F, s, force, tau, t, out, k)
+def _land(h, force, a, t, k):
+    return land_as_found(open_rates, h, force, a, t, k)
 
 
 @kernel
-def _serve(h, what, force, tau, c, here, y, f, end, out):
+def _serve(h, what, force, a, end):
     """`open_state`, without references to arrays being counted."""
-    _, r, s = h
-    if what == ONWARD:
-        return onward(open_rates, _land, h, r.Y, r.F, s, force, tau, c, here, y, f, end, out)
-    fine = rates_of(open_rates, h, r.Y, r.F, force, tau, here[0], y, f)
-    keep_pose(r.q, r.u, out, 0)
-    return 1 if fine else 0
+    return serve(open_rates, _land, h, what, force, a, end)
 
 
 @driver
-def open_state(h, what, force, tau, c, here, y, f, end, out):
-    """Of states y = (z, zu): as `onward`; or the rates f of y at the time here[0], and whether they are there.
+def open_state(h, what, force, end, a):
+    """What is asked for of states y = (z, zu), as `serve` answers it.
 
-    Then all coordinates and speeds of that state come in the first rows of `out`.
-
-    Args: h: holds `OpenTree`, `OpenRoom` and `StepRoom`.
+    Args: h: holds `OpenTree`, `OpenRoom` and `StepRoom`. force: as in `force_calls`. a: `Request`.
     """
-    return _serve(h, what, force, tau, c, here, y, f, end, out)
+    return _serve(h, what, force, a, end)
