@@ -22,6 +22,7 @@ What everyday work needs is here; the rest is in
 
 from __future__ import annotations
 
+from musculo.questions import answer as _answer
 from musculo.window import shown as _shown
 from musculo.window import window as _window
 
@@ -47,6 +48,10 @@ _ELSEWHERE = {
 # Public names stand once, in the stub; they are imported on first use, so that `musculo --help` need not wait.
 _names, __getattr__ = _window("musculo", _where_else)
 __all__ = sorted([*_names, "__version__"])
+
+
+# Which coordinates of a closed loop can be independent is mechanics: a model asks the embedding.
+_answer("independent coordinates", lambda model: __getattr__("embedding_of")(model).coordinate_names)
 
 
 def __dir__() -> list[str]:

@@ -26,6 +26,7 @@ from musculo.model.validate import (
     negative_inertias,
 )
 from musculo.model.wrap import WrapObject
+from musculo.questions import ask
 
 T = TypeVar("T")
 
@@ -139,10 +140,8 @@ class Model:
         loops = any(c.enforced and not isinstance(c, CoordinateCoupler) for c in self.constraints)
         if not loops:
             return self.free_coordinate_names
-        # which coordinates of a loop can be independent is mechanics: the one question that a model asks a later layer
-        from musculo.embedding.embedding import embedding_of
-
-        return embedding_of(self).coordinate_names
+        names: tuple[str, ...] = ask("independent coordinates", self)
+        return names
 
     @cached_property
     def free_coordinate_names(self) -> tuple[str, ...]:
