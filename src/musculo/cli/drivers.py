@@ -35,6 +35,7 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
     "tree.tree_frames:crba_frames",
     "constraints.multipliers:constrained_frames",
 )
+_CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
@@ -151,9 +152,11 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "manifold": (
         _POSES,
         _ACCELERATIONS,
+        "constraints.loop_branch:way_frames",
         _MASSES,
         _CONSTRAINED,
         _OPEN_STATE,
+        _CALLED_STATE,
         _MOMENTS,
         _TRANSMITTED,
     ),
@@ -166,6 +169,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED,
         _TRANSMITTED,
         _OPEN_STATE,
+        _CALLED_STATE,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (
