@@ -31,7 +31,7 @@ from musculo.io import write_trc
 from musculo.model import CustomJoint, FreeJoint, Path, PathPoint
 from musculo.model.named_sides import side_of, without_side
 from musculo.report import Curve, Finding, Light, Panel, Report, Section, Severity, report_of_folder, write_report
-from musculo.report.parts import panels_by_name
+from musculo.report.page_parts import panels_by_name
 from musculo.report.read_folder import read_folder
 from musculo.report.report_page import page, thinned
 from musculo.results import ExternalForce, ExternalLoads

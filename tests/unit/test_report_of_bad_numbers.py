@@ -26,7 +26,7 @@ from musculo.demo import arm
 from musculo.diagnostics.judge import judge
 from musculo.model import Path, PathPoint
 from musculo.report import Curve, Light, Panel, Section, report_of_folder
-from musculo.report.parts import drawable
+from musculo.report.page_parts import drawable
 from musculo.results.trial import Trial
 
 TIME = np.linspace(0.0, 1.0, 21)

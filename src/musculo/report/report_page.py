@@ -21,7 +21,7 @@ from musculo.diagnostics.finding import Finding, Light
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
 from musculo.kernels.compiler.store import folder_of
-from musculo.report.parts import Curve, Report, Section, TextTable
+from musculo.report.page_parts import Curve, Report, Section, TextTable
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.diagnostics.subject import STATIC_LARGEST, Scaling, number_in, scalings
-from musculo.report.parts import Bars, Section, TextTable
+from musculo.report.page_parts import Bars, Section, TextTable
 from musculo.results.trial import Trial
 
 

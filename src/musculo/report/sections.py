@@ -10,7 +10,7 @@ import numpy as np
 
 from musculo.diagnostics.actuators import Residuals
 from musculo.model.model import Model
-from musculo.report.parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
+from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
 from musculo.report.scaling_sections import sections_of_scaling
 from musculo.results.angle_columns import coordinate_units, shown_units
 from musculo.results.table import Table
