@@ -97,7 +97,7 @@ def test_scaled_as_its_custom_twin(kind):
             grown = [poses(musculo.scale_model(m, FACTORS)) for m in (custom, model)]
             assert_close(*grown, ROUNDING, kind)
         case _:
-            with pytest.raises(musculo.MusculoError, match="no CustomJoint"):
+            with pytest.raises(musculo.MusculoError, match="not a CustomJoint"):
                 CustomJoint.of(joint)
 
 
