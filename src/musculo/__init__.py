@@ -55,4 +55,4 @@ _answer("independent coordinates", lambda model: __getattr__("embedding_of")(mod
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_shown("musculo")])
+    return sorted({"__version__", *_shown("musculo"), *_names})

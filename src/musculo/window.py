@@ -22,7 +22,12 @@ def shown(package: str) -> dict[str, str]:
     return {name: module for _, module, _, name, _, _ in words}
 
 
-def window(package: str, hint: Callable[[str], str] = lambda name: "") -> tuple[list[str], Callable[[str], object]]:
+def at_the_top(name: str) -> str:
+    """That a name is one of `musculo` itself, for a package below it."""
+    return f"; it is musculo.{name}" if name in shown("musculo") else ""
+
+
+def window(package: str, hint: Callable[[str], str] = at_the_top) -> tuple[list[str], Callable[[str], object]]:
     """The names that a package shows, and its `__getattr__`.
 
     Args:

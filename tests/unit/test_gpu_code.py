@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from musculo.kernels.compiler import store
 from musculo.kernels.cuda import cuda_code as code
 from musculo.kernels.cuda import cuda_compile_beside as beside
 
@@ -97,6 +98,7 @@ class Device:
 dispatcher.get_current_device = lambda: Device
 device.cuda_module = lambda: cuda
 from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.compiler import store
 from musculo.kernels.cuda import cuda_code as code
 from musculo.kernels.cuda.cuda_tables import layout_of, view
 
@@ -156,6 +158,7 @@ RECIPES = """
 import os
 from types import SimpleNamespace
 from musculo.kernels.cuda import cuda_compile_beside as beside
+from musculo.kernels.compiler import store
 from musculo.kernels.cuda import cuda_code as code
 
 def compile_it(function, types, capability, limits):
@@ -180,6 +183,7 @@ def test_kernels_are_compiled_beside_each_other(monkeypatch, tmp_path):
     (tmp_path / "recipes_of_test.py").write_text(RECIPES)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MUSCULO_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(store, "cache_folder", store.cache_folder.__wrapped__)  # not that of an earlier test
     monkeypatch.setattr(code, "compiled_cubin", code.compiled_cubin)  # put back at the end
     recipes = importlib.import_module("recipes_of_test")
     jobs = [beside.Recipe(recipes.maker, (name,), TYPES) for name in ("one", "two", "three")]

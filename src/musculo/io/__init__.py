@@ -8,4 +8,4 @@ __all__, __getattr__ = _window("musculo.io")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)
