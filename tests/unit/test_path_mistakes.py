@@ -40,9 +40,8 @@ def arm(surface=None, height=0.0, **muscle):
 
 
 @pytest.mark.parametrize(("quadrant", "side"), [("y", 1.0), ("+y", 1.0), ("-y", -1.0)])
-@pytest.mark.parametrize("kind", [WrapCylinder, WrapSphere])
-def test_a_line_through_the_middle_goes_to_the_quadrants_side(quadrant, side, kind):
-    model = arm(kind("w", "ground", radius=RADIUS, quadrant=quadrant))
+def test_a_line_through_the_middle_goes_to_the_quadrants_side(quadrant, side):
+    model = arm(WrapCylinder("w", "ground", radius=RADIUS, quadrant=quadrant))
     q = np.array([[0.0], [0.02 * side], [-0.02 * side]])
     g = muscle_geometry(model, q)
     lean = np.arccos(RADIUS / REACH)
