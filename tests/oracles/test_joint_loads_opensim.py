@@ -255,7 +255,9 @@ def test_live_bodies_and_points(case, data_folder, tmp_path):
     given = (r.model, q, u, udot)
     expected = {
         "all_{}_global": body_kinematics(*given).tables(time, degrees=True),
-        "two_{}_bodyLocal": body_kinematics(*given, ["tibia_r", "torso"], True).tables(time, center_of_mass=False),
+        "two_{}_bodyLocal": body_kinematics(*given, ["tibia_r", "torso"], in_body_frame=True).tables(
+            time, center_of_mass=False
+        ),
         "ground_knob_{}": point_kinematics(*given, "tibia_r", (0.1, 0.2, 0.3)).tables(time),
         "torso_knob_{}": point_kinematics(*given, "tibia_r", (0.1, 0.2, 0.3), "torso", like="opensim").tables(time),
     }

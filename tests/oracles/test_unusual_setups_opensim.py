@@ -487,8 +487,8 @@ def test_a_run_says_where_opensim_has_other_columns(tmp_path, form, seen):
     assert found.names == model.coordinate_names
     assert np.allclose(found.values, [0.3, 0.4])
     assert "joint in front of it in results: hip/flexion, knee/flexion; OpenSim writes the name alone" in told
-    assert ("which OpenSim passes over" in told) == (not seen)
-    assert "OpenSim passes over" not in "\n".join(run_setup(setup, like=None).notes)
+    assert ("which OpenSim ignores since" in told) == (not seen)
+    assert "which OpenSim ignores" not in "\n".join(run_setup(setup, like=None).notes)
     run_opensim(setup)
     theirs = (tmp_path / "x_K_q.sto").read_text()
     assert "\tflexion\tflexion\n" in theirs

@@ -317,7 +317,7 @@ def test_a_struct_with_other_fields_is_another_code():
     ]
     arguments = [(value, 1) for value in values]
     arguments += [(values[0], 1.0), (values[0],), ((0.0, 1.0), 1), (values[0]._replace(a=1), 1)]
-    names = {code_name("driver", _PACKAGE / "kernels" / "tree.py", signature_of(one)) for one in arguments}
+    names = {code_name("driver", _PACKAGE / "kernels" / "tree" / "nodes.py", signature_of(one)) for one in arguments}
     assert len(names) == len(arguments)
 
 
@@ -361,7 +361,7 @@ def test_functions_of_a_script_are_told_apart_by_what_they_do(tmp_path):
 def test_code_of_sources_that_are_edited_meanwhile_is_not_kept(package, tmp_path):
     """The name says one text, and the process that compiles reads the other."""
     steps = package / "musculo" / "kernels" / "small" / "inner" / "steps.py"
-    edit = f"from musculo.kernels.compiler import code; code.find_code.__globals__['code_name'] = later\n{_TOTAL}"
+    edit = f"code.find_code.__globals__['code_name'] = later\n{_TOTAL}"
     text = f"""
 from pathlib import Path
 from musculo.kernels.compiler import driver_code as code

@@ -62,10 +62,10 @@ def test_a_run_with_a_motion_of_another_model_names_the_setup(shell, tmp_path, f
         assert "no column of a coordinate of the model" in told.err
 
 
-@pytest.mark.parametrize("like", ["exact", "opensim analyze"])
-def test_a_column_of_a_locked_coordinate_that_moves_is_told_of(like):
+@pytest.mark.parametrize("how", [{}, {"like": "opensim", "tool": "analyze"}], ids=["exact", "analyze"])
+def test_a_column_of_a_locked_coordinate_that_moves_is_reported(how):
     model, table = arm().with_coordinate("elbow_flexion", locked=True), arm_flexion()
-    motion = motion_of(model, table, like=like)
+    motion = motion_of(model, table, **how)
     (note,) = (note for note in motion.notes if "locked coordinates are not used" in note)
     assert "elbow_flexion" in note
     assert "shoulder_flexion" not in note
@@ -74,7 +74,7 @@ def test_a_column_of_a_locked_coordinate_that_moves_is_told_of(like):
     # at its lock, but for the rounding of a file, there is nothing to say
     values = np.array(table.in_radians(model).values)
     values[:, table.names.index("elbow_flexion")] = model.coordinate("elbow_flexion").default_value + 1e-7
-    assert motion_of(model, Table(table.time, table.names, values), like=like).notes == ()
+    assert motion_of(model, Table(table.time, table.names, values), **how).notes == ()
 
 
 def test_a_run_tells_of_a_locked_coordinate(shell, tmp_path):

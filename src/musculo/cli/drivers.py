@@ -81,6 +81,10 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "convert": (),
 }
 
+# Loops of equations that a user writes, or that Python evaluates for all frames at once.
+_BRANCHES = "constraints.loop_branch:way_frames"
+_EQUATIONS = (_BRANCHES, "constraints.loop_branch:least_squares_frames")
+
 # What each study of `musculo reproduce` calls.
 STUDIES: dict[str, tuple[str, ...]] = {
     "arm26": (
@@ -96,7 +100,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *_LOADS,
         _ACCELERATIONS,
     ),
-    "four-bar": (_POSES,),
+    "four-bar": (_POSES, *_EQUATIONS),
     "five-bar": (
         _POSES,
         *_LOOPS,
@@ -127,6 +131,8 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _OPEN_STATE,
         _MOMENTS,
         _TRANSMITTED,
+        _BRANCHES,
+        _CALLED_STATE,
     ),
     "knee": (
         "scalar.banded_equations:solve_banded",
@@ -152,7 +158,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "manifold": (
         _POSES,
         _ACCELERATIONS,
-        "constraints.loop_branch:way_frames",
+        _BRANCHES,
         _MASSES,
         _CONSTRAINED,
         _OPEN_STATE,
