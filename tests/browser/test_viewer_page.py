@@ -273,7 +273,7 @@ def test_opens_where_activations_begin_and_explains_grey(chrome, flexion_file, t
     view(model, motion, activation=Table(motion.time[rows], model.muscle_names, values), path=file)
     page = Page(chrome, file)
     assert page.viewer("return v.player.place();") == {"i": begin, "share": 0}
-    assert "gray: no data" in page.page.locator(".mv-legend").text_content()
+    assert "grey: no data" in page.page.locator(".mv-legend").text_content()
     page.close()
     whole = Page(chrome, flexion_file)
     assert whole.viewer("return v.player.at;") == 0

@@ -350,7 +350,7 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         paths, lost = wrap_rules(paths, poses)
         owners = [f.name for f in forces if f.path is not None for _ in f.path.wraps]
         notes = tuple(
-            f"the path of {owner!r} does not keep to the quadrant of {name!r} in {count} of {len(poses.points)} "
+            f"the path of {owner!r} does not keep to the quadrant of {name!r} in {count} of {poses.count} "
             "sampled poses: OpenSim's path is on the other side there than in the default pose; geodesics stay on one"
             for owner, name, count in zip(owners, wrap_names, lost, strict=True)
             if count

@@ -52,6 +52,11 @@ class Poses:
     R: FloatArray  # (rows, surfaces, 3, 3)
     p: FloatArray  # (rows, surfaces, 3)
 
+    @property
+    def count(self) -> int:
+        """How many poses there are, steps towards them not counted."""
+        return len(self.points[::_STEPS])
+
     def seen(self, points: np.ndarray, surface: int) -> FloatArray:
         """Points (poses, points, 3) in a surface's frame, the default pose first."""
         return (self.points[::_STEPS, points] - self.p[::_STEPS, surface, None]) @ self.R[::_STEPS, surface]

@@ -6,7 +6,7 @@ where the rule cannot be broken (the reach) to its edge, gives the shortest mome
     price = max(rate x, saved x / reach)   [m],   0 < x < reach: how far it is to the rule's edge
 
 Where the rule saves less than rate x it is kept. What is saved is the length over this cylinder alone by the rule, less
-that without it, both in closed form (`geodesic_round.taut_cylinder`). Among other surfaces a path may save more, and
+that without it, both in closed form (`round_obstacle.taut_cylinder`). Among other surfaces a path may save more, and
 
     rate x^2 / (reach - x)
 

@@ -174,7 +174,7 @@ def shortest_path(paths, n, P, Q, C, I, base, tags, most, lane):
     """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
 
     Returns (price, status). UNFINISHED where the path over the obstacles does not exist, passes through one of them, or
-    may not be the shortest, as where they overlap: `string_choice.shortest_path_or_string` knows it then.
+    may not be the shortest, as where they overlap: the second pass knows it then (`polyline_second_pass`).
     """
     _, best, stopped, _ = seek_shortest(paths, n, P, Q, NONE_TRIED, NONE_BEST, C, I, base, tags, most, lane)
     if stopped:
