@@ -7,17 +7,23 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from numpy.testing import assert_allclose
 
 pytest.importorskip("opensim")
 from musculo import MusculoError, read_osim
 from musculo.io import read_force_set, with_force_sets
+from musculo.io.control_limits import read_control_limits
 from musculo.io.setup import (
     AnalyzeSetup,
+    CMCSetup,
+    ForwardSetup,
     InverseDynamicsSetup,
     InverseKinematicsSetup,
     OtherAnalysis,
+    RRASetup,
     ScaleSetup,
     read_setup,
+    read_tracking_tasks,
 )
 from musculo.io.setup.analyses import KINDS
 from musculo.io.setup.setup_reader import TOOLS
@@ -78,7 +84,8 @@ def test_every_setup_of_the_data_as_opensim_understands_it(recorded):
         assert isinstance(printed, str), (path, printed)
         assert_same(setup, ElementTree.fromstring(printed)[0], path.parent, path.name)
         kinds.add(type(setup))
-    assert kinds == {InverseKinematicsSetup, InverseDynamicsSetup, AnalyzeSetup}
+    simulations = {ForwardSetup, RRASetup, CMCSetup}
+    assert kinds == {InverseKinematicsSetup, InverseDynamicsSetup, AnalyzeSetup} | simulations
 
 
 def test_a_scale_setup_as_opensim_understands_it(tmp_path):
@@ -142,6 +149,26 @@ def test_files_of_forces_hold_what_opensim_finds_in_them(data_folder, tmp_path):
             )
         assert with_force_sets(model, file).forces == (*model.forces, *ours)
         assert with_force_sets(model, [file], replace=True).forces == ours
+
+
+def test_tracking_tasks_as_opensim_understands_them(data_folder, tmp_path):
+    files = [f for f in sorted(data_folder.rglob("*.xml")) if "<CMC_TaskSet" in f.read_text(errors="replace")]
+    assert len(files) == 4
+    for file, theirs in zip(files, ask([["tracking_tasks", str(f)] for f in files], tmp_path), strict=True):
+        ours = read_tracking_tasks(file).tasks
+        rows = [[list(map(float, part)) for part in (t.weight, t.active, t.kp, t.kv, t.ka)] for t in ours]
+        assert [[t.name, "CMC_Joint", t.on, *row] for t, row in zip(ours, rows, strict=True)] == theirs, file
+
+
+def test_limits_of_controls_as_opensim_understands_them(data_folder, tmp_path):
+    times = [-0.5, 0.0, 0.31, 0.7, 2.0]
+    files = [f for f in sorted(data_folder.rglob("*.xml")) if "<ControlSet " in f.read_text(errors="replace")]
+    assert len(files) == 6
+    for file in files:  # a process each: defaults of one file leak into the next
+        ((*theirs,),) = ask([["control_limits", str(file), times]], tmp_path)
+        for one, (name, low, high) in zip(read_control_limits(file), theirs, strict=True):
+            assert one.name == name.removesuffix(".excitation")
+            assert_allclose(one.at(times), [low, high], rtol=1e-15, err_msg=f"{file}: {name}")
 
 
 def assert_same(value, element, folder: Path, where: str) -> None:

@@ -11,12 +11,19 @@ from support import opensim_process
 ask = partial(opensim_process.ask, "opensim_tools")
 
 
+_UNLOADED = {
+    **dict.fromkeys(("AnalyzeTool", "InverseKinematicsTool", "RRATool", "CMCTool"), (False,)),
+    "ForwardTool": (True, False),
+}
+
+
 # --- what runs in the other process ----------------------------------------------------------------------------------
 def _setup(o, tool, path):
     """A set-up file as OpenSim understands it: all its properties in the layout of 4.6."""
     o.OpenSimObject.setSerializeAllDefaults(True)
     make = getattr(o, tool)
-    read = make(path, False) if tool in ("AnalyzeTool", "InverseKinematicsTool") else make(path)
+    # what comes after the path says whether to read the elements, and whether to load the model
+    read = make(path, *_UNLOADED.get(tool, ()))
     target = Path(path).with_suffix(".printed")
     read.printToXML(str(target))
     return target.read_text()
@@ -77,6 +84,27 @@ def _force_set(o, path):
             row += [actuator.getOptimalForce(), actuator.getMinControl(), actuator.getMaxControl()]
         found.append(row)
     return found
+
+
+def _tracking_tasks(o, path):
+    """Name, class, and of its three components weight, activity and gains, of every task."""
+    tasks = o.CMC_TaskSet(path)
+    found = []
+    for k in range(tasks.getSize()):
+        task = o.CMC_Task.safeDownCast(tasks.get(k))
+        what = (task.getWeight, task.getActive, task.getKP, task.getKV, task.getKA)
+        parts = [[float(get(i)) for i in range(3)] for get in what]
+        found.append([task.getName(), task.getConcreteClassName(), tasks.get(k).getOn(), *parts])
+    return found
+
+
+def _control_limits(o, path, times):
+    """Name, and the least and largest value at some times, of every control."""
+    controls = o.ControlSet(path)
+    every = [controls.get(k) for k in range(controls.getSize())]
+    return [
+        [c.getName(), [c.getControlValueMin(t) for t in times], [c.getControlValueMax(t) for t in times]] for c in every
+    ]
 
 
 def _model_numbers(o, path):

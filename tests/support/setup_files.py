@@ -211,3 +211,59 @@ IMU_SETUPS = (
 </OpenSimDocument>
 """,
 )
+
+# Set-ups of simulations in old and new layouts: what OpenSim makes of each is compared with ours.
+_STATED = (
+    "<model_file>m.osim</model_file><force_set_files>a.xml b.xml</force_set_files>"
+    "<results_directory>R</results_directory><initial_time>0.25</initial_time><final_time>0.75</final_time><integrator_error_tolerance>1e-3"
+    "</integrator_error_tolerance><maximum_number_of_integrator_steps>99</maximum_number_of_integrator_steps>"
+)
+_FOLLOWED = (
+    "<desired_kinematics_file>q.mot</desired_kinematics_file><desired_points_file>p.sto</desired_points_file>"
+    "<task_set_file>t.xml</task_set_file><constraints_file>l.xml</constraints_file>"
+    "<lowpass_cutoff_frequency>6</lowpass_cutoff_frequency><optimizer_derivative_dx>0.5</optimizer_derivative_dx>"
+    "<optimizer_convergence_criterion>0.25</optimizer_convergence_criterion>"
+    "<numerical_derivative_step_size>1e-3</numerical_derivative_step_size>"
+    "<optimization_convergence_tolerance>1e-2</optimization_convergence_tolerance>"
+    "<use_verbose_printing>true</use_verbose_printing>"
+)
+_SPRINGS = (
+    "<body1_linear_corrective_spring_active>{on}</body1_linear_corrective_spring_active>"
+    "<body1_scaling_rise_time_on>0.5</body1_scaling_rise_time_on><spring_force_threshold>1</spring_force_threshold>"
+    "<use_specified_dt>true</use_specified_dt>"
+)
+SIMULATION_SETUPS = {
+    "empty forward": ("ForwardTool", _document(40600, "ForwardTool", "")),
+    "empty rra": ("RRATool", _document(40600, "RRATool", "")),
+    "empty cmc": ("CMCTool", _document(40600, "CMCTool", "")),
+    "forward": ("ForwardTool", _document(40000, "ForwardTool", _STATED + "<states_file>x.sto</states_file>")),
+    "forward with springs": ("ForwardTool", _document(20300, "ForwardTool", _STATED + _SPRINGS.format(on="true"))),
+    "forward with controls": (
+        "ForwardTool",
+        _document(10900, "ForwardTool", _STATED + "<controls_file>c.xml</controls_file>"),
+    ),
+    "forward without a document": ("ForwardTool", f'<ForwardTool name="t">{_STATED}</ForwardTool>'),
+    "rra": (
+        "RRATool",
+        _document(
+            30000,
+            "RRATool",
+            _STATED + _FOLLOWED + "<adjust_com_to_reduce_residuals>true</adjust_com_to_reduce_residuals>"
+            "<adjusted_com_body>torso</adjusted_com_body><output_model_file>adjusted.osim</output_model_file>"
+            "<initial_time_for_com_adjustment>0.5</initial_time_for_com_adjustment>"
+            "<rra_controls_file>c.xml</rra_controls_file><cmc_time_window>0.5</cmc_time_window>",
+        ),
+    ),
+    "cmc": (
+        "CMCTool",
+        _document(
+            20302,
+            "CMCTool",
+            _STATED + _FOLLOWED + "<cmc_time_window>0.005</cmc_time_window><actuators_to_exclude>a b"
+            "</actuators_to_exclude><use_fast_optimization_target>false</use_fast_optimization_target>"
+            "<rra_controls_file>c.xml</rra_controls_file><use_curvature_filter>true</use_curvature_filter>"
+            "<optimizer_max_iterations>7</optimizer_max_iterations><optimizer_print_level>3</optimizer_print_level>",
+        ),
+    ),
+}
+OLD_SETUPS |= SIMULATION_SETUPS

@@ -106,7 +106,7 @@ def test_what_is_not_used_is_noted(read):
     setup = read(
         "AnalyzeTool",
         "<AnalysisSet><objects>\n<StatesReporter name='s'/></objects></AnalysisSet>\n<model_fil>x</model_fil>"
-        "<ControllerSet><objects><PrescribedController name='c'/></objects></ControllerSet>",
+        "<ControllerSet><objects><ToyReflexController name='c'/></objects></ControllerSet>",
     )
     (other,) = setup.analyses
     assert isinstance(other, OtherAnalysis)
@@ -114,7 +114,7 @@ def test_what_is_not_used_is_noted(read):
     assert len(setup.controllers) == 1
     assert any("setup.xml:4: <StatesReporter>" in note for note in setup.notes)
     assert any("setup.xml:5: <model_fil> is not a property of <AnalyzeTool>" in note for note in setup.notes)
-    assert any("<PrescribedController>" in note for note in setup.notes)
+    assert any("<ToyReflexController>" in note for note in setup.notes)
     assert len(setup.notes) == 3
 
 
@@ -166,7 +166,7 @@ BAD = {
         "'guess' is not known; it is one of measurements, manualScale",
     ),
     "no trial": ("IKTool", "", "holds no <IKTrial>"),
-    "another tool": ("CMCTool", "", "holds <CMCTool>; known tools: ScaleTool, InverseKinematicsTool"),
+    "another tool": ("MomentTool", "", "holds <MomentTool>; known tools: ScaleTool, InverseKinematicsTool"),
 }
 
 

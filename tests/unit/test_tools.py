@@ -350,7 +350,7 @@ def test_progress_goes_from_nothing_to_all(tmp_path):
         (tool_setups.inverse_dynamics().replace("arm.osim", "leg.osim"), "no file .*leg.osim"),
         (tool_setups.inverse_dynamics().replace("motion.mot", "reserves.xml"), "reserves.xml"),
         (tool_setups.inverse_dynamics("<time_range>1 0</time_range>"), "end must not come before"),
-        ("<OpenSimDocument Version='40600'><CMCTool/></OpenSimDocument>", "known tools"),
+        ("<OpenSimDocument Version='40600'><MomentTool/></OpenSimDocument>", "known tools"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(tmp_path, text, wrong):

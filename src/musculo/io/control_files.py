@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidFile, InvalidModel
+from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path, read_bytes
-from musculo.model.model import Model
 from musculo.results.table import Table
 
 _KIND = "a file of controls (.sto, .mot, or .xml with <ControlSet>)"
 _CONSTANT = "ControlConstant"
-CONTROL_SET_CONTROLLER = "ControlSetController"
 _OF_EXCITATION = ".excitation"  # what OpenSim's own tools write behind the names of muscles
 
 
@@ -62,13 +60,10 @@ def read_controls(path: PathLike) -> tuple[Control, ...]:
             raise InvalidFile(f"{where} has no rows; it should be {_KIND}")
         names = [_stated(name, table) for name in table.names]
         return tuple(
-            Control(_actuator(name), table.time, table.values[:, k], of_excitation=_is_of_excitation(name))
+            Control(actuator_of(name), table.time, table.values[:, k], of_excitation=_is_of_excitation(name))
             for k, name in enumerate(names)
         )
-    root = parse_xml(read_bytes(path, _KIND), where, f"it should be {_KIND}")
-    holder = root if root.tag == "ControlSet" else root.find(".//ControlSet")
-    if holder is None:
-        raise InvalidFile(f"{where} holds no <ControlSet>; it should be {_KIND}")
+    holder = control_set(path, _KIND)
     try:
         return tuple(
             replace(
@@ -82,12 +77,28 @@ def read_controls(path: PathLike) -> tuple[Control, ...]:
         raise InvalidFile(str(error)) from None
 
 
+def control_set(path: PathLike, kind: str) -> Element:
+    """The `<ControlSet>` of a file, with what its `<defaults>` say written into its members."""
+    where = checked_path(path, kind)
+    root = parse_xml(read_bytes(path, kind), where, f"it should be {kind}")
+    holder = root if root.tag == "ControlSet" else root.find(".//ControlSet")
+    if holder is None:
+        raise InvalidFile(f"{where} holds no <ControlSet>; it should be {kind}")
+    try:
+        for owner in (root, holder):
+            resolve_defaults(owner)
+    except InvalidModel as error:
+        raise InvalidFile(str(error)) from None
+    return holder
+
+
 def _stated(name: str, table: Table) -> str:
     """The name of a column as the file has it: tables count those of one name."""
     return name.partition("_")[2] if any(f"is called {name!r}" in note for note in table.notes) else name
 
 
-def _actuator(name: str) -> str:
+def actuator_of(name: str) -> str:
+    """The actuator that a control is called after, by its own name or that of its excitation."""
     return name.removesuffix(_OF_EXCITATION)
 
 
@@ -102,7 +113,7 @@ def _is_of_model(element: Element) -> bool | None:
 
 
 def _control(element: Element) -> Control:
-    name = _actuator(element.get("name", ""))
+    name = actuator_of(element.get("name", ""))
     if element.tag == _CONSTANT:
         return Control(name, np.zeros(1), np.array([number(element, "value", 0.0)]))
     if element.tag != "ControlLinear":
@@ -172,27 +183,3 @@ def driving(controls: Sequence[Control], exact: bool) -> Driving:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in dict.fromkeys(names[:3]))
     return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-@dataclass(frozen=True)
-class Controller:
-    """A controller of a set-up or of a model, of which the file of controls counts."""
-
-    kind: str  # the element
-    name: str
-    enabled: bool = True
-    controls_file: Path | None = None
-
-
-def controller_of(element: Element, path_of: Callable[[str], Path | None]) -> Controller:
-    """What an element of a ControllerSet states; `path_of` makes a path of the name of a file."""
-    stated = text(element, "controls_file")
-    on = flag(element, "enabled", not flag(element, "isDisabled", False))
-    file = None if stated in ("", "Unassigned") else path_of(stated)
-    return Controller(str(element.tag), element.get("name", ""), on, file)
-
-
-def controllers_of_model(model: Model, folder: Path) -> tuple[Controller, ...]:
-    """The controllers that a model carries along, with files that count from a folder."""
-    parts = [parse_xml(part.xml.encode(), model.name, "") for part in model.carried if part.owner == "ControllerSet"]
-    return tuple(controller_of(element, lambda stated: folder / stated) for element in parts if element.tag != "groups")

@@ -17,7 +17,7 @@ from musculo.diagnostics.loads import foot_findings, plate_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
-from musculo.io.control_files import Controller
+from musculo.io.controllers import Controller
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import Analysis, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
 from musculo.model.model import Model

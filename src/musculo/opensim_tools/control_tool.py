@@ -11,14 +11,8 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated_forces import number
-from musculo.io.control_files import (
-    CONTROL_SET_CONTROLLER,
-    Control,
-    Controller,
-    controllers_of_model,
-    driving,
-    read_controls,
-)
+from musculo.io.control_files import Control, driving, read_controls
+from musculo.io.controllers import CONTROL_SET_CONTROLLER, Controller, controllers_of_model
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring

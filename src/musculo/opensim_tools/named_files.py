@@ -15,9 +15,13 @@ from musculo.errors import InvalidInput
 from musculo.io.external_load_files import data_files
 from musculo.io.setup import (
     AnalyzeSetup,
+    CMCSetup,
+    ForwardSetup,
     IMUInverseKinematicsSetup,
     InverseDynamicsSetup,
     InverseKinematicsSetup,
+    ModelToolSetup,
+    RRASetup,
     ScaleSetup,
     Setup,
 )
@@ -177,7 +181,7 @@ def refuse_one_name(setup: Setup, output: PathLike | None = None) -> None:
     ):
         known = replace(setup, scaler=replace(setup.scaler, output_model_file=None))
     files = [plain(pattern) for pattern in written_files(known, output) if not pattern.endswith("*")]
-    if isinstance(setup, AnalyzeSetup):  # names of files are not known before, but by what they follow from
+    if isinstance(setup, ModelToolSetup):  # names of files are not known before, but by what they follow from
         for one in setup.analyses:
             if one.on and not isinstance(one, OtherAnalysis):
                 point = f"{one.point_name}_" if isinstance(one, PointKinematicsAnalysis) else ""
@@ -198,6 +202,19 @@ def plain(pattern: str) -> str:
     return re.sub(r"\[([*?[])\]", r"\1", pattern)
 
 
+# What simulations leave beside their analyses, behind the name of the tool.
+_TRACKED = (
+    *("states.sto", "controls.xml", "controls.sto", "pErr.sto"),
+    *(f"Kinematics_{what}.sto" for what in ("q", "u", "dudt")),
+    *(f"Actuation_{what}.sto" for what in ("force", "speed", "power")),
+)
+_SIMULATED: dict[type[ModelToolSetup], tuple[str, ...]] = {
+    ForwardSetup: ("states.sto", "states_degrees.mot", "controls.sto"),
+    RRASetup: (*_TRACKED, "avgResiduals.txt"),
+    CMCSetup: _TRACKED,
+}
+
+
 def _names(setup: Setup) -> Iterator[str]:
     """Patterns of the files that go into the folder of results."""
     if isinstance(setup, InverseDynamicsSetup):
@@ -212,13 +229,19 @@ def _names(setup: Setup) -> Iterator[str]:
         whats = ["marker_errors", "marker_distances"] if setup.report_errors else []
         whats += ["model_marker_locations"] if setup.report_marker_locations else []
         yield from (escape(f"{setup.name}_ik_{what}.sto") for what in whats)
-    elif isinstance(setup, AnalyzeSetup):
+    elif isinstance(setup, ModelToolSetup):
+        made = (names for kind, names in _SIMULATED.items() if isinstance(setup, kind))
+        yield from (escape(f"{setup.name}_{what}") for names in made for what in names)
         yield from (escape(f"{setup.name}_{analysis.name}_") + "*" for analysis in setup.analyses if analysis.on)
 
 
 def _named_paths(setup: Setup) -> Iterator[Path]:
     """Files that the set-up names with their place."""
     steps = (setup.scaler, setup.placer) if isinstance(setup, ScaleSetup) else ()
+    if isinstance(setup, RRASetup):
+        if setup.adjusted_model is not None:
+            yield setup.adjusted_model
+        return
     for part in [step for step in steps if step.apply] if steps else [setup]:
         for field in fields(part):
             path = getattr(part, field.name)

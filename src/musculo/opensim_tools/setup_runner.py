@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from musculo.errors import unwarned
-from musculo.io.setup import IMUPlacerSetup, Setup, read_setup
+from musculo.errors import Unsupported, unwarned
+from musculo.io.setup import CMCSetup, ForwardSetup, IMUPlacerSetup, RRASetup, Setup, read_setup
 from musculo.io.text import PathLike, hashes_of_reads
 from musculo.like import Like, like_opensim
 from musculo.opensim_tools.named_files import (
@@ -62,6 +62,9 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
+        case ForwardSetup() | RRASetup() | CMCSetup():
+            kind = type(task).__name__.removesuffix("Setup") + "Tool"
+            raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():
             from musculo.opensim_tools.imu import run_imu_placer
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from musculo.io.setup import AnalyzeSetup, CoordinateTask, MarkerTask, OtherAnalysis, Setup
+from musculo.io.setup import CoordinateTask, MarkerTask, ModelToolSetup, OtherAnalysis, Setup
 from musculo.io.setup.analyses import KINDS, Analysis
 from musculo.model.measurement import Measurement
 
@@ -27,7 +27,7 @@ def stated_options(setup: Setup) -> dict[str, str]:
 
 def analyses_of(setup: Setup) -> list[str]:
     """The kinds of the analyses that are on, for instance StaticOptimization; empty for other tools."""
-    if not isinstance(setup, AnalyzeSetup):
+    if not isinstance(setup, ModelToolSetup):
         return []
     return [_kind(analysis) for analysis in setup.analyses if analysis.on]
 

@@ -11,12 +11,15 @@ from typing import Any, TypeAlias
 
 from musculo.io.setup import (
     AnalyzeSetup,
+    CMCSetup,
+    ForwardSetup,
     IMUInverseKinematicsSetup,
     IMUPlacerSetup,
     InverseDynamicsSetup,
     InverseKinematicsSetup,
     JointReactionAnalysis,
     MuscleAnalysis,
+    RRASetup,
     ScaleSetup,
     Setup,
     StaticOptimizationAnalysis,
@@ -68,6 +71,9 @@ Task: TypeAlias = (
     | InverseKinematicsTask
     | InverseDynamicsTask
     | AnalyzeTask
+    | ForwardSetup
+    | RRASetup
+    | CMCSetup
     | IMUPlacerSetup
     | IMUInverseKinematicsSetup  # a SensorTask from flags
 )

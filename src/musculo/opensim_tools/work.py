@@ -22,7 +22,7 @@ from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.orientation_files import read_orientations
 from musculo.io.osim import read_osim
-from musculo.io.setup import AnalyzeSetup, IMUInverseKinematicsSetup, InverseKinematicsSetup
+from musculo.io.setup import IMUInverseKinematicsSetup, InverseKinematicsSetup, ModelToolSetup
 from musculo.io.storage import read_storage
 from musculo.io.text import hashes_of_reads, heard_before
 from musculo.io.tool_results import PRECISION, write_result
@@ -238,12 +238,12 @@ class Work:
 
     def asked_span(
         self,
-        setup: InverseKinematicsSetup | IMUInverseKinematicsSetup | AnalyzeSetup,
+        setup: InverseKinematicsSetup | IMUInverseKinematicsSetup | ModelToolSetup,
         time: FloatArray,
         recording: str,
     ) -> tuple[float, float]:
         """The range of time that is asked for; where a file states no end OpenSim has its own, and exact has none."""
-        if isinstance(setup, AnalyzeSetup):
+        if isinstance(setup, ModelToolSetup):
             what, stated, (start, end) = "final_time", setup.states_final_time, (setup.initial_time, setup.final_time)
         else:
             what, stated, (start, end) = "time_range", setup.states_time_range, setup.time_range

@@ -13,6 +13,7 @@ from musculo.io.setup.kinematics_setups import TASK_KINDS, InverseKinematicsSetu
 from musculo.io.setup.scale_setup import ScaleSetup
 from musculo.io.setup.sensor_setups import IMUInverseKinematicsSetup, IMUPlacerSetup
 from musculo.io.setup.setup_properties import HINT, KIND, SetupFile, read_members, read_properties
+from musculo.io.setup.simulation_setups import CMCSetup, ForwardSetup, RRASetup
 from musculo.io.setup.upgrade_setup import upgrade_setup
 from musculo.io.text import PathLike, checked_path, read_bytes
 
@@ -21,6 +22,9 @@ Setup: TypeAlias = (
     | InverseKinematicsSetup
     | InverseDynamicsSetup
     | AnalyzeSetup
+    | ForwardSetup
+    | RRASetup
+    | CMCSetup
     | IMUPlacerSetup
     | IMUInverseKinematicsSetup
 )
@@ -29,6 +33,9 @@ TOOLS: dict[str, type[Any]] = {
     "InverseKinematicsTool": InverseKinematicsSetup,
     "InverseDynamicsTool": InverseDynamicsSetup,
     "AnalyzeTool": AnalyzeSetup,
+    "ForwardTool": ForwardSetup,
+    "RRATool": RRASetup,
+    "CMCTool": CMCSetup,
     "IMUPlacer": IMUPlacerSetup,
     "IMUInverseKinematicsTool": IMUInverseKinematicsSetup,
 }
@@ -38,7 +45,9 @@ _BARE_VERSION = 10500
 
 
 def read_setup(path: PathLike) -> Setup:
-    """Read the set-up file of OpenSim's tools to scale, for inverse kinematics and dynamics, analyses or IMUs.
+    """Read the set-up file of OpenSim's tools.
+
+    They scale, do inverse kinematics and dynamics, analyses, simulations, RRA, CMC, and work with IMUs.
 
     Files may be of any version.
 

@@ -20,10 +20,28 @@ def upgrade_setup(tool: Element, version: int, bare: bool, file: SetupFile) -> N
     if version < 10904:
         _rename(tool, "actuator_set_files", "force_set_files")
         _controls_file(tool)
+    if tool.tag == "ForwardTool":
+        _note_springs(tool, version, file)
     if version < 20001:
         _note_loads(tool, file)
     if version < 20202 and tool.tag == "AnalyzeTool" and tool.find("AnalysisSet/objects/InverseDynamics") is not None:
         _analysis_to_tool(tool, file)
+
+
+# Of springs that once pulled a simulation to a recording; OpenSim 2 and later have none.
+_OF_SPRINGS = ("spring", "scaling_rise_time")
+
+
+def _note_springs(tool: Element, version: int, file: SetupFile) -> None:
+    """One word about springs for all their properties: before 1.9.4 OpenSim makes a controller of them."""
+    found = [child for child in tool if any(word in child.tag for word in _OF_SPRINGS)]
+    active = [child for child in found if child.tag.endswith("_active") and flag(tool, child.tag, False)]
+    made = version < 10904 and any(child.tag.endswith("_active") for child in found)
+    if made or active:
+        does = "OpenSim makes a <CorrectionController> of it, which is not computed" if made else "OpenSim ignores it"
+        file.note((active or found)[0], f"asks for corrective springs, which are not used; {does}")
+    for child in found:
+        drop(child)
 
 
 def _rename(tool: Element, old: str, new: str) -> None:
