@@ -73,6 +73,7 @@ from musculo.muscle.path_wrenches import path_wrenches as path_wrenches
 from musculo.results.markers import Markers as Markers
 from musculo.results.table import Table as Table
 from musculo.signals.natural_smoothing import time_derivative as time_derivative
+from musculo.simulation.computed_torque import computed_torque as computed_torque
 from musculo.simulation.simulate import simulate as simulate
 from musculo.viewer import view as view
 

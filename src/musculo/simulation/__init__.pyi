@@ -1,5 +1,6 @@
 """What `musculo.simulation` shows and the module that holds it, a line each; `__init__` imports by this list."""
 
+from musculo.simulation.computed_torque import ComputedTorque as ComputedTorque
 from musculo.simulation.constraint_projection import constraint_drift as constraint_drift
 from musculo.simulation.constraint_projection import project_position as project_position
 from musculo.simulation.constraint_projection import project_velocity as project_velocity
