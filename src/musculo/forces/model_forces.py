@@ -173,7 +173,7 @@ def model_forces(
     frames = len(Q)
     poses = kinematics(model, Q[0] if single else Q, U[0] if single else U, threads=threads)
     s = moving(poses, Q, U, times)
-    parts = tuple((at, group.act(s)) for at, group in zip(c.at, c.groups, strict=True))
+    parts = tuple(zip(c.at, c.acting(s, threads), strict=True))
     energy = np.zeros((frames, len(c.names)))
     wrench, direct = np.zeros((frames, 1 + len(model.bodies), 6)), np.zeros_like(U)
     for at, acting in parts:
