@@ -157,17 +157,24 @@ def _compile(model: Model, method: Method) -> CompiledForces:
     return CompiledForces(names, kinds, tuple(groups), at, reasons, _data(every), tuple(spans))
 
 
+def no_forces(model: Model) -> PassiveForces:
+    """What kernels take where no force acts."""
+    return model.derived("no forces", lambda: _data([make(model, []) for make in _GROUPS.values()]))
+
+
 def _data(every: Sequence[Any]) -> PassiveForces:
     """Groups of every law as kernels take them."""
     speeds, bodies = every[: len(_ON_SPEEDS)], every[len(_ON_SPEEDS) :]
     none = np.zeros(0, dtype=np.int64)
     first = [np.full(len(g.second.names), -1) if g.first is None else g.first.node for g in bodies]
-    return PassiveForces(
-        *(group.data for group in every),
-        every[-1].meshes,
-        np.concatenate([none, *(group.speed for group in speeds)]),
-        np.concatenate([none, *first]),
-        np.concatenate([none, *(group.second.node for group in bodies)]),
+    return PassiveForces._make(
+        [
+            *(group.data for group in every),
+            every[-1].meshes,
+            np.concatenate([none, *(group.speed for group in speeds)]),
+            np.concatenate([none, *first]),
+            np.concatenate([none, *(group.second.node for group in bodies)]),
+        ]
     )
 
 

@@ -71,9 +71,7 @@ class Foundations:
             np.array([surfaces.get(k, -1) for k in other], dtype=np.int64),
             np.array([_KINDS[m.shape.kind] for m in others], dtype=np.int64),
             of(radius_of(m.shape) if _KINDS[m.shape.kind] == BALL else 0.0 for m in others),
-            of(
-                m.stiffness * (0.5 if _KINDS[o.shape.kind] == MESH else 1.0) for m, o in zip(own, others, strict=True)
-            ),
+            of(m.stiffness * (0.5 if _KINDS[o.shape.kind] == MESH else 1.0) for m, o in zip(own, others, strict=True)),
             of(m.dissipation for m in own),
             Friction(
                 of(m.static_friction for m in own),

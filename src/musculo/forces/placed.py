@@ -80,7 +80,7 @@ class Placed:
     def rows(self, rows: IntArray) -> Placed:
         """Some of them, in any order."""
         names = tuple(self.names[k] for k in rows.tolist())
-        return Placed(names, *(part[rows] for part in (self.node, self.body, self.R, self.offset, self.base)))
+        return Placed(names, self.node[rows], self.body[rows], self.R[rows], self.offset[rows], self.base[rows])
 
     @property
     def held(self) -> Held:
@@ -167,7 +167,7 @@ def on_bodies(row_force: IntArray, row_body: IntArray, wrench: FloatArray, energ
 
 
 def between(first: Placed, second: Placed, found: Found) -> Acting:
-    """Forces of which each acts on the body of a second frame, and the opposite on that of a first: those come first."""
+    """Forces on the bodies of second frames, and their opposites on those of first ones; the latter come first."""
     every = np.arange(len(first.names))
     rows = np.concatenate([every, every]), np.concatenate([first.body, second.body])
     return on_bodies(*rows, np.concatenate([-found.wrench, found.wrench], axis=1), found.energy)

@@ -19,15 +19,18 @@ from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
-from musculo.forces.model_forces import ForcesAtStates
+from musculo.forces.model_forces import PathForcesAtStates
 from musculo.model.model import Model
+from musculo.results.external_loads import ExternalLoads
 from musculo.results.provenance import Provenance
-from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
+from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState
 from musculo.simulation.ahead import AT_ONCE, Landed
 from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
+from musculo.simulation.kernel_force import KernelForce
+from musculo.simulation.model_force import ModelForce
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
@@ -54,7 +57,7 @@ def simulate(
     times: ArrayLike,
     *,
     forces: AllForces = None,
-    loads: Loads | None = None,
+    loads: LoadsOfState | ExternalLoads | None = None,
     model_forces: bool = True,
     method: Method = "cvode",
     formulation: Formulation = "embedded",
@@ -85,7 +88,8 @@ def simulate(
         forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
             kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
             code), or a list of such, which add up. A controller is such a force.
-        loads: from outside, a function (t, q, u) -> list of `ExternalLoad`.
+        loads: from outside: those of a recording (`read_external_loads`), or a function (t, q, u) -> list of
+            `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         method: "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are
             not stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff);
@@ -124,8 +128,7 @@ def simulate(
     used = _embedded_as(model, independent, loops, formulation)
     q, u = _start(used, q0, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
-    own = ForcesAtStates(used) if model_forces else None
-    acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
+    acting, sprung = _acting(used, forces, loads, model_forces, wanted)
     system, project = _system(used, acting, method, formulation, stabilisation)
     y = system.state(start, q, u)
     stepper = _stepper(method, system, project, start, y, control, float(wanted[-1]) - start)
@@ -172,7 +175,6 @@ def simulate(
         **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
         model_forces=model_forces,
     )
-    sprung = own is not None and own.any
     notes = embedding_of(used).notes if q0 is None else ()
     if sampled_ranges(model):
         beyond = beyond_samples(model, course.t, states(course.t)[0])
@@ -184,6 +186,30 @@ def simulate(
         _sprung=sprung,
         notes=notes,
     )
+
+
+def _acting(
+    model: Model, forces: AllForces, loads: LoadsOfState | ExternalLoads | None, springs: bool, times: FloatArray
+) -> tuple[Acting, bool]:
+    """What acts on the model, and whether its own forces are among that."""
+    recorded = loads if isinstance(loads, ExternalLoads) else None
+    if recorded is not None:
+        known = recorded.table.time
+        if times[-1] < known[0] or times[0] > known[-1]:
+            raise InvalidInput(
+                f"the simulation, {times[0]:g} to {times[-1]:g} s, lies outside the external loads of "
+                f"{recorded.table.source or recorded.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
+            )
+    own: list[KernelForce | Forces] = []
+    compiled_ones = ModelForce(model, springs, recorded)
+    if compiled_ones.any:
+        own.append(compiled_ones)
+    along = PathForcesAtStates(model) if springs else None
+    if along is not None and along.any:
+        own.append(along)
+    sprung = compiled_ones.passive or (along is not None and along.any)
+    of_states = None if isinstance(loads, ExternalLoads) else loads
+    return Acting(model, forces, of_states, own), sprung
 
 
 def _told(**options: Any) -> dict[str, Any]:

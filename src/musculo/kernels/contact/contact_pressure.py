@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, inline, kernel
-from musculo.kernels.contact.nearest_triangle import Meshes, nearest_of_mesh
+from musculo.kernels.contact.nearest_triangle import nearest_of_mesh
 from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, node_rotation, velocity_at
 from musculo.kernels.scalar.vectors import add, add_scaled, cross, dot, rotate, rotate_back, scale, subtract
 

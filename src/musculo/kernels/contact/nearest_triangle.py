@@ -10,7 +10,7 @@ from musculo.kernels.compiler.parts import kernel
 
 
 class Meshes(NamedTuple):
-    """Surfaces of triangles one after the other, each in its frame; mesh m has those of first[m] .. first[m + 1] - 1."""
+    """Surfaces of triangles, each in its frame, one after the other: mesh m is first[m] .. first[m + 1] - 1."""
 
     first: IntArray  # (meshes + 1,)
     middle: FloatArray  # (triangles, 3)

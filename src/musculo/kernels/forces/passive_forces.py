@@ -1,4 +1,4 @@
-"""All forces of a model that need no control, force by force: limits, springs, bushings, contacts, prescribed forces."""
+"""Forces of a model that need no control, force by force: limits, springs, bushings, contacts, prescribed forces."""
 
 from __future__ import annotations
 
