@@ -9,14 +9,13 @@ from numpy.testing import assert_allclose
 
 import musculo
 from musculo import Body, Coordinate, Model, Placement
-from musculo.model.contact_model import ContactGeometry
-from musculo.model.joints import FreeJoint, SliderJoint
+from musculo.model.joints import SliderJoint
 from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.simulation.acting import Acting
 from musculo.simulation.control import Control
 from musculo.simulation.model_force import ModelForce
 from musculo.simulation.systems import EmbeddedSystem
-from support.force_models import FLOOR_UP, ball_mesh, contact, every_state, force, zoo
+from support.force_models import bouncing_ball, every_state, force, zoo
 
 # Lengths of steps follow from errors that differ by rounding, which friction and impacts enlarge [rad, m].
 SAME = 1e-6
@@ -25,36 +24,10 @@ KEPT = {"HuntCrossleyForce": 1e-6, "ElasticFoundationForce": 1e-5}
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
 
-def ball(kind: str, folder=None, dissipation: float = 0.0, friction: float = 0.0) -> Model:
-    """A ball above a floor that gives energy back but for dissipation and friction."""
-    mass, radius = 1.0, 0.1
-    shapes = [
-        ContactGeometry("floor", "ContactHalfSpace", "ground", (0.0, 0.0, 0.0), FLOOR_UP),
-        ContactGeometry("ball", "ContactSphere", "ball", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (radius,)),
-    ]
-    numbers = (dissipation, friction, friction, 0.0)
-    if kind == "ElasticFoundationForce":
-        (folder / "ball.obj").write_text(ball_mesh(16, 24, (radius, radius, radius)))
-        shapes[1] = ContactGeometry("ball", "ContactMesh", "ball", filename="ball.obj")
-        forces = (contact("bounce", kind, ("ball", 1e6, *numbers), ("floor", 1e6, *numbers)),)
-    elif kind == "HuntCrossleyForce":
-        forces = (contact("bounce", kind, ("floor ball", 1e6, *numbers)),)
-    else:
-        forces = (
-            force("bounce", kind, socket_sphere="/contactgeometryset/ball", socket_half_space="/contactgeometryset/floor",
-                  stiffness=1e6, dissipation=dissipation, static_friction=friction, dynamic_friction=friction),
-        )  # fmt: skip
-    coordinates = tuple(Coordinate(name) for name in ("rx", "ry", "rz", "tx", "ty", "tz"))
-    joint = FreeJoint("free", Placement("ground"), Placement("ball"), coordinates)
-    body = Body("ball", mass, inertia=(0.004, 0.004, 0.004, 0.0, 0.0, 0.0))
-    source = "" if folder is None else str(folder / "model.osim")
-    return Model("ball", (body,), (joint,), forces=forces, contact_geometries=tuple(shapes), source=source)
-
-
 @pytest.mark.parametrize("kind", ["HuntCrossleyForce", "ElasticFoundationForce"])
 def test_a_ball_comes_back_to_its_height(kind, tmp_path):
     """No energy is lost in four contacts, computed in compiled steps; a mesh's springs set in one by one."""
-    model = ball(kind, tmp_path)
+    model = bouncing_ball(kind, tmp_path)
     start = [0.0, 0.0, 0.0, 0.0, 0.5, 0.0]
     done = musculo.simulate(model, start, None, (0.0, 2.3), method="rkf45", max_step=2e-4, **TIGHT)
     assert done.status == "finished", done.reason
@@ -96,7 +69,7 @@ def gust(t, q, u):
 @pytest.mark.parametrize("method", ["rkf45", "cvode"])
 def test_forces_of_all_kinds_act_together(method, tmp_path):
     """Of the model, a user's kernel, a constant, a function and loads: as one function of all of them does."""
-    model = ball("HuntCrossleyForce", dissipation=0.5, friction=0.6)
+    model = bouncing_ball("HuntCrossleyForce", dissipation=0.5, friction=0.6)
     push = np.array([0.0, 0.0, 0.01, 0.0, 0.0, 0.2])
     time = np.linspace(0.0, 1.0, 11)
     names = [f"p_{part}{axis}" for part in "fpm" for axis in "xyz"]
@@ -120,7 +93,7 @@ def test_forces_of_all_kinds_act_together(method, tmp_path):
 
 
 def test_steps_with_functions_in_python_are_taken_many_at_a_time():
-    model = ball("HuntCrossleyForce")
+    model = bouncing_ball("HuntCrossleyForce")
     for forces in (gust, [gust, drag], None):
         system = EmbeddedSystem(model, Acting(model, forces, None, [ModelForce(model)]))
         assert system.acting.address
