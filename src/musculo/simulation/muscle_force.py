@@ -108,6 +108,13 @@ class MuscleForce(KernelForce):
         if controller is not None:
             self._bind_controller(controller)
 
+    def follow(self, functions: tuple[Function, ...]) -> None:
+        """Begin anew with other controls; what was bound before keeps those that it was bound with."""
+        # where the search for a fiber begins is what the stage before found
+        self.room.F[:], self.room.slopes[:] = 0.0, 0.0
+        self.drive = self.drive._replace(controls=compile_functions(functions))
+        super().__init__(muscle_drive, self.drive, self.room)
+
     @property
     def size(self) -> int:
         """How many states there are."""
@@ -211,7 +218,7 @@ class MuscleForce(KernelForce):
                         f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one control "
                         f"for each of {len(names)} actuators, or numbers by name"
                     )
-                r.control += given
+                r.control[:] += given
             except BaseException as error:  # nothing may leave a function that compiled code calls
                 self.refused = error
                 r.control[:] = np.nan

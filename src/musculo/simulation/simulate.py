@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import compiled
-from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.joint_variables import LoopMethod
@@ -40,6 +38,7 @@ from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.start import start_of
 from musculo.simulation.steppers import OneStep, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
@@ -159,7 +158,7 @@ def simulate(
     watched = events_of(events)
     start = float(wanted[0])
     used = _embedded_as(model, independent, loops, formulation)
-    q, u = _start(used, q0, u0, start)
+    q, u = start_of(used, q0, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
     muscles = None
     if muscular:
@@ -433,22 +432,6 @@ def _control(rtol: float, atol: float, max_step: float) -> Control:
     if not (1e-15 <= rtol < 1.0) or not np.isfinite(atol):
         raise InvalidInput(f"rtol is {rtol!r} and atol {atol!r}; give rtol from 1e-15 to below 1, and a finite atol")
     return Control(float(rtol), float(atol), float(max_step))
-
-
-def _start(model: Model, q0: ArrayLike | None, u0: ArrayLike | None, time: float) -> tuple[FloatArray, FloatArray]:
-    e = embedding_of(model)
-    q = e.default_pose(time) if q0 is None else _one("q0", coordinates_of(model, q0, "q0"))
-    compiled(model).check_coordinates(q[None])
-    if u0 is not None:
-        return q, _one("u0", speeds_of(model, u0, "u0"))
-    return q, e.motion(e.independent(q), np.zeros(len(e.speed_names)), time=time, guess=q).u
-
-
-def _one(name: str, given: tuple[FloatArray, bool]) -> FloatArray:
-    array, single = given
-    if not single:
-        raise InvalidInput(f"{name} has shape {array.shape}; a simulation starts from one state, ({array.shape[1]},)")
-    return array[0].copy()
 
 
 def _system(
