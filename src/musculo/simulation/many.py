@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ from musculo.simulation.simulation import SimulationStatus
 from musculo.simulation.start import start_of
 from musculo.simulation.steppers import OneStep
 
+Compiled = Literal["imex", "rkf45", "tr-bdf2"]
 # Steps of one simulation after which it counts as one that leads nowhere.
 _MOST_STEPS = 1_000_000
 
@@ -109,7 +110,7 @@ def simulate_many(
     loads: ExternalLoads | None = None,
     like: Like | None = None,
     wrapping: Wrapping | None = None,
-    method: str = "imex",
+    method: Compiled = "imex",
     rtol: float = 1e-5,
     atol: float = 1e-7,
     max_step: float = np.inf,
@@ -141,7 +142,7 @@ def simulate_many(
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
         raise InvalidInput(f"times is {times!r:.60}; give two times or more, finite and increasing [s]")
-    if method not in ("imex", "rkf45", "tr-bdf2"):
+    if method not in get_args(Compiled):
         raise InvalidInput(f"method={method!r}; many simulations are stepped by 'imex', 'rkf45' or 'tr-bdf2'")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
