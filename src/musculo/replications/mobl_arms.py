@@ -1,0 +1,61 @@
+"""MoBL-ARMS, the model of the arm that the studies of the shoulder are made with; it is not part of musculo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from musculo.io.osim import read_osim
+from musculo.model.model import Model
+from musculo.replications.shoulder_rhythm import ELEVATION, PLANE, ROTATION
+from musculo.replications.study import Settings
+
+SOURCE = "Ehsani2023: Empirically-based multibody dynamics for modeling the human body musculoskeletal system, "
+FILE = Path("mobl_arms") / "MoBL_ARMS.osim"
+NO_MODEL = (
+    "MoBL-ARMS is not part of musculo (its license allows non-commercial use); --data or $MUSCULO_DATA names a folder "
+    f"with {FILE.as_posix()}"
+)
+COORDINATES = (PLANE, ELEVATION, ROTATION)
+# The coordinates beyond the shoulder that no constraint determines.
+BEYOND = ("elbow_flexion", "pro_sup")
+# Units of the paper's tracking problem, as figure 21 abbreviates them, and what MoBL-ARMS calls them.
+UNITS = {
+    "DEL1": "DELT1", "DEL2": "DELT2", "DEL3": "DELT3", "SUPRA": "SUPSP", "INFRA": "INFSP", "SUBS": "SUBSC",
+    "TMIN": "TMIN", "TMAJ": "TMAJ", "PEC1": "PECM1", "PEC2": "PECM2", "PEC3": "PECM3", "LAT1": "LAT1", "LAT2": "LAT2",
+    "LAT3": "LAT3",
+}  # fmt: skip
+# Bodies without a bone: rotations are split over them. The file gives each an inertia of 1 kg m^2, as SIMM needs.
+PHANTOMS = ("clavphant", "scapphant", "humphant", "humphant1")
+
+
+def model_file(settings: Settings) -> Path | None:
+    """Where the model is; None where no folder was named, or it is not there."""
+    if settings.data is None:
+        return None
+    known = (settings.data / FILE, settings.data / FILE.name)
+    return next((file.resolve() for file in known if file.is_file()), None)
+
+
+def arm_of(file: Path, muscles: tuple[str, ...]) -> Model:
+    """The model with the named muscles alone, and no other force."""
+    model = read_osim(file)
+    return model.replace(forces=tuple(model.muscle(name) for name in muscles))
+
+
+def shoulder_alone(model: Model) -> Model:
+    """Three coordinates of the shoulder: elbow and forearm locked where they are, phantom bodies without mass.
+
+    Departs:    the file's phantom bodies have 1 kg m^2 each. Two of them turn with the humerus, and would add that to
+                the 0.4 kg m^2 of a stretched arm.
+    """
+    for name in BEYOND:
+        model = model.with_coordinate(name, locked=True)
+    for name in PHANTOMS:
+        model = model.with_body(name, mass=0.0, inertia=(0.0,) * 6)
+    return model
+
+
+def radians(degrees: dict[str, float]) -> dict[str, float]:
+    return {name: float(np.radians(value)) for name, value in degrees.items()}
