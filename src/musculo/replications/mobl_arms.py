@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from musculo.io.osim import read_osim
 from musculo.model.model import Model
 from musculo.replications.shoulder_rhythm import ELEVATION, PLANE, ROTATION
@@ -28,6 +26,7 @@ UNITS = {
 }  # fmt: skip
 # Bodies without a bone: rotations are split over them. The file gives each an inertia of 1 kg m^2, as SIMM needs.
 PHANTOMS = ("clavphant", "scapphant", "humphant", "humphant1")
+PHANTOM_INERTIA = 1e-5  # that they keep where the shoulder moves [kg m^2]
 
 
 def model_file(settings: Settings) -> Path | None:
@@ -45,17 +44,14 @@ def arm_of(file: Path, muscles: tuple[str, ...]) -> Model:
 
 
 def shoulder_alone(model: Model) -> Model:
-    """Three coordinates of the shoulder: elbow and forearm locked where they are, phantom bodies without mass.
+    """Three coordinates of the shoulder: elbow and forearm locked where they are, phantom bodies almost without inertia.
 
     Departs:    the file's phantom bodies have 1 kg m^2 each. Two of them turn with the humerus, and would add that to
-                the 0.4 kg m^2 of a stretched arm.
+                the 0.4 kg m^2 of a stretched arm. They keep a little, so that the mass matrix of the tree, which a
+                formulation with multipliers factors, is regular; embedded, they need none.
     """
     for name in BEYOND:
         model = model.with_coordinate(name, locked=True)
     for name in PHANTOMS:
-        model = model.with_body(name, mass=0.0, inertia=(0.0,) * 6)
+        model = model.with_body(name, inertia=(*(PHANTOM_INERTIA,) * 3, 0.0, 0.0, 0.0))
     return model
-
-
-def radians(degrees: dict[str, float]) -> dict[str, float]:
-    return {name: float(np.radians(value)) for name, value in degrees.items()}
