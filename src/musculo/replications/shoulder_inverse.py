@@ -22,7 +22,8 @@ for k, one in enumerate(named):
     one.setLocked(state, False)
     one.setSpeedValue(state, float(k + 1))
 speeds = state.getU()
-order = [int(row) for row in np.argsort([speeds[k] for k in range(len(named))])]  # rows of the tree, by numbers that were given to them
+# rows of the tree, by the numbers that were given to them
+order = [int(row) for row in np.argsort([speeds[k] for k in range(len(named))])]
 answer["torques"] = np.zeros_like(given["u"])
 for i, (q, u, udot) in enumerate(zip(given["q"], given["u"], given["udot"])):
     for one, place, speed in zip(named, q, u):

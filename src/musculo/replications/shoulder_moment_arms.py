@@ -1,12 +1,12 @@
 """Ehsani2023, section 4-4 A: moment arms at a shoulder with a rhythm, by the closed form and by OpenSim.
 
-The paper's figures 14 and 15 show six muscles, the leaders of its table 5, and are "identical to 8 significant figures".
-Here three things are told apart: the exact slope of our length, OpenSim's `computeMomentArm`, and the slope of OpenSim's
-own length. Where a path point moves with a coordinate, the last two differ in OpenSim 4.6: its moment arms leave out
-a straight segment between two points of one body, even where one of them moves on it.
+The paper's figures 14 and 15 show six muscles, the leaders of its table 5, and are "identical to 8 significant
+figures". Here three things are told apart: the exact slope of our length, OpenSim's `computeMomentArm`, and the slope
+of OpenSim's own length. Where a path point moves with a coordinate, the last two differ in OpenSim 4.6: its moment arms
+leave out a straight segment between two points of one body, even where one of them moves on it.
 
-Figure 14 is about elevation over plane of elevation, and figure 15 about axial rotation over elevation: what is printed
-under figure 14 ("-90 to -130 degrees") ends at +130, and the text calls its abscissa q_1, which is the plane.
+Figure 14 is about elevation over plane of elevation, and figure 15 about axial rotation over elevation. The range under
+figure 14, "-90 to -130 degrees", ends at +130; the text calls its abscissa q_1, the first coordinate: the plane.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _figure_rows(number: int, known: Mapping[str, Compared], missing: str) -> li
 def same_paths(x: Compared) -> BoolArray:
     """(poses, muscles, coordinates): whether our shortest paths are OpenSim's, in a pose and next to it."""
     assert x.theirs is not None
-    found: BoolArray = (np.abs(x.ours.near - x.theirs.near) < _SAME_PATH).all(axis=2).transpose(0, 2, 1)
+    near = np.abs(x.ours.near - x.theirs.near).max(axis=2)  # (poses, coordinates, muscles)
+    found: BoolArray = np.swapaxes(near, 1, 2) < _SAME_PATH
     return found
 
 
@@ -221,7 +222,9 @@ def _conditions(title: str, known: Mapping[str, Compared]) -> Part:
             )  # fmt: skip
     remark = "Of all leaders; coordinates that do not change are zero."
     theirs_known = any(x.theirs is not None for x in known.values())
-    return Part(title, _CMA if theirs_known else "", tuple(quantities), remark, "OpenSim's paths" if theirs_known else "")
+    return Part(
+        title, _CMA if theirs_known else "", tuple(quantities), remark, "OpenSim's paths" if theirs_known else ""
+    )
 
 
 def _rhythm(model: Model) -> Part:
@@ -286,7 +289,9 @@ def _plot(number: int, known: Mapping[str, Compared]) -> Plot:
     return Plot(f"figure_{number}", title, f"{WORDS[along]} [deg]", "moment arm [mm]", degrees, curves)
 
 
-def _told(rows: tuple[Row, ...], parts: tuple[Part, ...] = (), plots: tuple[Plot, ...] = (), missing: str = "") -> Study:
+def _told(
+    rows: tuple[Row, ...], parts: tuple[Part, ...] = (), plots: tuple[Plot, ...] = (), missing: str = ""
+) -> Study:
     return Study(
         name="shoulder-moment-arms",
         title="Moment arms at a shoulder whose bones follow the arm",
@@ -301,6 +306,10 @@ def _told(rows: tuple[Row, ...], parts: tuple[Part, ...] = (), plots: tuple[Plot
             f"OpenSim 4.6's {_CMA} is not the slope of its own length where a point moves with elevation next to a "
             "point of the same body (LAT, PECM): the segment between them changes its length and is left out. With "
             "OpenSim's paths and definitions ours equals it; without them ours is the slope.",
+            f"Where bones follow both angles, {_CMA} is not the slope about either of them: OpenSim moves one angle "
+            "and what follows it by the least motion that couplers allow, and that moves the other angle, too. So its arm "
+            "about the plane of elevation has a part of the arm about the elevation. The file's rhythm has no such "
+            "couplers, and the paper's figures do not show it.",
         )
         if rows
         else (),

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.analyses.muscle_analysis import moment_arms
 from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
+from musculo.like import Like
 from musculo.model.model import Model
 from musculo.muscle.geometry import muscle_geometry
 from musculo.replications.mobl_arms import COORDINATES
@@ -80,7 +82,9 @@ def sweep(model: Model, along: str) -> Sweep:
     z[:, e.coordinate_names.index(along)] = np.radians(degrees)
     # 180 degrees are 4e-9 rad beyond the end that the file states
     limits = {name: model.coordinate(name).range for name in COORDINATES}
-    z = np.column_stack([np.clip(z[:, k], *limits.get(name, (-np.inf, np.inf))) for k, name in enumerate(e.coordinate_names)])
+    z = np.column_stack(
+        [np.clip(z[:, k], *limits.get(name, (-np.inf, np.inf))) for k, name in enumerate(e.coordinate_names)]
+    )
     near = np.repeat(z[:, None], 9, axis=1).reshape(len(degrees), 3, 3, -1)
     weights = np.zeros((len(degrees), 3, 3))
     for c, (row, name) in enumerate(zip(rows, COORDINATES, strict=True)):
@@ -107,11 +111,11 @@ def _arms(s: Sweep, lengths: FloatArray, arms: FloatArray) -> Arms:
 
 def our_arms(model: Model, s: Sweep, like_opensim: bool = False) -> Arms:
     """Exact moment arms of shortest paths, or of OpenSim's own paths as OpenSim defines them."""
-    wrapping = "opensim" if like_opensim else "geodesic"
-    g = muscle_geometry(model, s.q, wrapping=wrapping)
-    columns = [g.independent_names.index(name) for name in COORDINATES]
-    near = muscle_geometry(model, s.near.reshape(-1, s.q.shape[1]), wrapping=wrapping)
-    return _arms(s, np.concatenate([g.length, near.length]), g.moment_arm_independent[:, :, columns])
+    like: Like | None = "opensim" if like_opensim else None
+    g = muscle_geometry(model, s.q, like=like)
+    arms = moment_arms(model, g, s.q, COORDINATES, "opensim" if like_opensim else "exact")
+    near = muscle_geometry(model, s.near.reshape(-1, s.q.shape[1]), like=like)
+    return _arms(s, np.concatenate([g.length, near.length]), arms)
 
 
 def opensim_arms(model: Model, files: Mapping[str, Path], sweeps: Mapping[str, Sweep]) -> dict[str, Arms]:
@@ -127,5 +131,6 @@ def opensim_arms(model: Model, files: Mapping[str, Path], sweeps: Mapping[str, S
         questions.append((_QUESTION, given))
     answers = ask_opensim_all(questions)
     return {
-        name: _arms(s, answer["lengths"], answer["arms"]) for (name, s), answer in zip(sweeps.items(), answers, strict=True)
+        name: _arms(s, answer["lengths"], answer["arms"])
+        for (name, s), answer in zip(sweeps.items(), answers, strict=True)
     }
