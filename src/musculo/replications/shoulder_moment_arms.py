@@ -307,8 +307,8 @@ def _told(
             "point of the same body (LAT, PECM): the segment between them changes its length and is left out. With "
             "OpenSim's paths and definitions ours equals it; without them ours is the slope.",
             f"Where bones follow both angles, {_CMA} is not the slope about either of them: OpenSim moves one angle "
-            "and what follows it by the least motion that couplers allow, and that moves the other angle, too. So its arm "
-            "about the plane of elevation has a part of the arm about the elevation. The file's rhythm has no such "
+            "and what follows it by the least motion that couplers allow, and that moves the other angle, too. So its "
+            "arm about the plane of elevation has a part of the arm about the elevation. The file's rhythm has no such "
             "couplers, and the paper's figures do not show it.",
         )
         if rows
