@@ -34,7 +34,8 @@ TOLERANCE = 1e-6
 # A step with which an error that decays as exp(-1000 t) is followed, and not only kept stable [s].
 SHORT_STEP = 1e-3
 _FRAMES = 101
-_ROUNDS = 3
+# Runs of each kind that are timed, after a first one.
+ROUNDS = 3
 
 
 class Form(NamedTuple):
@@ -113,11 +114,13 @@ class Cost(NamedTuple):
         return self.seconds - self.evaluations * self.evaluation
 
 
-def costs(model: Model, control: ComputedTorque, max_step: float = np.inf, rounds: int = _ROUNDS) -> dict[Form, Cost]:
+def costs(
+    model: Model, control: ComputedTorque, max_step: float = np.inf, rounds: int | None = None
+) -> dict[Form, Cost]:
     """Least processor times of each form, taken in turn; an evaluation from a run and a part of it."""
     ends = (0.2 * END, END)
     least: dict[tuple[Form, float], tuple[float, Simulation]] = {}
-    for _ in range(rounds + 1):
+    for _ in range((ROUNDS if rounds is None else rounds) + 1):
         for form in FORMS:
             for end in ends:
                 since = time.process_time()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from musculo.analyses.static_optimization.least_effort import Status
 from musculo.arrays import FloatArray
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
@@ -63,6 +64,7 @@ CITE = "section 4-4 C"
 PAPER_ERRORS, PAPER_FIGURES, PAPER_SPEEDUP = (2e-4, 0.02), 16, 3.0
 # Torques of two formulations of the same run, and torques against inverse dynamics of another program.
 _ALIKE, _INVERSE = 1e-4, 1e-9
+_DRIFT = 1e-14  # of states that are projected [rad]
 # Moments of the forces that were found, of the largest torque.
 _BALANCE = 1e-8
 
@@ -86,7 +88,9 @@ def study(settings: Settings) -> Study:
     rows = [
         *_error_rows(control, runs[ODE], short),
         *_speed_rows(spent, _sizes(model)),
-        *_torque_rows(model, control, runs, load, settings),
+        *inverse_rows(model, load, settings),
+        *_run_rows(model, control, runs, load.time),
+        *_force_rows(load),
     ]
     return _told(
         tuple(rows),
@@ -215,59 +219,46 @@ def _speed_rows(spent: dict[Form, Cost], sizes: str) -> list[Row]:
     return rows
 
 
-def _torque_rows(
-    model: Model, control: ComputedTorque, runs: dict[Form, Simulation], load: Shared, settings: Settings
-) -> list[Row]:
+def inverse_rows(model: Model, load: Shared, settings: Settings) -> list[Row]:
+    """The torques of the controller beside inverse dynamics at the desired accelerations, ours and OpenSim's."""
     e = embedding_of(model)
-    exact = e.pull_back(load.q, inverse_dynamics(model, load.q, load.u, load.udot), time=load.time)
     order = [e.speed_names.index(name) for name in COORDINATES]
-    along = {}
-    for form, done in runs.items():
-        tau = control.torques(done.time, done.q, done.u)[:, [model.speed_index(name) for name in COORDINATES]]
-        along[form] = np.array([np.interp(load.time, done.time, one) for one in tau.T]).T
-    rows = [
-        Row(
-            "torques on the desired motion against inverse dynamics",
-            None,
-            relative_difference(load.torque, exact[:, order]),
-            "relative",
-            limit=_INVERSE,
-        ),
-        Row(
-            "torques along the ODE and along the projected DAE",
-            None,
-            relative_difference(along[PROJECTED], along[ODE]),
-            "relative",
-            f"tolerance {TOLERANCE:g}",
-            limit=_ALIKE,
-        ),
-        Row(
-            "drift of the couplers, projected DAE",
-            None,
-            float(runs[PROJECTED].drift.position.max()),
-            "rad",
-            limit=1e-14,
-        ),
-    ]
+
+    def apart(tau: FloatArray) -> float:
+        return relative_difference(load.torque, e.pull_back(load.q, tau, time=load.time)[:, order])
+
     missing = "" if settings.opensim and opensim_version() else NOT_INSTALLED if settings.opensim else NOT_RUN
-    theirs = None
     if not missing:
         settings.say("OpenSim: inverse dynamics ...")
-        found = e.pull_back(load.q, opensim_torques(model, load.q, load.u, load.udot), time=load.time)
-        theirs = relative_difference(load.torque, found[:, order])
-    rows.append(
-        Row(
-            "torques on the desired motion against OpenSim's inverse dynamics",
-            None,
-            theirs,
-            "relative",
-            missing or f"of all {len(model.coordinates)} coordinates, pulled back by ours",
-            limit=_INVERSE,
-        )
-    )
+    theirs = None if missing else apart(opensim_torques(model, load.q, load.u, load.udot))
+    what, unit = "torques on the desired motion against {} inverse dynamics", "relative"
+    note = f"of all {len(model.coordinates)} coordinates, pulled back by ours"
+    return [
+        Row(what.format("our"), None, apart(inverse_dynamics(model, load.q, load.u, load.udot)), unit, limit=_INVERSE),
+        Row(what.format("OpenSim's"), None, theirs, unit, missing or note, limit=_INVERSE),
+    ]
+
+
+def _run_rows(model: Model, control: ComputedTorque, runs: dict[Form, Simulation], times: FloatArray) -> list[Row]:
+    """The same torques along both formulations, and constraints that hold."""
+    rows = [model.speed_index(name) for name in COORDINATES]
+    along = {}
+    for form, done in runs.items():
+        tau = control.torques(done.time, done.q, done.u)[:, rows]
+        along[form] = np.array([np.interp(times, done.time, one) for one in tau.T]).T
+    apart, drift = relative_difference(along[PROJECTED], along[ODE]), float(runs[PROJECTED].drift.position.max())
+    tolerance = f"tolerance {TOLERANCE:g}"
+    return [
+        Row("torques along the ODE and along the projected DAE", None, apart, "relative", tolerance, limit=_ALIKE),
+        Row("drift of the couplers, projected DAE", None, drift, "rad", limit=_DRIFT),
+    ]
+
+
+def _force_rows(load: Shared) -> list[Row]:
+    """What the units' forces give, by moment arms that the optimization did not make."""
     given = np.einsum("fm,fmc->fc", load.optimum.force, load.arms)
-    unserved = int(np.sum(np.asarray(load.optimum.status) != 0))
-    rows += [
+    unserved = int(np.sum(np.asarray(load.optimum.status) != Status.SOLVED))
+    return [
         Row(
             "moments of the units' forces against the torques",
             None,
@@ -278,7 +269,6 @@ def _torque_rows(
         ),
         Row("frames that the units cannot serve", None, float(unserved), "", f"of {len(load.time)}", limit=0.0),
     ]
-    return rows
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
