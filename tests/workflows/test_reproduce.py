@@ -151,7 +151,7 @@ def test_rows_that_cannot_fail_or_be_looked_up_are_not_made(given, told):
             "000_*.txt",
             (
                 "trajectories up to 16 significant figures",
-                "is less than $2 \\times 10^{-4}$ rad",
+                "is less than  $2 \\times 10^{-4}$  rad",
                 "tracking error in the elevation angle was 0.02 rad/s",
                 "performed more than 3 times faster as compared to DAE",
                 "\\text{diagonal}.(100,100,1000)",
