@@ -56,7 +56,7 @@ def shoulder_alone(model: Model) -> Model:
     The joints beyond the shoulder are welded as they are at rest, the elbow stretched.
 
     Departs:    the file's phantom bodies have 1 kg m^2 each. Two of them turn with the humerus, and would add that to
-                the 0.4 kg m^2 of a stretched arm. They keep a little, so that the mass matrix of the tree, which a
+                the 0.5 kg m^2 of a stretched arm. They keep a little, so that the mass matrix of the tree, which a
                 formulation with multipliers factors, is regular; embedded, they need none.
     """
     return with_welds(_light(model), RIGID)

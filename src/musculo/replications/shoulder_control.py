@@ -80,13 +80,18 @@ def controller(model: Model, gains: dict[str, float] | None = None) -> ComputedT
 
 
 def followed(
-    model: Model, control: ComputedTorque, form: Form = ODE, end: float = END, max_step: float = np.inf
+    model: Model,
+    control: ComputedTorque,
+    form: Form = ODE,
+    end: float = END,
+    max_step: float = np.inf,
+    tolerance: float = TOLERANCE,
 ) -> Simulation:
     """The motion from the desired state on; its controller is compiled in every formulation."""
     q0, u0 = control.start()
     return simulate(
         model, q0, u0, (0.0, end), forces=control, model_forces=False, method="rkf45", formulation=form.formulation,
-        stabilisation=form.stabilisation, rtol=TOLERANCE, atol=TOLERANCE, max_step=max_step, dense=False,
+        stabilisation=form.stabilisation, rtol=tolerance, atol=tolerance, max_step=max_step, dense=False,
     )  # fmt: skip
 
 
