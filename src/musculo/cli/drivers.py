@@ -38,6 +38,10 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_SECOND_PASS, _COUPLED = (
+    "paths.second_pass_frames:second_pass_frames",
+    "functions.function_values:evaluate_many_lanes",
+)
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
@@ -120,6 +124,32 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "integrate.known_forces:spline_force",
         _ACCELERATIONS,
         _MOMENTS,
+    ),
+    # both with the model in the recorded data; without it they call nothing
+    "shoulder-moment-arms": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _PATHS,
+        _OPENSIM_PATHS,
+        _SECOND_PASS,
+        _COUPLED,
+    ),
+    "shoulder-tracking": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _COUPLED,
+        "integrate.tracking_torque:tracking_torque",
+        "constraints.coupler_frames:rule_frames",
+        "constraints.embedded_acceleration:embedded_frames",
+        _OPEN_STATE,
+        _MASSES,
+        _CONSTRAINED_STATE,
+        _MOMENTS,
+        _PATHS,
+        _SECOND_PASS,
+        _CAPACITIES,
     ),
     "ellipsoid": (
         _POSES,
