@@ -245,12 +245,15 @@ class _Runner:
         if embedding_of(model).unsolved or embedding_of(model).loops:
             raise Unsupported(f"{model.name!r} has closed loops; simulate its motions one by one")
         self.model, self.options = model, options
-        self.muscles = MuscleForce(model, control_functions(model, {}), options.wrapping, options.like_opensim)
+        functions = control_functions(model, {})
+        self.muscles = MuscleForce(
+            model, functions, options.wrapping, options.like_opensim, springs=options.model_forces
+        )
 
     def __call__(self, case: _Case) -> _Outcome:
         o, force = self.options, self.muscles
         force.follow(control_functions(self.model, case.excitations))
-        own = ModelForce(self.model, o.model_forces, o.loads, force)
+        own = ModelForce(self.model, o.model_forces, () if o.loads is None else o.loads, force)
         system = DrivenSystem(Acting(self.model, None, None, [force, own] if own.any else [force]), force)
         start, end = float(o.times[0]), float(o.times[-1])
         q, u = start_of(self.model, case.q, case.u, start)
