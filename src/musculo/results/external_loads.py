@@ -220,15 +220,23 @@ class ExternalLoads:
         point_in = force.point_in if force.point_identifier else force.body
         return LoadSeries(force.body, values[0], values[1], values[2], force.force_in, point_in, self._of(force))
 
-    def _curve(self, force: ExternalForce, identifier: str, time: FloatArray) -> FloatArray:
-        columns = self._columns(force, identifier)
-        data = self.table.values[:, columns]
+    def columns(self, force: ExternalForce, identifier: str) -> FloatArray:
+        """(rows, 3) x, y and z of an identifier of a load.
+
+        Raises:
+            InvalidInput: the columns have gaps.
+        """
+        data = self.table.values[:, self._columns(force, identifier)]
         if not np.isfinite(data).all():
             at = int(np.argmin(np.isfinite(data).all(axis=1)))
             raise InvalidInput(
                 f"{self._of(force)}: columns {identifier!r} have gaps, the first at {self.table.time[at]:g} s; "
                 "fill them (--fill-gaps SECONDS in the shell, loads.table.fill in Python) or set them to zero"
             )
+        return data
+
+    def _curve(self, force: ExternalForce, identifier: str, time: FloatArray) -> FloatArray:
+        data = self.columns(force, identifier)
         if len(data) == 1:
             return np.broadcast_to(data[0], (len(time), 3)).copy()
         return NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)(time)
