@@ -48,6 +48,11 @@ class Control:
         return found
 
     @property
+    def nodes(self) -> FloatArray:
+        """Times between which it is smooth [s]."""
+        return self.time
+
+    @property
     def function(self) -> Function:
         """The same as a function of time; in steps it takes the next value at a node already."""
         time, value = self.time.tolist(), self.value.tolist()

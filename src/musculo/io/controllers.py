@@ -52,6 +52,11 @@ class PrescribedControl:
     name: str  # of the actuator
     function: Function
 
+    @property
+    def nodes(self) -> FloatArray:
+        """Times between which it is smooth [s]."""
+        return np.asarray(getattr(self.function, "x", ()), dtype=float)
+
     def at(self, time: FloatArray) -> FloatArray:
         """Values at some times."""
         found = np.asarray(self.function(time), dtype=float)

@@ -32,6 +32,14 @@ from musculo.simulation.simulation import Simulation, SimulationStatus
 _BEGUN, _ENDED = 0.1, 0.9
 # The least step of OpenSim's integrators by default [s].
 _LEAST_STEP = 1e-8
+# The error of a step as a part of the tolerance of the set-up. OpenSim's Runge-Kutta-Merson goes on from a solution one
+# or two orders above the one whose error it keeps within the tolerance: so the errors of its motions are about those
+# of this integrator at a hundredth.
+PART_OF_TOLERANCE = 0.01
+# Nodes of controls that a step passes over at most: a longer one could miss a pulse between its stages.
+_NODES = 3.0
+# Below this, rounding decides.
+_LEAST_ERROR = 1e-13
 
 
 def run_forward(task: ForwardSetup, work: Work) -> None:
@@ -86,20 +94,20 @@ def _simulated(
     def progress(time: float) -> None:
         work.report("simulation", _BEGUN + (_ENDED - _BEGUN) * (time - start.time) / span)
 
+    muscular = bool(actuator_names(model))
     found = simulate(
         driven,
         start.q,
         start.u,
         (start.time, task.final_time),
-        excitations={name: _function(name, some) for name, some in drives.items()},
-        activation=start.activation,
-        fiber_length=start.fiber_length,
+        excitations={name: _function(name, some) for name, some in drives.items()} if muscular else None,
+        activation=start.activation if model.muscles else None,
+        fiber_length=start.fiber_length if model.muscles else None,
         loads=on_bodies,
         like=work.like,
-        rtol=task.integrator_error_tolerance,
-        atol=task.integrator_error_tolerance,
-        max_step=task.maximum_integrator_step_size if task.maximum_integrator_step_size > 0.0 else math.inf,
-        max_steps=task.maximum_number_of_integrator_steps,
+        rtol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
+        atol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
+        max_step=min(task.maximum_integrator_step_size or math.inf, _NODES * _between_nodes(drives)),
         dense=False,
         progress=progress,
     )
@@ -107,6 +115,12 @@ def _simulated(
     if found.status != SimulationStatus.FINISHED:
         work.trouble(f"the simulation ended at {found.end:g} s instead of {task.final_time:g} s: {found.reason}")
     return found
+
+
+def _between_nodes(drives: Mapping[str, Sequence[Drive]]) -> float:
+    """The time between nodes of the control that has most of them [s]; infinite where all are smooth."""
+    nodes = [one.nodes for some in drives.values() for one in some if len(one.nodes) > 1]
+    return min((float(np.median(np.diff(one))) for one in nodes), default=math.inf)
 
 
 def _function(name: str, drives: Sequence[Drive]) -> Function:
@@ -146,7 +160,7 @@ def _states(model: Model, found: Simulation) -> tuple[tuple[str, ...], FloatArra
     order: list[str] = []
     for name in table.names:
         if name.endswith("/value"):
-            order += [name] + [s for s in (f"{name.removesuffix('/value')}/speed",) if s in index]
+            order += [name, *(x for x in (f"{name.removesuffix('/value')}/speed",) if x in index)]
     order += [name for name in table.names if name not in set(order)]
     return tuple(order), table.values[:, [index[name] for name in order]]
 
@@ -175,8 +189,8 @@ def _study(task: ForwardSetup, model: Model, found: Simulation, loads: ExternalL
         False,
         loads,
         False,
-        found.activation,
-        found.fiber_length,
+        None if found.muscles is None else found.muscles.activation,
+        None if found.muscles is None else found.muscles.fiber_length,
         work,
         controllers=task.controllers,
         controlled=model,
