@@ -46,7 +46,7 @@ def start_of(task: ForwardSetup, model: Model, work: Work) -> Start:
         found = _default(model, task.initial_time)
     else:
         table = work.table(task.states_file, "states_file")
-        found = _of_row(model, table, task.initial_time, work)
+        found = _of_row(model, table, task, work)
     found = _consistent(model, found, work)
     return _balanced(model, found, work) if task.solve_for_equilibrium_for_auxiliary_states else found
 
@@ -61,12 +61,13 @@ def _default(model: Model, time: float) -> Start:
     return Start(time, q, u, default_activation(model), default_fiber_length(model))
 
 
-def _of_row(model: Model, table: Table, initial_time: float, work: Work) -> Start:
+def _of_row(model: Model, table: Table, task: ForwardSetup, work: Work) -> Start:
     """The states of one row of a file, and defaults where it has no column."""
     if table.degrees:
         raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
     if not len(table):
         raise InvalidInput(f"{table.source} has no rows; a simulation begins with one")
+    initial_time, balanced = task.initial_time, task.solve_for_equilibrium_for_auxiliary_states
     row = max(int(np.searchsorted(table.time, initial_time, side="right")) - 1, 0)
     time = float(table.time[row])
     if time != initial_time:
@@ -99,6 +100,7 @@ def _of_row(model: Model, table: Table, initial_time: float, work: Work) -> Star
             f"{table.source} has no column of a state of the model; its columns: {', '.join(table.names[:12])}; those "
             f"of the model: {', '.join(missing[:12])}; is it of another model?"
         )
+    missing = [name for name in missing if not (balanced and name.endswith("/fiber_length"))]
     if missing:
         more = f" and {len(missing) - 6} more" if missing[6:] else ""
         work.note(f"{table.source} has no column for {', '.join(missing[:6])}{more}: they begin at their defaults")
