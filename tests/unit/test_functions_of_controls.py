@@ -1,4 +1,4 @@
-"""Controls and external loads as functions of time, which simulations evaluate: the same numbers as in tables."""
+"""Controls as functions of time, which simulations evaluate: the same numbers as in tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import ExternalLoad
-from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, UnknownName, Unsupported
-from musculo.forces.loads_over_time import forces_of_loads
-from musculo.forces.model_forces import passive_forces
 from musculo.functions import (
     Constant,
     GCVSpline,
@@ -24,8 +20,6 @@ from musculo.functions import (
 )
 from musculo.io.control_files import Control
 from musculo.io.controllers import Controller, prescribed_controls
-from musculo.results import ExternalForce, ExternalLoads, Table
-from support.dynamics_models import random_q, random_tree
 
 # Sums of a few numbers of order one, and forces of order a hundred, in different order.
 ROUNDING, OF_FORCES = 1e-13, 1e-11
@@ -85,36 +79,3 @@ def test_a_file_of_prescribed_controls_keeps_the_values_of_its_ends(tmp_path):
     assert prescribed_controls(steps, ("a", "b"))[0].at(times).tolist() == [0.1, 0.1, 0.3]
     with pytest.raises(Unsupported, match="interpolation_method 3"):
         prescribed_controls(Controller("PrescribedController", "p", controls_file=file, interpolation=3), ("a", "b"))
-
-
-def _loads(rows: int, frames: tuple[str, str], body: str) -> ExternalLoads:
-    names = [f"{what}{axis}" for what in ("f_", "p_", "t_") for axis in "xyz"]
-    time = np.linspace(0.0, 1.0, rows)
-    values = np.random.default_rng(rows).normal(size=(rows, 9))
-    force = ExternalForce("push", body, "f_", "p_", "t_", *frames)
-    return ExternalLoads("loads", (force,), Table(time, tuple(names), values))
-
-
-@pytest.mark.parametrize("rows", [1, 2, 9])
-@pytest.mark.parametrize("frames", [("ground", "ground"), ("ground", "body"), ("body", "body")])
-def test_loads_are_the_same_as_forces_of_the_model(rows, frames):
-    rng = np.random.default_rng(1)
-    model = random_tree(rng)
-    body = model.bodies[-1].name
-    loads = _loads(rows, tuple(body if one == "body" else one for one in frames), body)
-    times = np.array([-0.3, 0.2, 0.55, 1.0, 1.4])
-    q, rest = random_q(model, rng, 5), np.zeros((5, len(model.speed_names)))
-    given = forces_of_loads(loads)
-    tau, _ = passive_forces(model.replace(forces=given), q, rest, times, "exact", 1)
-    acting = [ExternalLoad(*series) for series in loads.at(times)]
-    expected = inverse_dynamics(model, q, rest, rest) - inverse_dynamics(model, q, rest, rest, acting)
-    assert np.abs(expected).max() > 0.1
-    assert_allclose(tau, expected, rtol=0, atol=OF_FORCES)
-
-
-def test_loads_in_frames_of_other_bodies_are_refused():
-    model = random_tree(np.random.default_rng(5))
-    first, last = model.bodies[0].name, model.bodies[-1].name
-    with pytest.raises(Unsupported, match=f"'push' is expressed in '{first}'"):
-        forces_of_loads(_loads(3, (first, "ground"), last))
-    assert [one.name for one in forces_of_loads(_loads(3, ("ground", "ground"), last), ["push"])] == ["push_load"]

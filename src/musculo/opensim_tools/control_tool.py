@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from musculo.analyses.static_optimization.reserves import actuators_of, optimal_force
+from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated_forces import number
@@ -25,6 +25,7 @@ from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
 from musculo.opensim_tools.work import Work
+from musculo.simulation.excitations import actuator_names
 
 # Has a state of its own between its control and its force.
 _ACTIVATED = "ActivationCoordinateActuator"
@@ -72,11 +73,6 @@ def drives_of(
             found.setdefault(control.name, []).append(control)
         _say_span(controller, given, time, work)
     return found
-
-
-def actuator_names(model: Model) -> tuple[str, ...]:
-    """Muscles and actuators in the order of the model, switched off or not, as OpenSim's tables of controls are."""
-    return tuple(one.name for one in model.forces if isinstance(one, Muscle) or optimal_force(one) is not None)
 
 
 def _prescribed(controller: Controller, model: Model, work: Work) -> tuple[PrescribedControl, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad
 from musculo.errors import InvalidInput, Unsupported
-from musculo.forces.loads_over_time import forces_of_loads
 from musculo.functions import Function
 from musculo.functions.sums import Sum
 from musculo.io.setup import ForwardSetup
@@ -21,7 +19,7 @@ from musculo.opensim_tools.analyze import run_analyses
 from musculo.opensim_tools.control_tool import Drive, drives_of
 from musculo.opensim_tools.forward_start import Start, start_of
 from musculo.opensim_tools.simbody_departures import simbody_loads
-from musculo.opensim_tools.work import Work, loads_at
+from musculo.opensim_tools.work import Work
 from musculo.results.angle_columns import angle_columns
 from musculo.results.external_loads import ExternalLoads
 from musculo.simulation.excitations import actuator_names
@@ -73,14 +71,6 @@ def _simulated(
     work: Work,
 ) -> Simulation:
     """The motion, at the steps of the integrator."""
-    driven, on_bodies = model, None
-    if loads is not None:
-        try:
-            given = forces_of_loads(loads, [force.name for force in model.forces])
-            driven = model.replace(forces=(*model.forces, *given))
-        except Unsupported as error:
-            work.note(f"{error}; this one is computed in Python, which takes longer")
-            on_bodies = _loads(loads)
     if not work.exact and simbody_loads(model, start.q[None], start.u[None] + 1.0):
         work.note(
             "joints in which one coordinate drives several rotations move as they do; Simbody's velocity term of them "
@@ -96,14 +86,14 @@ def _simulated(
 
     muscular = bool(actuator_names(model))
     found = simulate(
-        driven,
+        model,
         start.q,
         start.u,
         (start.time, task.final_time),
         excitations={name: _function(name, some) for name, some in drives.items()} if muscular else None,
         activation=start.activation if model.muscles else None,
         fiber_length=start.fiber_length if model.muscles else None,
-        loads=on_bodies,
+        loads=loads,
         like=work.like,
         rtol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
         atol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
@@ -134,11 +124,6 @@ def _function(name: str, drives: Sequence[Drive]) -> Function:
     except Unsupported as error:
         raise Unsupported(f"{len(functions)} controllers drive {name!r}, and {error}") from None
     return found
-
-
-def _loads(loads: ExternalLoads) -> Callable[[float, FloatArray, FloatArray], list[ExternalLoad]]:
-    """The same for `simulate`: what acts at a time."""
-    return lambda t, q, u: loads_at(loads, np.array([t]))
 
 
 def _controls(
