@@ -2,12 +2,13 @@
 
 python benchmarks/forward_simulation.py [MODEL ...]      needs the extra `oracles` and the data folder
 
-Both begin with the same state (fibers in equilibrium) and follow the same constant controls. Errors are those of all
-states, root mean square over states and steps, each beside its largest value, which counts as one at least; against a
-solution with errors of a step of 1e-11: with OpenSim's paths and laws for OpenSim and ours that are like it, with exact
-ones for the exact method. Costs at an error lie on the line, of logarithms, through the nearest two tolerances. Times
-are those of the processor: of OpenSim's integration alone, and of the whole call of `simulate`, which also computes
-forces at every step.
+Both begin with the same state (fibers in equilibrium) and follow the same constant controls: the walker falls from its
+default pose, Rajagopal's model goes on from a frame of its recorded walk. Errors are those of all states, root mean
+square over states and steps, each beside its largest value, which counts as one at least; against a solution with
+errors of a step of 1e-11: with OpenSim's paths and laws for OpenSim and ours that are like it, with exact ones for the
+exact method. Costs at an error lie on the line, of logarithms, through the nearest two tolerances. Times are those of
+the processor: of OpenSim's integration alone, and of the whole call of `simulate`, which also computes forces at every
+step.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import musculo
-from musculo import read_osim, simulate
+from musculo import motion_of, read_osim, read_storage, simulate
 from musculo.arrays import FloatArray
 from musculo.model import Model
 from musculo.model.coordinate import coordinate_path
@@ -45,19 +47,22 @@ class Walk(NamedTuple):
     file: str
     end: float
     theirs: tuple[float, ...]
-    methods: tuple[str, ...]
+    their_methods: tuple[str, ...]
     ours: tuple[float, ...]
+    our_methods: tuple[str, ...]
+    level: float  # of excitations, least
+    motion: str  # where it begins: a third of this motion; the default pose without one
     goal: str
 
 
 WALKS = {
     "walker": Walk(
-        "gait10dof18musc/subject01.osim", 0.5, (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), ("merson", "cpodes"),
-        (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9), "20x, 8x beside CPodes",
+        "gait10dof18musc/subject01.osim", 0.5, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7), ("merson", "cpodes"),
+        (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8), ("imex", "rkf45"), 0.04, "", "20x, and 8x beside CPodes",
     ),
     "rajagopal": Walk(
-        "rajagopal_walk/subject_walk_scaled.osim", 0.1, (1e-3, 1e-4, 1e-5, 1e-6), ("merson",),
-        (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8), "20x",
+        "rajagopal_walk/subject_walk_scaled.osim", 0.1, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6), ("merson",),
+        (1e-3, 1e-4, 1e-5, 1e-6, 1e-7), ("imex",), 0.02, "rajagopal_walk/coordinates.sto", "20x with exact paths",
     ),
 }  # fmt: skip
 
@@ -71,9 +76,24 @@ class Point(NamedTuple):
     steps: int
 
 
-def controls(model: Model) -> dict[str, float]:
-    """Different ones for neighbors."""
-    return {name: 0.02 + 0.06 * ((7 * k) % 5) for k, name in enumerate(model.muscle_names)}
+def controls(model: Model, level: float) -> dict[str, float]:
+    """Different ones for neighbors, up to twice the level."""
+    return {name: level * (1.0 + ((7 * k) % 5) / 5) for k, name in enumerate(model.muscle_names)}
+
+
+def named_start(model: Model, walk: Walk) -> dict[str, float]:
+    """Coordinates, speeds and activations by OpenSim's names, where they are no defaults."""
+    found = {f"/forceset/{name}/activation": walk.level for name in model.muscle_names}
+    if not walk.motion:
+        return found
+    motion = motion_of(model, read_storage(data_folder() / walk.motion), 6.0)
+    k = len(motion) // 3
+    for joint in model.joints:
+        for c in joint.coordinates:
+            path = coordinate_path(joint.name, c.name)
+            found[f"{path}/value"] = float(motion.q[k, model.coordinate_index(c.name)])
+            found[f"{path}/speed"] = float(motion.u[k, model.speed_index(c.name)])
+    return found
 
 
 def error(ours: FloatArray, reference: FloatArray) -> float:
@@ -105,11 +125,12 @@ def start_of(model: Model, names: list[str], row: FloatArray) -> dict[str, Any]:
 
 
 def at_error(points: list[Point], wanted: float) -> float:
-    """Seconds at an error; nan beyond all points."""
+    """Seconds at an error: between points that nothing cheaper is nearer than, or of the cheapest; nan if none is."""
     known = sorted(points)
-    e, s = np.log([p.error for p in known]), np.log([p.seconds for p in known])
-    if not e[0] <= np.log(wanted) <= e[-1]:
+    known = [p for k, p in enumerate(known) if p.seconds == min(one.seconds for one in known[: k + 1])]
+    if known[0].error > wanted:
         return float("nan")
+    e, s = np.log([p.error for p in known]), np.log([p.seconds for p in known])
     return float(np.exp(np.interp(np.log(wanted), e, s)))
 
 
@@ -117,8 +138,9 @@ def run(name: str, walk: Walk) -> None:
     file = str(data_folder() / walk.file)
     model = read_osim(file, opensim_rounding=True)
     server = OpenSimServer(patience=600.0)
-    excitations = controls(model)
+    excitations = controls(model, walk.level)
     job = {"model": file, "controls": excitations, "equilibrium": True, "span": [0.0, walk.end]}
+    job["start"] = named_start(model, walk)
     first = server.call(forward, {**job, "span": [0.0, 1e-4]}).checked()
     names = [n for n in first["names"] if "_beta" not in n]  # of patellae, which follow
     begin = start_of(model, first["names"], first["states"][0])
@@ -130,7 +152,7 @@ def run(name: str, walk: Walk) -> None:
 
     print(f"\n{name}: {len(model.muscles)} muscles, {walk.end:g} s; goal {walk.goal}")
     found: dict[str, list[Point]] = {}
-    for method in walk.methods:
+    for method in walk.their_methods:
         for accuracy in walk.theirs:
             one = server.call(forward, {**job, "accuracy": accuracy, "method": method}).checked()
             times, at = np.unique(one["time"], return_index=True)
@@ -146,19 +168,21 @@ def run(name: str, walk: Walk) -> None:
             point = Point(error(one["states"][at][:, place], reference), seconds, one["right_hand_sides"], one["steps"])
             found.setdefault(f"OpenSim {method}", []).append(point)
             _say(f"OpenSim {method}", accuracy, point, walk.end)
-    for label, like in (("musculo like OpenSim", "opensim"), ("musculo exact", None)):
+    kinds = [(f"musculo {how} {method}", like, method) for how, like in (("exact", None), ("like OpenSim", "opensim"))
+             for method in walk.our_methods]  # fmt: skip
+    for label, like, method in kinds:
         for tolerance in walk.ours:
-            ours((0.0, walk.end), tolerance, like, dense=False)
-            times_of_runs = []
+            span, options = (0.0, walk.end), {"method": method, "dense": False}
+            ours(span, tolerance, like, **options)
+            seconds = []
             for _ in range(RUNS):
                 began = time.process_time()
-                one = ours((0.0, walk.end), tolerance, like, dense=False)
-                times_of_runs.append(time.process_time() - began)
+                one = ours(span, tolerance, like, **options)
+                seconds.append(time.process_time() - began)
             assert one.status == "finished", one.reason
             reference = columns(model, ours(one.time, REFERENCE, like), names)
-            point = Point(
-                error(columns(model, one, names), reference), min(times_of_runs), one.n_evaluations, one.n_steps
-            )
+            off = error(columns(model, one, names), reference)
+            point = Point(off, min(seconds), one.n_evaluations, one.n_steps)
             found.setdefault(label, []).append(point)
             _say(label, tolerance, point, walk.end)
     print("simulated seconds a second of the processor, and how many times as fast as each of OpenSim's")
@@ -177,7 +201,7 @@ def run(name: str, walk: Walk) -> None:
 
 def _say(label: str, tolerance: float, p: Point, end: float) -> None:
     print(
-        f"  {label:22s} tolerance {tolerance:7.0e}  error {p.error:8.1e}  {p.seconds * 1e3:9.2f} ms  "
+        f"  {label:26s} tolerance {tolerance:7.0e}  error {p.error:8.1e}  {p.seconds * 1e3:9.2f} ms  "
         f"{p.right_hand_sides:6d} right-hand sides, {p.seconds / p.right_hand_sides * 1e6:7.1f} us each, "
         f"{p.steps:5d} steps, {end / p.seconds:7.3f} simulated s/s",
         flush=True,
