@@ -29,6 +29,10 @@ _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_f
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
+# Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
+_FORCES = "forces.force_frames:force_frames"
+_MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
+
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
     "tree.tree_frames:aba_frames",
@@ -40,6 +44,10 @@ _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.
 # Of a model that its muscles move.
 _DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_SECOND_PASS, _COUPLED = (
+    "paths.second_pass_frames:second_pass_frames",
+    "functions.function_values:evaluate_many_lanes",
+)
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
@@ -58,7 +66,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "scale": (_POSES, _PATHS, _TRACK),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
     "forward": (_POSES, _PATHS, "hill.hill_frames:equilibrium_frames", "paths.paths_of_state:geodesic_paths", *_DRIVEN),
@@ -67,7 +75,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
-    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
@@ -131,6 +139,32 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _ACCELERATIONS,
         _MOMENTS,
     ),
+    # both with the model in the recorded data; without it they call nothing
+    "shoulder-moment-arms": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _PATHS,
+        _OPENSIM_PATHS,
+        _SECOND_PASS,
+        _COUPLED,
+    ),
+    "shoulder-tracking": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _COUPLED,
+        "integrate.tracking_torque:tracking_torque",
+        "constraints.coupler_frames:rule_frames",
+        "constraints.embedded_acceleration:embedded_frames",
+        _OPEN_STATE,
+        _MASSES,
+        _CONSTRAINED_STATE,
+        _MOMENTS,
+        _PATHS,
+        _SECOND_PASS,
+        _CAPACITIES,
+    ),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,
@@ -184,8 +218,9 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MASSES,
         _CONSTRAINED,
         _TRANSMITTED,
+        _MODEL_FORCE,
+        _IN_TURN,
         _OPEN_STATE,
-        _CALLED_STATE,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (

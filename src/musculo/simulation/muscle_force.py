@@ -77,7 +77,10 @@ class MuscleForce(KernelForce):
         wrapping: "geodesic" or "opensim".
         like_opensim: whether the laws of muscles are OpenSim's where these differ.
         controller: (t, state) -> what is added to the prescribed controls, by actuator or by name.
+        springs: whether springs and ligaments along paths act, too.
     """
+
+    names: tuple[str, ...] = ("muscles",)
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class MuscleForce(KernelForce):
         wrapping: Wrapping = "geodesic",
         like_opensim: bool = False,
         controller: Callable[[float, ControllerState], ArrayLike | Mapping[str, float]] | None = None,
+        springs: bool = True,
     ) -> None:
         self.model, self.actuator_names, self.wrapping = model, actuator_names(model), wrapping
         m, p = compiled_muscles(model), compiled_paths(model, muscles_only=False)
@@ -94,7 +98,7 @@ class MuscleForce(KernelForce):
         self.slow = tuple(f for f in model.forces if f.kind == _SLOW and f.applies_force)
         self.state_names = (*names, *(f"{one.name}/activation" for one in self.slow))
         self.slow_state = len(names) + np.arange(len(self.slow), dtype=np.int64)
-        self.drive = self._drive(model, m, functions, like_opensim)
+        self.drive = self._drive(model, m, functions, like_opensim, springs)
         lines = compile_path_forces(model)
         depth = max(int(lines.programs.depth) + 2, 1)
         self.room = r = muscle_room(self.drive, len(self.state_names), len(self.actuator_names), depth)
@@ -108,13 +112,20 @@ class MuscleForce(KernelForce):
         if controller is not None:
             self._bind_controller(controller)
 
+    def follow(self, functions: tuple[Function, ...]) -> None:
+        """Begin anew with other controls; what was bound before keeps those that it was bound with."""
+        # where the search for a fiber begins is what the stage before found
+        self.room.F[:], self.room.slopes[:] = 0.0, 0.0
+        self.drive = self.drive._replace(controls=compile_functions(functions))
+        super().__init__(muscle_drive, self.drive, self.room)
+
     @property
     def size(self) -> int:
         """How many states there are."""
         return len(self.state_names)
 
     def _drive(
-        self, model: Model, m: CompiledMuscles, functions: tuple[Function, ...], like_opensim: bool
+        self, model: Model, m: CompiledMuscles, functions: tuple[Function, ...], like_opensim: bool, springs: bool
     ) -> MuscleDrive:
         """The model and its controls as the kernel takes them."""
         c, lines = compiled(model), compile_path_forces(model)
@@ -129,7 +140,9 @@ class MuscleForce(KernelForce):
             self.fiber_state,
             np.array([muscle.applies_force for muscle in model.muscles], dtype=np.int64),
             np.array([place[name] for name in m.names], dtype=np.int64),
-            lines.forces,
+            lines.forces._replace(
+                applies=np.where(springs | np.array(controlled, dtype=bool), lines.forces.applies, 0)
+            ),
             lines.table,
             lines.programs,
             np.array([place[n] if of else -1 for n, of in zip(lines.names, controlled, strict=True)], dtype=np.int64),
@@ -211,7 +224,7 @@ class MuscleForce(KernelForce):
                         f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one control "
                         f"for each of {len(names)} actuators, or numbers by name"
                     )
-                r.control += given
+                r.control[:] += given
             except BaseException as error:  # nothing may leave a function that compiled code calls
                 self.refused = error
                 r.control[:] = np.nan

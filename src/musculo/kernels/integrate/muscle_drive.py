@@ -28,8 +28,8 @@ FIRST_PASS, SECOND_PASS, CONTROLLER = 0, 1, 2
 # that nobody gave.
 NEXT, LEFT = 0, 1
 ALONE = -1
-# A fiber's equation is solved to this part of its optimal length, or to this part of what its stage changes it by.
-_SOLVED, _MOST_TRIALS = 1e-10, 30
+# A fiber's equation is solved to this part of its optimal length.
+_SOLVED, _MOST_TRIALS = 1e-9, 60
 
 
 class MuscleDrive(NamedTuple):
@@ -172,25 +172,33 @@ def _excitation(p, i, x):
 def _implicit_fiber(p, r, i, L, a, known, rate, slope):
     """(l, slope, found): the length of fiber i with l = known + h g v(a, l, L), and what the muscle is there.
 
-    v falls as l grows, so there is one root, and Newton's method with slopes of chords comes to it.
+    v falls as l grows, so l - known - h g v grows faster than l: there is one root, at most as far away as that
+    difference is large. Chords come to it, or the middle of what is left where they lead outside.
 
     Args: rate, slope: of v, as they were in the last stage.
     """
     m, weight = p.muscles, r.weight[0]
     tolerance = _SOLVED * m.optimal_length[i]
     l = known + weight * rate
+    low, high = -np.inf, np.inf
     before, v_before = l, rate
-    found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
     for trial in range(_MOST_TRIALS):
+        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
         v = found[FIBER_VELOCITY]
         if trial > 0 and l != before:
             slope = min((v - v_before) / (l - before), 0.0)
-        change = (known + weight * v - l) / (1.0 - weight * slope)
+        gap = l - known - weight * v
+        if gap > 0.0:
+            low, high = max(low, l - gap), l
+        else:
+            low, high = l, min(high, l - gap)
+        new = l - gap / (1.0 - weight * slope)
+        if not (low <= new and new <= high):
+            new = 0.5 * (low + high)
         before, v_before = l, v
-        l = l + change
-        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
-        if abs(change) <= tolerance:
-            return l, slope, found
+        if abs(new - l) <= tolerance:
+            return new, slope, found
+        l = new
     return np.nan, 0.0, found
 
 
