@@ -41,6 +41,8 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 )
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+# Of a model that its muscles move.
+_DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
 _SECOND_PASS, _COUPLED = (
     "paths.second_pass_frames:second_pass_frames",
@@ -67,6 +69,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
+    "forward": (_POSES, _PATHS, "hill.hill_frames:equilibrium_frames", "paths.paths_of_state:geodesic_paths", *_DRIVEN),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
@@ -80,6 +83,13 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
         "hill.hill_frames:state_frames",
+    ),
+    f"forward {LIKE_OPENSIM}": (
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill.hill_frames:opensim_equilibrium_frames",
+        "paths.paths_of_state:opensim_paths",
+        *_DRIVEN,
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
@@ -236,6 +246,7 @@ _TOOLS = {
     "StaticOptimization": "so",
     "JointReaction": "jr",
     "MuscleAnalysis": "muscles",
+    "ForwardTool": "forward",
     "IMUPlacer": "imu-place",
     "IMUInverseKinematicsTool": "imu-ik",
 }

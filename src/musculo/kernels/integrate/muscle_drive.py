@@ -160,9 +160,13 @@ def _control(t, q, u, p, r, lane):
 
 @kernel
 def _excitation(p, i, x):
-    """The control of muscle i as its activation follows it: OpenSim's first-order model has least and full ones."""
+    """The control of muscle i as its activation follows it.
+
+    That of the first-order model is from the least activation to one. OpenSim 4.6 takes it as it is: activations under
+    a control below the least one fall without end, and count as the least one.
+    """
     m = p.muscles
-    if m.activation_model[i] == FIRST_ORDER:
+    if m.activation_model[i] == FIRST_ORDER and not p.like_opensim:
         return min(max(x, m.least_activation[i]), 1.0)
     return x
 
@@ -211,6 +215,8 @@ def _muscles(p, r, lane):
         a = min(max(x, 0.0), 1.0)
         if row >= 0:
             a = r.Y[row, lane]
+            if p.like_opensim and m.activation_model[i] == FIRST_ORDER:
+                a = min(a, 1.0)
             r.F[row, lane] = activation_rate(m, i, x, a)
         L, v = r.length[i, 0], r.speed[i, 0]
         if fiber < 0:
