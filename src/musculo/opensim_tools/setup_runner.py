@@ -38,6 +38,7 @@ TOOLS = (
     "InverseKinematicsTool",
     "InverseDynamicsTool",
     "AnalyzeTool",
+    "RRATool",
     "IMUPlacer",
     "IMUInverseKinematicsTool",
 )
@@ -62,7 +63,11 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
-        case ForwardSetup() | RRASetup() | CMCSetup():
+        case RRASetup():
+            from musculo.opensim_tools.rra_tool import run_rra
+
+            return "RRATool", run_rra
+        case ForwardSetup() | CMCSetup():
             kind = type(task).__name__.removesuffix("Setup") + "Tool"
             raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():

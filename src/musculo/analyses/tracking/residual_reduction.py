@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from musculo.analyses.static_optimization.reserves import Actuator, actuators_of
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
 from musculo.analyses.tracking.actuated_model import actuated_model, loads_in_nodes
 from musculo.analyses.tracking.desired_motion import DesiredMotion
-from musculo.arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput, SingularSystem
+from musculo.io.control_limits import ControlLimits
 from musculo.kernels.integrate.tracked_motion import (
     FINISHED,
     FIRST_AIM,
@@ -22,6 +24,7 @@ from musculo.kernels.integrate.tracked_motion import (
     tracked_nodes,
 )
 from musculo.like import Like, like_opensim
+from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 
 # OpenSim's, which no set-up can change [s].
@@ -54,7 +57,7 @@ def residual_reduction(
     span: tuple[float, float],
     *,
     loads: ExternalLoads | None = None,
-    bounds: Any = None,
+    limits: Sequence[ControlLimits] = (),
     like: Like | None = None,
     window: float = WINDOW,
     substeps: int = 1,
@@ -78,8 +81,7 @@ def residual_reduction(
         targets: the tasks.
         span: from where to where [s]; the last node comes a window before the end, as in OpenSim.
         loads: from outside.
-        bounds: a function of times (n,) that gives the least and the largest controls (n, actuators); those of the
-            model's actuators if left out.
+        limits: of controls by the names of actuators, in the place of what these state themselves.
 
     Raises:
         InvalidInput: a span without a window.
@@ -95,7 +97,7 @@ def residual_reduction(
     time, step = _nodes(start, end, window)
     parts = np.concatenate([np.arange(2 * substeps + 1) / (2 * substeps)])
     points = np.concatenate([time[:, None] + step[:, None] * parts, time[:, None] + window], axis=1)
-    low, high = _limits(made.actuators, time) if bounds is None else bounds(time)
+    low, high, stepped = _bounds_of(made.actuators, limits, time)
     course = TrackingCourse(
         time,
         step,
@@ -108,7 +110,7 @@ def residual_reduction(
     )
     strength = np.array([motor.optimal_force for motor in made.actuators])
     t = targets
-    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, strength, int(not opensim))
+    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, strength, stepped, int(not opensim))
     n, n_u, nodes = len(model.coordinates), len(model.speed_names), len(time)
     shapes = ((nodes, n), (nodes, n_u), (nodes, n_u), (nodes + 1, n_a), (nodes, len(t.names)), (nodes,))
     out = TrackedNodes(*(np.zeros(shape) for shape in shapes))
@@ -149,12 +151,34 @@ def _nodes(start: float, end: float, window: float) -> tuple[FloatArray, FloatAr
     return time, np.append(np.diff(time), window)
 
 
-def _limits(actuators: Any, time: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Controls' bounds as the actuators state them."""
-    low = np.array([motor.min_control for motor in actuators])
-    high = np.array([motor.max_control for motor in actuators])
-    low, high = np.where(np.isinf(low), -UNBOUNDED, low), np.where(np.isinf(high), UNBOUNDED, high)
-    return np.tile(low, (len(time), 1)), np.tile(high, (len(time), 1))
+def control_bounds(
+    model: Model, limits: Sequence[ControlLimits], time: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The least and the largest controls (times, actuators) of the actuators of a model, and which go in steps."""
+    return _bounds_of(actuators_of(model), limits, time)
+
+
+def _bounds_of(
+    actuators: Sequence[Actuator], limits: Sequence[ControlLimits], time: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The least and the largest controls (nodes, actuators), and which controls go in steps."""
+    stated = {one.name: one for one in limits}
+    low, high = np.empty((len(time), len(actuators))), np.empty((len(time), len(actuators)))
+    stepped = np.zeros(len(actuators), dtype=np.int64)
+    for k, motor in enumerate(actuators):
+        one = stated.get(motor.name)
+        if one is not None:
+            low[:, k], high[:, k] = one.at(time)
+            stepped[k] = int(one.steps)
+        else:
+            ends = (motor.min_control, motor.max_control)
+            low[:, k], high[:, k] = (np.clip(end, -UNBOUNDED, UNBOUNDED) if np.isinf(end) else end for end in ends)
+        if (low[:, k] > high[:, k]).any():
+            at = int(np.argmax(low[:, k] > high[:, k]))
+            raise InvalidInput(
+                f"the control of {motor.name!r} is to lie between {low[at, k]:g} and {high[at, k]:g} at {time[at]:g} s"
+            )
+    return low, high, stepped
 
 
 def _at(desired: DesiredMotion, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -39,6 +39,7 @@ class TrackingLaw(NamedTuple):
     kp: FloatArray  # (tasks,) [1/s^2]
     limit: FloatArray  # (tasks,) error near which forces begin to be for free [rad, m]; 0 for none
     strength: FloatArray  # (actuators,) [N, N m]
+    stepped: IntArray  # (actuators,) 1 where a control keeps one value from a node to the next
     at_once: int  # 1 where forces follow the state at every instant, 0 where they are linear between nodes
 
 
@@ -172,7 +173,7 @@ def _forces_now(p, law, course, k, point, stress, target, r):
 
 @kernel
 def _rates(p, law, course, k, point, part, out, target, r):
-    """r.state.one_D: accelerations of r.q, r.u at a point of step k, `part` of its window after the node; how it went."""
+    """r.state.one_D: accelerations of r.q, r.u at a point of step k, `part` of its window on; how it went."""
 
     n_a, found = law.strength.size, True
     time = course.time[k] + part * course.window[k]
@@ -190,7 +191,8 @@ def _rates(p, law, course, k, point, part, out, target, r):
             s.one_D[row, 0] = total
     else:
         for i in range(n_a):
-            x = out.control[k, i] + part * (out.control[k + 1, i] - out.control[k, i])
+            reach = 1.0 if law.stepped[i] == 1 else part
+            x = out.control[k, i] + reach * (out.control[k + 1, i] - out.control[k, i])
             r.force[i] = x * law.strength[i]
         accelerations_under(r.force, p, r.state)
     if not found:
