@@ -23,6 +23,8 @@ from musculo.kernels.scalar.bounded_squares import SquaresRoom, bounded_squares,
 FINISHED, SINGULAR, UNSETTLED = 0, 1, 2
 # OpenSim's first forces aim at so much after the start [s], and hold from the start on.
 FIRST_AIM = 1e-8
+# It takes no notice of where a force stands in a range below this [N, N m].
+NARROW = 1.0
 
 
 class TrackingLaw(NamedTuple):
@@ -123,11 +125,17 @@ def _solve(p, law, stress, target, r):
 
 @kernel
 def _bounds(law, course, k, r):
-    """Bounds of x at node k; a range of less than a newton is none, as in OpenSim."""
+    """Bounds of x at node k."""
     for i in range(law.strength.size):
         r.low[i], r.high[i] = course.lower[k, i], course.upper[k, i]
-        if abs(law.strength[i]) * (r.high[i] - r.low[i]) < 1.0 and law.at_once == 0:
-            r.high[i] = r.low[i]
+
+
+@kernel
+def _give_up_narrow(law, r):
+    """The least x of actuators whose forces range over less than a newton, whatever was found, as in OpenSim."""
+    for i in range(law.strength.size):
+        if abs(law.strength[i]) * (r.high[i] - r.low[i]) < NARROW:
+            r.x[i] = r.low[i]
 
 
 @kernel
@@ -158,7 +166,9 @@ def _aim(p, law, course, k, window, ahead, out, target, r):
         r.u[i] = out.u[k, i] + (far if ahead > 0 else 0.0)
     put_actuated_state(course.time[k] + window, r.q, r.u, course.loads[k, ahead], p, r.state)
     _bounds(law, course, k, r)
-    return _solve(p, law, out.stress[k], target, r)
+    found = _solve(p, law, out.stress[k], target, r)
+    _give_up_narrow(law, r)
+    return found
 
 
 @kernel
