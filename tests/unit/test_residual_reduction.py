@@ -58,7 +58,9 @@ def walker() -> musculo.Model:
 
 def swing(rows: int = 121) -> Table:
     time = np.arange(rows) * 0.01
-    return Table(time, NAMES, np.stack([0.4 * np.sin((2.0 + k) * time + k) for k in range(4)], axis=1))
+    values = np.stack([0.4 * np.sin((2.0 + k) * time + k) for k in range(4)], axis=1)
+    values[:, 2] = 0.4 * np.sin(values[:, 1] + 0.3)
+    return Table(time, NAMES, values)
 
 
 def pushes() -> ExternalLoads:
@@ -258,6 +260,32 @@ def test_followers_follow() -> None:
     q = made.q
     assert_allclose(q[:, 2], 0.4 * np.sin(q[:, 1] + 0.3), atol=1e-12)
     assert_allclose(made.u[:, 2], 0.4 * np.cos(q[:, 1] + 0.3) * made.u[:, 1], atol=1e-12)
+
+
+def test_speeds_that_contradict_a_coupler_are_projected_as_simbody_does() -> None:
+    """Least squares in parts of the speeds, of those above one; the forces at the start know nothing of it."""
+    model = walker()
+    wrong = swing()
+    values = np.array(wrong.values)
+    values[:, 2] *= 57.0
+    desired = desired_motion(model, replace(wrong, values=values), like="opensim")
+    targets = targets_of(model, tasks())
+    made = residual_reduction(desired, targets, (0.4, 0.42), like="opensim")
+    given, found = desired.u([0.4])[0], made.u[0]
+    slope = 0.4 * np.cos(made.q[0, 1] + 0.3)
+    assert found[2] == pytest.approx(slope * found[1])
+    size = np.maximum(1.0, np.abs(given))
+    assert size[2] > 2.0
+
+    def off(speed: float) -> float:
+        return ((speed - given[1]) / size[1]) ** 2 + ((slope * speed - given[2]) / size[2]) ** 2
+
+    for step in (-1e-3, 1e-3):
+        assert off(found[1] + step) > off(found[1])
+    assert found[[0, 3]] == pytest.approx(given[[0, 3]])
+    right = residual_reduction(desired_motion(model, swing(), like="opensim"), targets, (0.4, 0.42), like="opensim")
+    assert_allclose(made.control[0], right.control[0], atol=1e-3)
+    assert np.abs(made.control[1] - right.control[1]).max() > 0.02
 
 
 def test_what_is_not_known_is_named() -> None:

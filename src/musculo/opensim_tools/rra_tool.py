@@ -11,6 +11,7 @@ import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets, targets_of
+from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
 from musculo.analyses.tracking.mass_center import (
     RESIDUALS,
@@ -39,6 +40,7 @@ from musculo.model.model import Model
 from musculo.opensim_tools.analysis_study import Study
 from musculo.opensim_tools.analyze import RUNNERS, kinematics_files
 from musculo.opensim_tools.force_tool import actuation
+from musculo.opensim_tools.simbody_departures import simbody_loads
 from musculo.opensim_tools.work import Work, say_span
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
@@ -88,7 +90,8 @@ def run_rra(task: RRASetup, work: Work) -> None:
         model, adjusted = _adjust(task, model, desired, loads, work)
         desired = replace(desired, model=model)
     work.report("tracking", 0.3)
-    made = residual_reduction(desired, targets, span, loads=loads, limits=limits, like=work.like)
+    departures = None if work.exact else _departures(model)
+    made = residual_reduction(desired, targets, span, loads=loads, limits=limits, departures=departures, like=work.like)
     if not work.exact and work.compare:
         with work.beside("residual reduction with the exact method"):
             _compare(task, model, table, targets, span, loads, limits, made, work)
@@ -151,7 +154,7 @@ def _adjust(
     asked = zip(task.com_adjustment_span, desired.span, strict=True)
     start, end = (known if np.isinf(stated) else stated for stated, known in asked)
     changed, found = adjusted_mass_center(
-        model, task.adjusted_com_body, desired.rows, (start, end), loads, work.threads
+        model, task.adjusted_com_body, desired.rows, (start, end), loads, None if work.exact else _departures
     )
     dx, dz = found.moved
     ends = "{:g} to {:g} s".format(*found.span)
@@ -162,9 +165,7 @@ def _adjust(
     )
     more = ""
     if work.exact:
-        lighter = mean_residuals(
-            with_masses(changed, found.masses), _averaged(desired.rows, found.span), loads, work.threads
-        )
+        lighter = mean_residuals(with_masses(changed, found.masses), _averaged(desired.rows, found.span), loads)
         more = f"; with it, and moments of inertia in proportion, mean residuals would be {_in_words(lighter)}"
     shown = ", ".join(f"{name} {old:.5g} to {new:.5g} kg" for name, (old, new) in found.masses.items())
     work.note(
@@ -172,6 +173,11 @@ def _adjust(
         f"all ({shown}){more}"
     )
     return changed, found
+
+
+def _departures(model: Model) -> StateLoads:
+    """What Simbody adds to our dynamics."""
+    return lambda q, u: simbody_loads(model, q, u)
 
 
 def _averaged(rows: Motion, span: tuple[float, float]) -> Motion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.joint_nodes import placed
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import Unsupported
@@ -20,6 +23,9 @@ from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
 from musculo.results.external_loads import ExternalLoads
 from musculo.spatial.pose import Pose
+
+# Loads on bodies that poses q (frames, n) and speeds u (frames, n_u) bring with them, in ground.
+StateLoads = Callable[[FloatArray, FloatArray], list[ExternalLoad]]
 
 
 class ActuatedModel(NamedTuple):
@@ -55,8 +61,10 @@ def refuse_unknown(model: Model) -> None:
         )
 
 
-def actuated_model(model: Model, loads: ExternalLoads | None) -> ActuatedModel:
+def actuated_model(model: Model, loads: ExternalLoads | None, carried: Sequence[str] = ()) -> ActuatedModel:
     """The arrays of a model, of its actuators, and of the loads that apply.
+
+    Args: carried: bodies with loads besides, given in ground at points that move with them.
 
     Raises:
         Unsupported: see `refuse_unknown`.
@@ -68,10 +76,12 @@ def actuated_model(model: Model, loads: ExternalLoads | None) -> ActuatedModel:
     free = np.array([model.coordinate_index(name) for name in e.coordinate_names], dtype=np.int64)
     motors = actuators_of(model)
     applied = [force for force in loads.forces if force.applies] if loads is not None else []
+    with_point = [(force, force.point_in if force.point_identifier else force.body) for force in applied]
+    own_nodes = [c.body_node[body] for body in carried]
     outside = OutsideLoads(
-        _ints([c.body_node[force.body] for force in applied]),
-        _ints([c.body_node[model.placement(force.force_in).body] for force in applied]),
-        _ints([c.body_node[model.placement(force.point_in).body] for force in applied]),
+        _ints([c.body_node[force.body] for force in applied] + own_nodes),
+        _ints([c.body_node[model.placement(force.force_in).body] for force in applied] + [0] * len(carried)),
+        _ints([c.body_node[model.placement(frame).body] for _, frame in with_point] + own_nodes),
     )
     tree = (c.tree, c.table, *own.rows, own.followers, free, _actuators(model, c, motors), outside)
     return ActuatedModel(ActuatedTree(*tree), motors)
@@ -125,4 +135,16 @@ def loads_in_nodes(model: Model, loads: ExternalLoads | None, time: FloatArray) 
         found[:, k, :3], found[:, k, 6:] = load.force @ X.R.T, load.moment @ X.R.T
         _, X = _in_node(model, c, load.point_in)
         found[:, k, 3:6] = X.p + load.point @ X.R.T
+    return found
+
+
+def carried_in_nodes(model: Model, loads: Sequence[ExternalLoad], q: FloatArray) -> FloatArray:
+    """(frames, loads, 9) loads on bodies in ground at poses q (frames, n), their points in the frames of nodes."""
+    c, poses = compiled(model), kinematics(model, q)
+    found = np.zeros((len(q), len(loads), 9))
+    for k, load in enumerate(loads):
+        R, p = poses.batch_pose(load.body)
+        X = c.body_pose[load.body]
+        on_body = np.einsum("fji,fj->fi", R, np.asarray(load.point) - p)
+        found[:, k, :3], found[:, k, 3:6], found[:, k, 6:] = load.force, X.p + on_body @ X.R.T, load.moment
     return found

@@ -61,6 +61,7 @@ class TrackingCourse(NamedTuple):
     loads: FloatArray  # (N, P, loads, 9) force, point, moment
     lower: FloatArray  # (N, actuators) bounds of x
     upper: FloatArray  # (N, actuators)
+    start_u: FloatArray  # (n_u,) speeds to begin with, where forces at the start aim by others
 
 
 class TrackedNodes(NamedTuple):
@@ -284,6 +285,8 @@ def _nodes(p, law, course, out, substeps, target, r):
             return UNSETTLED, 0
         for i in range(law.strength.size):
             out.control[0, i] = r.x[i]
+        for i in range(course.start_u.size):
+            out.u[0, i] = course.start_u[i]
     for k in range(nodes):
         if law.at_once == 0:
             if not _aim(p, law, course, k, course.window[k], last, out, target, r):
