@@ -38,6 +38,7 @@ class Kinematics:
     compiled: CompiledModel = field(repr=False)
     single: bool
     frames: int
+    rows: FloatArray = field(repr=False)  # (frames, MOTION_ROWS nodes) as kernels have them
     _R: FloatArray = field(repr=False)  # (frames, nodes, 3, 3)
     _motion: FloatArray = field(repr=False)  # (frames, nodes, 5, 3): p, w, v, alpha, a
     _q: FloatArray = field(repr=False)
@@ -59,7 +60,7 @@ class Kinematics:
         frames, nodes = Q.shape[0], c.tree.parent.size
         rows = motion.reshape(frames, nodes, MOTION_ROWS)
         R, rest = rows[:, :, :9].reshape(frames, nodes, 3, 3), rows[:, :, 9:].reshape(frames, nodes, 5, 3)
-        return cls(model, c, single, frames, R, rest, Q, order, threads)
+        return cls(model, c, single, frames, motion, R, rest, Q, order, threads)
 
     @cached_property
     def _twists(self) -> FloatArray:

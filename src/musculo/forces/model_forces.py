@@ -173,7 +173,7 @@ def model_forces(
     frames = len(Q)
     poses = kinematics(model, Q[0] if single else Q, U[0] if single else U, threads=threads)
     s = moving(poses, Q, U, times)
-    parts = tuple((at, group.act(s)) for at, group in zip(c.at, c.groups, strict=True))
+    parts = tuple(zip(c.at, c.acting(s, threads), strict=True))
     energy = np.zeros((frames, len(c.names)))
     wrench, direct = np.zeros((frames, 1 + len(model.bodies), 6)), np.zeros_like(U)
     for at, acting in parts:
@@ -236,30 +236,25 @@ def passive_forces(
     return direct + poses.pull_back(wrench), wrench
 
 
-class ForcesAtStates:
-    """Generalized forces (n_u,) of all passive forces at one state after the other, for integrators.
+class PathForcesAtStates:
+    """Generalized forces (n_u,) of springs and ligaments along paths, one state after the other, for integrators.
 
     Args:
         model: the model.
-        method, paths: as `model_forces`.
     """
 
     __name__ = "model_forces"
 
-    def __init__(self, model: Model, method: Method = "exact", paths: bool = True) -> None:
-        self.model, self._method = model, method
-        self._along = passive_paths(model) if paths else None
-        self.any = bool(compiled_forces(model, method).groups) or self._along is not None
+    def __init__(self, model: Model) -> None:
+        self._along = passive_paths(model)
+        self.any = self._along is not None
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        Q, U = q[None], u[None]
-        tau, _ = passive_forces(self.model, Q, U, np.array([t]), self._method, threads=1)
-        if self._along is not None:
-            g = path_geometry(self._along, Q, U, threads=1)
-            assert g.speed is not None
-            tension = path_tensions(self._along, g.length, g.speed, threads=1)
-            tau = tau + path_generalized_forces(g, tension.tension, tension.names)
-        return np.asarray(tau[0])
+        assert self._along is not None
+        g = path_geometry(self._along, q[None], u[None], threads=1)
+        assert g.speed is not None
+        tension = path_tensions(self._along, g.length, g.speed, threads=1)
+        return np.asarray(path_generalized_forces(g, tension.tension, tension.names)[0])
 
 
 def _arrays(

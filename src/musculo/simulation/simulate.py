@@ -19,12 +19,13 @@ from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem, Unsupported
-from musculo.forces.model_forces import ForcesAtStates
+from musculo.forces.model_forces import PathForcesAtStates
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
+from musculo.results.external_loads import ExternalLoads
 from musculo.results.provenance import Provenance
-from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
+from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState
 from musculo.simulation.ahead import AT_ONCE, Landed
 from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
@@ -32,6 +33,8 @@ from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
 from musculo.simulation.driven_system import DrivenSystem
 from musculo.simulation.excitations import Controller, Excitations, control_functions
+from musculo.simulation.kernel_force import KernelForce
+from musculo.simulation.model_force import ModelForce
 from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of_muscles
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
@@ -63,7 +66,7 @@ def simulate(
     times: ArrayLike,
     *,
     forces: AllForces = None,
-    loads: Loads | None = None,
+    loads: LoadsOfState | ExternalLoads | None = None,
     model_forces: bool = True,
     excitations: Excitations | None = None,
     controller: Controller | None = None,
@@ -101,7 +104,8 @@ def simulate(
         forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
             kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
             code), or a list of such, which add up. A controller is such a force.
-        loads: from outside, a function (t, q, u) -> list of `ExternalLoad`.
+        loads: from outside: those of a recording (`read_external_loads`), or a function (t, q, u) -> list of
+            `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
             functions of time or (times, values); or a table. Those without one get zero.
@@ -157,14 +161,12 @@ def simulate(
     used = _embedded_as(model, independent, loops, formulation)
     q, u = _start(used, q0, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
-    own = ForcesAtStates(used, paths=not muscular) if model_forces else None
     muscles = None
     if muscular:
         muscles = _muscles(used, excitations, controller, formulation, like, wrapping)
     elif method == "imex" or activation is not None or fiber_length is not None:
         raise InvalidInput("no muscle acts without excitations or a controller; give excitations, or choose 'tr-bdf2'")
-    own_forces = [force for force in (muscles, own if own is not None and own.any else None) if force is not None]
-    acting = Acting(used, [*listed_forces(forces), *own_forces] if own_forces else forces, loads)
+    acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles)
     if muscles is None:
         system, project = _system(used, acting, method, formulation, stabilisation)
         y = system.state(start, q, u)
@@ -225,7 +227,6 @@ def simulate(
         **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
         model_forces=model_forces,
     )
-    sprung = own is not None and own.any
     notes = embedding_of(used).notes if q0 is None else ()
     if sampled_ranges(model):
         beyond = beyond_samples(model, course.t, states(course.t)[0])
@@ -257,6 +258,37 @@ def _muscles(
     functions = control_functions(model, {} if excitations is None else excitations)
     opensim = method_of_muscles(like, None) == "opensim"
     return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller)
+
+
+def _acting(
+    model: Model,
+    forces: AllForces,
+    loads: LoadsOfState | ExternalLoads | None,
+    springs: bool,
+    times: FloatArray,
+    muscles: MuscleForce | None,
+) -> tuple[Acting, bool]:
+    """What acts on the model, and whether its own forces are among that."""
+    recorded = loads if isinstance(loads, ExternalLoads) else None
+    if recorded is not None:
+        known = recorded.table.time
+        if times[-1] < known[0] or times[0] > known[-1]:
+            raise InvalidInput(
+                f"the simulation, {times[0]:g} to {times[-1]:g} s, lies outside the external loads of "
+                f"{recorded.table.source or recorded.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
+            )
+    # muscles come first: they work out the controls that other actuators take
+    own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
+    compiled_ones = ModelForce(model, springs, recorded, muscles)
+    if compiled_ones.any:
+        own.append(compiled_ones)
+    # those along paths are among the muscles' own
+    along = PathForcesAtStates(model) if springs and muscles is None else None
+    if along is not None and along.any:
+        own.append(along)
+    sprung = compiled_ones.passive or (along is not None and along.any)
+    of_states = None if isinstance(loads, ExternalLoads) else loads
+    return Acting(model, forces, of_states, own), sprung
 
 
 def _told(**options: Any) -> dict[str, Any]:

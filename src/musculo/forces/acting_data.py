@@ -1,0 +1,58 @@
+"""What acts on a model besides gravity, muscles and what runs along paths, as the kernel `acting_forces` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from musculo.compile.compiled import compiled
+from musculo.errors import UnknownName
+from musculo.forces.actuator_rows import actuator_rows
+from musculo.forces.compiled_forces import compiled_forces, no_forces
+from musculo.forces.placed import placed
+from musculo.kernels.forces.acting_forces import ActingForces
+from musculo.kernels.forces.recorded_loads import RecordedLoads
+from musculo.model.model import Model
+from musculo.results.external_loads import ExternalLoads
+
+
+def acting_data(
+    model: Model,
+    *,
+    passive: bool = True,
+    loads: ExternalLoads | None = None,
+    rows: Mapping[str, int] | None = None,
+) -> ActingForces:
+    """Passive forces, actuators and loads of a model, as `kernels.forces.acting_forces` takes them.
+
+    Args:
+        model: the model.
+        passive: whether limits, springs, bushings, contacts and prescribed forces are among them.
+        loads: from outside, over time.
+        rows: of controls by the names of actuators, as `actuator_rows` takes them; an empty mapping for no actuators.
+
+    Raises:
+        InvalidModel: a force whose numbers, frames or expressions cannot be used; names it.
+        InvalidInput, UnknownName: loads that do not fit the model.
+    """
+    own = compiled_forces(model).data if passive else no_forces(model)
+    actuators, recorded = actuator_rows(model, rows), load_rows(model, loads)
+    groups = (actuators.point, actuators.torque, actuators.pair, actuators.body)
+    somewhere = own.second.size + recorded.node.size + sum(group.control.size for group in groups)
+    return ActingForces(own, actuators, recorded, int(somewhere > 0))
+
+
+def load_rows(model: Model, loads: ExternalLoads | None) -> RecordedLoads:
+    """Loads over time as kernels take them."""
+    some = [] if loads is None else [force for force in loads.forces if force.applies]
+    c = compiled(model)
+    for force in some:
+        if force.body not in c.body_node:
+            raise UnknownName("body", force.body, c.body_node, f"external force {force.name!r}")
+    node = np.array([c.body_node[force.body] for force in some], dtype=np.int64)
+    force_frame = placed(model, [force.force_in for force in some]).held
+    # without a point the force acts at the body's origin
+    point_frame = placed(model, [f.point_in if f.point_identifier else f.body for f in some]).held
+    breaks, pieces = (np.zeros(1), np.zeros((2, 0, 4))) if loads is None else loads.pieces()
+    return RecordedLoads(node, force_frame, point_frame, breaks, pieces)
