@@ -13,6 +13,7 @@ from musculo import ExternalLoad
 from musculo.analyses.static_optimization.least_effort import EffortStatus
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies
 from musculo.analyses.tracking.acceleration_targets import targets_of
+from musculo.analyses.tracking.actuated_model import refuse_unknown
 from musculo.analyses.tracking.actuator_forces import acceleration_map, fast_target, slow_target
 from musculo.analyses.tracking.desired_motion import desired_motion
 from musculo.analyses.tracking.mass_center import adjusted_mass_center, mean_residuals, with_masses
@@ -254,6 +255,23 @@ def test_heavy_weights_leave_no_error() -> None:
     assert np.abs(weak.error).max() > 1e-4  # effort counts
 
 
+def test_springs_of_the_model_and_pairs_of_points_act() -> None:
+    model = walker()
+    more = (
+        actuator("SpringGeneralizedForce", "spring", coordinate="q1", stiffness=30.0, rest_length=0.5, viscosity=1.0),
+        actuator("PointToPointActuator", "pair", bodyA="bar0", bodyB="bar3", pointA=(0.1, 0, 0), pointB=(0, 0.1, 0)),
+    )
+    sprung = model.replace(forces=(*model.forces, *more))
+    made = residual_reduction(desired_motion(sprung, swing(), 6.0), targets_of(sprung, tasks()), (0.2, 0.24))
+    assert made.actuators[-1] == "pair"
+    for k in (0, 30):
+        q, u = made.q[k], made.u[k]
+        tau = columns_of(sprung, q) @ made.force[k]
+        tau[1] -= 30.0 * (q[1] - 0.5) + 1.0 * u[1]
+        udot = musculo.forward_dynamics(sprung, q, u, tau)
+        assert_allclose(made.udot[k], udot, atol=ROUNDING * np.abs(udot).max())
+
+
 def test_followers_follow() -> None:
     model = walker()
     made = residual_reduction(desired_motion(model, swing()), targets_of(model, tasks()), (0.2, 0.4))
@@ -291,10 +309,12 @@ def test_speeds_that_contradict_a_coupler_are_projected_as_simbody_does() -> Non
 def test_what_is_not_known_is_named() -> None:
     model = walker()
     targets = targets_of(model, tasks())
-    spring = actuator("SpringGeneralizedForce", "spring", coordinate="q0", stiffness=3.0)
-    limited = model.replace(forces=(*model.forces, spring))
-    with pytest.raises(Unsupported, match="replace_force_set"):
-        residual_reduction(desired_motion(limited, swing()), targets, (0.2, 0.4))
+    slow = actuator("ActivationCoordinateActuator", "slow", coordinate="q0")
+    with pytest.raises(Unsupported, match="'slow'"):
+        residual_reduction(desired_motion(model.replace(forces=(slow,)), swing()), targets, (0.2, 0.4))
+    closed = chain("closed", (0.3, 0.4, 0.2), 0.5, (0.3, 0.2, -0.4))
+    with pytest.raises(Unsupported, match="closed loops"):
+        refuse_unknown(closed)
     with pytest.raises(InvalidInput, match="no actuators"):
         residual_reduction(desired_motion(model.replace(forces=()), swing()), targets, (0.2, 0.4))
     with pytest.raises(InvalidInput, match="no window"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.analyses.static_optimization.reserves import Actuator, actuators_of
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
-from musculo.analyses.tracking.actuated_model import StateLoads, actuated_model, carried_in_nodes, loads_in_nodes
+from musculo.analyses.tracking.actuated_model import StateLoads, actuated_model, carried_in_nodes
 from musculo.analyses.tracking.desired_motion import DesiredMotion
 from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.embedding import embedding_of
@@ -103,7 +103,6 @@ def residual_reduction(
     n_a = len(made.actuators)
     if not n_a:
         raise InvalidInput(f"the model {model.name!r} has no actuators; give a file of residual and reserve actuators")
-    acting = [loads_in_nodes(model, loads, points.ravel()), carried_in_nodes(model, carried, follow.q)]
     low, high, stepped = _bounds_of(made.actuators, limits, time)
     course = TrackingCourse(
         time,
@@ -113,14 +112,13 @@ def residual_reduction(
         _shaped(follow.u, points.shape),
         _shaped(follow.udot, points.shape),
         np.stack([desired.qdot(time), desired.qdot(time + window)], axis=1),
-        _shaped(np.concatenate(acting, axis=1), points.shape),
+        _shaped(carried_in_nodes(model, carried, follow.q), points.shape),
         np.ascontiguousarray(low, dtype=float),
         np.ascontiguousarray(high, dtype=float),
         _first_speeds(desired, start),
     )
-    strength = np.array([motor.optimal_force for motor in made.actuators])
     t = targets
-    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, strength, stepped, int(not opensim))
+    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, stepped, int(not opensim))
     n, n_u, nodes = len(model.coordinates), len(model.speed_names), len(time)
     shapes = ((nodes, n), (nodes, n_u), (nodes, n_u), (nodes + 1, n_a), (nodes, len(t.names)), (nodes,))
     out = TrackedNodes(*(np.zeros(shape) for shape in shapes))
@@ -142,7 +140,7 @@ def residual_reduction(
         out.q,
         out.u,
         out.udot,
-        out.control[:-1] * strength,
+        out.control[:-1] * made.tree.strength,
         out.error,
         control_time,
         out.control[: len(control_time)],
