@@ -198,11 +198,13 @@ def _motion(
     values = table.coordinates(model, missing="zero" if way == "opensim analyze" else "default")
     if few:
         still = np.zeros_like(values)
-        return _exact(model, table.time, values, still, still, (*notes, f"{short}: they are treated as poses at rest"))
+        return motion_of_rates(
+            model, table.time, values, still, still, (*notes, f"{short}: they are treated as poses at rest")
+        )
     spline = NaturalSpline(table.time, values)
     q, qdot, qddot = (spline(table.time, order) for order in range(3))
     if way == "exact":
-        return _exact(model, table.time, q, qdot, qddot, notes)
+        return motion_of_rates(model, table.time, q, qdot, qddot, notes)
     pick = _speed_columns(model)
     u, udot = qdot[:, pick], qddot[:, pick]
     if way == "opensim id":
@@ -311,9 +313,10 @@ def _speed_columns(model: Model) -> list[int]:
     return [model.coordinate_index(name) for name in model.speed_names]
 
 
-def _exact(
-    model: Model, time: FloatArray, q: FloatArray, qdot: FloatArray, qddot: FloatArray, notes: tuple[str, ...]
+def motion_of_rates(
+    model: Model, time: FloatArray, q: FloatArray, qdot: FloatArray, qddot: FloatArray, notes: tuple[str, ...] = ()
 ) -> Motion:
+    """The motion of coordinates (frames, n) and their two derivatives; what follows others follows with its rates."""
     u = speeds_from_rates(model, q, qdot)
     columns = {name: k for k, name in enumerate(model.coordinate_names)}
     udot = np.zeros_like(u)

@@ -32,6 +32,7 @@ _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:tran
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
 _FORCES = "forces.force_frames:force_frames"
 _MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
+_TRACKED = "integrate.tracked_motion:tracked_nodes"
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
@@ -66,6 +67,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "scale": (_POSES, _PATHS, _TRACK),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
+    "rra": (*_MOTION, _TRACKED, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
@@ -75,6 +77,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
+    f"rra {LIKE_OPENSIM}": (*_SPLINE, _TRACKED, _POSES),
     f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
@@ -243,6 +246,7 @@ _TOOLS = {
     "ScaleTool": "scale",
     "InverseKinematicsTool": "ik",
     "InverseDynamicsTool": "id",
+    "RRATool": "rra",
     "StaticOptimization": "so",
     "JointReaction": "jr",
     "MuscleAnalysis": "muscles",

@@ -170,7 +170,7 @@ def run(
 ) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
-    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, IMUPlacer,
+    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, RRATool, IMUPlacer,
     IMUInverseKinematicsTool.
     """
     from musculo.cli.run_setups import Options, run_setups

@@ -84,35 +84,48 @@ def write_table(
 
 
 def write_controls(
-    path: PathLike, time: NDArray[np.float64], names: Sequence[str], values: NDArray[np.float64]
+    path: PathLike,
+    time: NDArray[np.float64],
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    *,
+    title: str = "Control Set",
+    limits: Sequence[tuple[float, float]] = (),
+    stepped: Sequence[bool] = (),
 ) -> None:
-    """Write controls as the `<ControlSet>` that OpenSim's static optimization leaves: linear between the frames."""
+    """Write controls as the `<ControlSet>` that OpenSim's tools leave: linear between the frames, or in steps.
+
+    Args: limits, stepped: of each control; between 0.02 and 1 and linear, as of static optimization, if left out.
+    """
     lines = ['<?xml version="1.0" encoding="UTF-8" ?>', '<OpenSimDocument Version="40600">']
-    lines += ['\t<ControlSet name="Control Set">', "\t\t<objects>"]
+    lines += [f'\t<ControlSet name="{_escaped(title)}">', "\t\t<objects>"]
     node = "\t" * 5
     for k, name in enumerate(names):
         pairs = np.column_stack((time, values[:, k])).ravel().tolist()
         one = (
             f"{node}<ControlLinearNode>\n{node}\t<t>%.17g</t>\n{node}\t<value>%.17g</value>\n{node}</ControlLinearNode>"
         )
-        lines += [f'\t\t\t<ControlLinear name="{_escaped(name)}">', *_OPTIONS, "\t\t\t\t<x_nodes>"]
+        least, most = limits[k] if limits else (0.02, 1.0)
+        options = _options(least, most, bool(stepped) and stepped[k])
+        lines += [f'\t\t\t<ControlLinear name="{_escaped(name)}">', *options, "\t\t\t\t<x_nodes>"]
         lines += [("\n".join([one] * len(time))) % tuple(pairs), "\t\t\t\t</x_nodes>", *_LIMITS]
         lines += ["\t\t\t</ControlLinear>"]
     lines += ["\t\t</objects>", "\t\t<groups />", "\t</ControlSet>", "</OpenSimDocument>"]
     write_text(path, lines)
 
 
-_OPTIONS = tuple(
-    f"\t\t\t\t<{key}>{value}</{key}>"
-    for key, value in (
+def _options(least: float, most: float, steps: bool) -> list[str]:
+    pairs = (
         ("is_model_control", "true"),
         ("extrapolate", "true"),
-        ("default_min", "0.02"),
-        ("default_max", "1"),
+        ("default_min", f"{least:.17g}"),
+        ("default_max", f"{most:.17g}"),
         ("filter_on", "false"),
-        ("use_steps", "false"),
+        ("use_steps", str(steps).lower()),
     )
-)
+    return [f"\t\t\t\t<{key}>{value}</{key}>" for key, value in pairs]
+
+
 _LIMITS = ("\t\t\t\t<min_nodes />", "\t\t\t\t<max_nodes />", "\t\t\t\t<kp>100</kp>", "\t\t\t\t<kv>20</kv>")
 
 

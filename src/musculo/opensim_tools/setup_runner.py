@@ -39,6 +39,7 @@ TOOLS = (
     "InverseDynamicsTool",
     "AnalyzeTool",
     "ForwardTool",
+    "RRATool",
     "IMUPlacer",
     "IMUInverseKinematicsTool",
 )
@@ -67,7 +68,11 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.forward_tool import run_forward
 
             return "ForwardTool", run_forward
-        case RRASetup() | CMCSetup():
+        case RRASetup():
+            from musculo.opensim_tools.rra_tool import run_rra
+
+            return "RRATool", run_rra
+        case CMCSetup():
             kind = type(task).__name__.removesuffix("Setup") + "Tool"
             raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():

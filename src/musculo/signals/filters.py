@@ -21,6 +21,8 @@ from musculo.signals.natural_smoothing import NaturalSpline
 # What Storage.cpp of OpenSim 4.6 holds fixed.
 OPENSIM_ORDER = 3
 OPENSIM_MOST_SAMPLES = 100_000
+OPENSIM_TAPS = 50  # of the filter of motions to track, on either side
+OPENSIM_PADDING = 60  # frames that are added to such a motion at either end
 OPENSIM_HIGHEST_CUTOFF = 0.49  # of the sampling rate, in place of a cutoff at or above half of it
 # Times that differ by less than this part of a step are the same.
 _SAME_TIME = 1e-7
@@ -219,12 +221,7 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     t, columns = _reflect(t, len(t) // 2), _reflect(columns, len(t) // 2)
     if len(t) < 4:
         return Series(t, labelled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
-    step = float(np.diff(t).min())
-    if (t[-1] - t[0]) / (len(t) - 1) - step > OPENSIM_STEP_TOLERANCE:
-        step = max(step, float(t[-1] - t[0]) / OPENSIM_MOST_SAMPLES)
-        grid = _accumulated(float(t[0]), step, float(t[-1]))
-        columns = NaturalSpline(t, columns, 5)(grid)
-        t = grid
+    t, columns, step = _at_least_step(t, columns)
     rate = 1.0 / step
     fc = OPENSIM_HIGHEST_CUTOFF * rate if cutoff >= rate / 2.0 else cutoff
     poles, gain = _poles_and_gain(OPENSIM_ORDER, fc / rate)
@@ -233,6 +230,57 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     once = _recursion(b, a, columns)
     twice = _recursion(b, a, once[::-1])[::-1]
     return Series(t, labelled_like(given, twice.reshape(len(t), *y.shape[1:]), t))
+
+
+def opensim_tracking_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float | None = None) -> Series:
+    """OpenSim's low-pass filter of motions to track, as its residual reduction and computed muscle control apply it.
+
+        y_n = sum_k c_k x_(n-k) / sum_k c_k,   c_k = sin(w k T) / (pi k) (0.54 + 0.46 cos(pi k / M)),   k = -M .. M
+
+    with M = 50, w = 2 pi cutoff and T the smallest step, to which quintic natural splines resample uneven times.
+    Before that, 60 frames are reflected oddly at either end, whether a filter is asked for or not (again and again
+    where there are fewer), and they come back with the rest. The filter itself reflects M more.
+
+    Source:     OpenSim 4.6, `Storage::pad`, `Storage::lowpassFIR`, `Signal::LowpassFIR`; checked against it.
+    Guarantees: a straight line passes unchanged.
+
+    Args:
+        time: (n,) [s]. values: (n, ...) finite.
+        cutoff: [Hz]; None or a negative number filters nothing.
+    """
+    given = time_first(values)
+    t, y = series(time, given, least=2)
+    if cutoff is not None and not math.isfinite(cutoff):
+        raise InvalidInput(f"a cutoff of {cutoff!r} Hz is impossible; give a number, or a negative one for no filter")
+    columns = y.reshape(len(t), -1)
+    t, columns = _reflect_again(t, OPENSIM_PADDING), _reflect_again(columns, OPENSIM_PADDING)
+    if cutoff is not None and cutoff >= 0.0:
+        t, columns, step = _at_least_step(t, columns)
+        k = np.arange(-OPENSIM_TAPS, OPENSIM_TAPS + 1)
+        weight = np.sinc(2.0 * cutoff * step * k) * (0.54 + 0.46 * np.cos(np.pi * k / OPENSIM_TAPS))
+        weight /= weight.sum()
+        longer = _reflect(columns, OPENSIM_TAPS)
+        columns = np.stack([np.convolve(column, weight, "valid") for column in longer.T], axis=1)
+    return Series(t, labelled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
+
+
+def _at_least_step(t: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Times at the smallest step, the columns there, and the step: as OpenSim resamples where steps differ."""
+    step = float(np.diff(t).min())
+    if (t[-1] - t[0]) / (len(t) - 1) - step > OPENSIM_STEP_TOLERANCE:
+        step = max(step, float(t[-1] - t[0]) / OPENSIM_MOST_SAMPLES)
+        grid = _accumulated(float(t[0]), step, float(t[-1]))
+        columns = NaturalSpline(t, columns, 5)(grid)
+        t = grid
+    return t, columns, step
+
+
+def _reflect_again(x: FloatArray, count: int) -> FloatArray:
+    """As `_reflect`, as often as it takes where x has fewer rows."""
+    while count:
+        now = min(count, len(x) - 1)
+        x, count = _reflect(x, now), count - now
+    return x
 
 
 def _reflect(x: FloatArray, count: int) -> FloatArray:
