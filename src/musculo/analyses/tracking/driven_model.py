@@ -1,0 +1,162 @@
+"""A model whose muscles and actuators drive it: accelerations as linear functions of their forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.analyses.static_optimization.reserves import actuators_of, unit_loads
+from musculo.arrays import FloatArray
+from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.embedding.couplers.stated_rules import refuse_carried
+from musculo.embedding.embedding import embedding_of
+from musculo.embedding.speed_rates import turning_joints
+from musculo.errors import Unsupported
+from musculo.forces.model_forces import passive_forces
+from musculo.like import Method, Wrapping
+from musculo.model.model import Model
+from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.muscle.path_forces import spring_forces
+from musculo.results.external_loads import ExternalLoads, LoadSeries
+
+
+class Response(NamedTuple):
+    """What a model does in some states: zudot = A F + b, udot = J zudot + rest."""
+
+    q: FloatArray  # (frames, n) all coordinates
+    u: FloatArray  # (frames, n_u) all speeds
+    A: FloatArray  # (frames, n_zu, actuators) accelerations of independent speeds by force
+    b: FloatArray  # (frames, n_zu) accelerations without the actuators
+    J: FloatArray  # (frames, n_u, n_zu)
+    rest: FloatArray  # (frames, n_u)
+    paths: PathGeometry  # muscles first
+    columns: FloatArray  # (frames, n_u, actuators) generalized forces by force
+
+    def accelerations(self, force: FloatArray) -> FloatArray:
+        """Accelerations of all speeds (frames, n_u) under forces (frames, actuators)."""
+        zudot = np.einsum("fza,fa->fz", self.A, force) + self.b
+        return np.einsum("fuz,fz->fu", self.J, zudot) + self.rest
+
+    @property
+    def actuator_speed(self) -> FloatArray:
+        """Speeds (frames, actuators) whose product with the forces is the power that they give [rad/s, m/s]."""
+        return np.einsum("fua,fu->fa", self.columns, self.u)
+
+
+class DrivenModel:
+    """A model with its actuators, the muscles first, and with known loads from outside.
+
+    Args:
+        model: couplers, locks and prescribed motions are followed.
+        loads: from outside, over time.
+        method, wrapping: whose laws of forces and whose paths over surfaces.
+
+    Raises:
+        Unsupported: closed loops, and joints whose speeds are no coordinate rates.
+    """
+
+    def __init__(
+        self, model: Model, loads: ExternalLoads | None, method: Method = "exact", wrapping: Wrapping = "geodesic"
+    ) -> None:
+        e = embedding_of(model)
+        refuse_carried(e.unsolved)
+        if e.loops or turning_joints(model):
+            what = f"the loop of {', '.join(e.loop_names)}" if e.loops else "joints whose speeds are no coordinate rates"
+            raise Unsupported(
+                f"{model.name!r} has {what}; the control of its muscles is computed for trees with couplers, locked and "
+                "prescribed coordinates: replace a loop by a coupler, a ball joint by three pins (GimbalJoint)"
+            )
+        self.model, self.embedding, self.method, self.wrapping = model, e, method, wrapping
+        self.actuators = actuators_of(model)
+        self.names = (*model.muscle_names, *(one.name for one in self.actuators))
+        self._pulls = np.array([m.applies_force for m in model.muscles], dtype=float)
+        self._loads = loads
+        self._planned: tuple[FloatArray, tuple[LoadSeries, ...]] | None = None
+        self._paths = path_geometry if len(model.muscles) < sum(f.path is not None for f in model.forces) else None
+        at = [(k, one) for k, one in enumerate(self.actuators) if one.coordinate]
+        self._at_speed = [(len(model.muscles) + k, model.speed_index(one.coordinate)) for k, one in at]
+        self._on_bodies = [
+            (len(model.muscles) + k, one.force)
+            for k, one in enumerate(self.actuators)
+            if not one.coordinate and one.force is not None and one.force.path is None
+        ]
+
+    def plan(self, times: FloatArray) -> None:
+        """Loads at these times are computed at once, now."""
+        if self._loads is not None:
+            known = np.unique(times)
+            self._planned = known, self._loads.at(known)
+
+    def geometry(self, q: FloatArray, u: FloatArray) -> PathGeometry:
+        """Paths of muscles first, then those of springs, ligaments and path actuators."""
+        return (self._paths or muscle_geometry)(self.model, q, u, wrapping=self.wrapping, threads=1)
+
+    def respond(self, time: FloatArray, z: FloatArray, zu: FloatArray) -> Response:
+        """In states z (frames, n_z) and zu (frames, n_zu) at some times (frames,)."""
+        model = self.model
+        m = self.embedding.motion(z, zu, time=time)
+        paths = self.geometry(m.q, m.u)
+        columns = self._columns(m.q, paths)
+        known = passive_forces(model, m.q, m.u, time, self.method, 1)[0]
+        if self._paths is not None:
+            known = known + spring_forces(model, paths, 1)
+        known = known - inverse_dynamics(model, m.q, m.u, m.b, self._at(time), threads=1)
+        Jt = np.swapaxes(m.J, 1, 2)
+        right = Jt @ np.concatenate([columns, known[..., None]], axis=2)
+        found = np.linalg.solve(Jt @ mass_matrix(model, m.q, threads=1) @ m.J, right)
+        return Response(m.q, m.u, found[..., :-1], found[..., -1], m.J, m.b, paths, columns)
+
+    def _columns(self, q: FloatArray, paths: PathGeometry) -> FloatArray:
+        """(frames, n_u, actuators): generalized forces by the force of each actuator."""
+        frames, n = len(q), len(self.model.muscles)
+        found = np.zeros((frames, len(self.model.speed_names), len(self.names)))
+        found[:, :, :n] = np.swapaxes(paths.moment_arm[:, :n], 1, 2) * self._pulls
+        for k, speed in self._at_speed:
+            found[:, speed, k] = 1.0
+        for k, one in enumerate(self.actuators):
+            if one.force is not None and one.force.path is not None:
+                found[:, :, n + k] = paths.moment_arm[:, paths.index(one.name)]
+        if self._on_bodies:
+            found[:, :, [k for k, _ in self._on_bodies]] = self._by_body(q)
+        return found
+
+    def _by_body(self, q: FloatArray) -> FloatArray:
+        """(frames, n_u, actuators on bodies): all of them in one inverse dynamics at rest, one after the other."""
+        frames, count = len(q), len(self._on_bodies)
+        Q = np.tile(q, (count + 1, 1))
+        rest = np.zeros((len(Q), len(self.model.speed_names)))
+        loads = []
+        for k, (_, force) in enumerate(self._on_bodies):
+            for load in unit_loads(self.model, force, q):
+                loads.append(_only(load, slice(k * frames, (k + 1) * frames), len(Q)))
+        tau = inverse_dynamics(self.model, Q, rest, rest, loads, threads=1).reshape(count + 1, frames, -1)
+        return np.moveaxis(tau[-1] - tau[:-1], 0, 2)
+
+    def _at(self, time: FloatArray) -> Sequence[ExternalLoad]:
+        """Loads at some times."""
+        if self._loads is None:
+            return ()
+        if self._planned is not None:
+            known, series = self._planned
+            rows = np.minimum(np.searchsorted(known, time), len(known) - 1)
+            if np.array_equal(known[rows], time):
+                return [
+                    ExternalLoad(one.body, one.force[rows], one.point[rows], one.moment[rows], *one[4:])
+                    for one in series
+                ]
+        return [ExternalLoad(*one) for one in self._loads.at(time)]
+
+
+def _only(load: ExternalLoad, rows: slice, frames: int) -> ExternalLoad:
+    """A load in some of so many frames, and none in the others."""
+
+    def spread(value: object) -> FloatArray:
+        found = np.zeros((frames, 3))
+        found[rows] = np.asarray(value)
+        return found
+
+    return replace(load, force=spread(load.force), moment=spread(load.moment), point=spread(load.point))
