@@ -184,7 +184,7 @@ class Controller:
         response = self.driven.respond(times, z, zu)
         paths = paths_through(end - time, NODES, response.paths.length[:, :n])
         low, high = self.bounds(end)
-        reach = self.muscles.states(start, paths, np.stack([low[:n], high[:n]])).force[:, -1]
+        reach = self.muscles.states(start, paths.only_end, np.stack([low[:n], high[:n]])).force[:, -1]
         few = reach[1] - reach[0] < _NO_RANGE
         top = high[:n].copy()
         top[few] = low[:n][few]

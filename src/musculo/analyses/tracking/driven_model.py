@@ -7,17 +7,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.analyses.static_optimization.reserves import actuators_of, unit_loads
 from musculo.arrays import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import Unsupported
 from musculo.forces.model_forces import passive_forces
 from musculo.like import Method, Wrapping
+from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.muscle.path_forces import spring_forces
@@ -75,7 +78,7 @@ class DrivenModel:
         self.names = (*model.muscle_names, *(one.name for one in self.actuators))
         self._pulls = np.array([m.applies_force for m in model.muscles], dtype=float)
         self._loads = loads
-        self._planned: tuple[FloatArray, tuple[LoadSeries, ...]] | None = None
+        self._planned: tuple[FloatArray, _Loads] | None = None
         self._paths = path_geometry if len(model.muscles) < sum(f.path is not None for f in model.forces) else None
         at = [(k, one) for k, one in enumerate(self.actuators) if one.coordinate]
         self._at_speed = [(len(model.muscles) + k, model.speed_index(one.coordinate)) for k, one in at]
@@ -89,7 +92,7 @@ class DrivenModel:
         """Loads at these times are computed at once, now."""
         if self._loads is not None:
             known = np.unique(times)
-            self._planned = known, self._loads.at(known)
+            self._planned = known, _sorted_out(self._loads.at(known))
 
     def geometry(self, q: FloatArray, u: FloatArray) -> PathGeometry:
         """Paths of muscles first, then those of springs, ligaments and path actuators."""
@@ -100,17 +103,23 @@ class DrivenModel:
         model = self.model
         m = self.embedding.motion(z, zu, time=time)
         paths = self.geometry(m.q, m.u)
-        columns = self._columns(m.q, paths)
+        bodies = kinematics(model, m.q, threads=1) if self._on_bodies or self._loads is not None else None
+        columns = self._columns(m.q, paths, bodies)
         known = passive_forces(model, m.q, m.u, time, self.method, 1)[0]
         if self._paths is not None:
             known = known + spring_forces(model, paths, 1)
-        known = known - inverse_dynamics(model, m.q, m.u, m.b, self._at(time), threads=1)
+        rest: Sequence[ExternalLoad] = ()
+        if bodies is not None and self._loads is not None:
+            loads = self._at(time)
+            known = known + bodies.pull_back_each(loads.bodies, loads.wrench).sum(axis=1)
+            rest = loads.others
+        known = known - inverse_dynamics(model, m.q, m.u, m.b, rest, threads=1)
         Jt = np.swapaxes(m.J, 1, 2)
         right = Jt @ np.concatenate([columns, known[..., None]], axis=2)
         found = np.linalg.solve(Jt @ mass_matrix(model, m.q, threads=1) @ m.J, right)
         return Response(m.q, m.u, found[..., :-1], found[..., -1], m.J, m.b, paths, columns)
 
-    def _columns(self, q: FloatArray, paths: PathGeometry) -> FloatArray:
+    def _columns(self, q: FloatArray, paths: PathGeometry, bodies: Kinematics | None) -> FloatArray:
         """(frames, n_u, actuators): generalized forces by the force of each actuator."""
         frames, n = len(q), len(self.model.muscles)
         found = np.zeros((frames, len(self.model.speed_names), len(self.names)))
@@ -120,43 +129,56 @@ class DrivenModel:
         for k, one in enumerate(self.actuators):
             if one.force is not None and one.force.path is not None:
                 found[:, :, n + k] = paths.moment_arm[:, paths.index(one.name)]
-        if self._on_bodies:
-            found[:, :, [k for k, _ in self._on_bodies]] = self._by_body(q)
+        if bodies is not None:
+            for k, force in self._on_bodies:
+                units = unit_loads(self.model, force, q)
+                wrench = np.stack([_wrench(bodies, load) for load in units], axis=1)
+                found[:, :, k] = bodies.pull_back_each([load.body for load in units], wrench).sum(axis=1)
         return found
 
-    def _by_body(self, q: FloatArray) -> FloatArray:
-        """(frames, n_u, actuators on bodies): all of them in one inverse dynamics at rest, one after the other."""
-        frames, count = len(q), len(self._on_bodies)
-        Q = np.tile(q, (count + 1, 1))
-        rest = np.zeros((len(Q), len(self.model.speed_names)))
-        loads = []
-        for k, (_, force) in enumerate(self._on_bodies):
-            for load in unit_loads(self.model, force, q):
-                loads.append(_only(load, slice(k * frames, (k + 1) * frames), len(Q)))
-        tau = inverse_dynamics(self.model, Q, rest, rest, loads, threads=1).reshape(count + 1, frames, -1)
-        return np.moveaxis(tau[-1] - tau[:-1], 0, 2)
-
-    def _at(self, time: FloatArray) -> Sequence[ExternalLoad]:
+    def _at(self, time: FloatArray) -> _Loads:
         """Loads at some times."""
-        if self._loads is None:
-            return ()
+        assert self._loads is not None
         if self._planned is not None:
-            known, series = self._planned
+            known, loads = self._planned
             rows = np.minimum(np.searchsorted(known, time), len(known) - 1)
             if np.array_equal(known[rows], time):
-                return [
-                    ExternalLoad(one.body, one.force[rows], one.point[rows], one.moment[rows], *one[4:])
-                    for one in series
-                ]
-        return [ExternalLoad(*one) for one in self._loads.at(time)]
+                return _Loads(loads.bodies, loads.wrench[rows], [_rows(load, rows) for load in loads.others])
+        return _sorted_out(self._loads.at(time))
 
 
-def _only(load: ExternalLoad, rows: slice, frames: int) -> ExternalLoad:
-    """A load in some of so many frames, and none in the others."""
+class _Loads(NamedTuple):
+    """Loads at some times: those in ground as wrenches, and others."""
 
-    def spread(value: object) -> FloatArray:
-        found = np.zeros((frames, 3))
-        found[rows] = np.asarray(value)
-        return found
+    bodies: tuple[str, ...]
+    wrench: FloatArray  # (frames, bodies, 6) moment about ground's origin, and force
+    others: Sequence[ExternalLoad]
 
-    return replace(load, force=spread(load.force), moment=spread(load.moment), point=spread(load.point))
+
+def _sorted_out(series: Sequence[LoadSeries]) -> _Loads:
+    fixed = [one for one in series if one.force_in == GROUND and one.point_in == GROUND]
+    others = [ExternalLoad(*one) for one in series if not (one.force_in == GROUND and one.point_in == GROUND)]
+    frames = len(series[0].force) if series else 0
+    parts = [np.concatenate([one.moment + np.cross(one.point, one.force), one.force], axis=1) for one in fixed]
+    wrench = np.stack(parts, axis=1) if parts else np.zeros((frames, 0, 6))
+    return _Loads(tuple(one.body for one in fixed), wrench, others)
+
+
+def _rows(load: ExternalLoad, rows: NDArray[np.int64]) -> ExternalLoad:
+    force, point, moment = (np.asarray(x)[rows] for x in (load.force, load.point, load.moment))
+    return replace(load, force=force, point=point, moment=moment)
+
+
+def _wrench(bodies: Kinematics, load: ExternalLoad) -> FloatArray:
+    """(frames, 6) of a load: moment about ground's origin, and force, in ground."""
+    frames = bodies.frames
+    force, moment = (np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.moment))
+    if load.force_in != GROUND:
+        R, _ = bodies.batch_pose(load.force_in)
+        force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
+    if force.any():
+        point = np.broadcast_to(np.asarray(load.point, dtype=float), (frames, 3))
+        if load.point_in != GROUND:
+            point = bodies.position(load.point_in, point)
+        moment = moment + np.cross(point, force)
+    return np.concatenate([moment, force], axis=1)

@@ -16,13 +16,15 @@ from musculo.analyses.tracking.driven_model import DrivenModel, Response
 from musculo.analyses.tracking.muscle_windows import MuscleStates, MuscleWindows, paths_through
 from musculo.arrays import FloatArray
 
-# Gauss-Lobatto nodes: accelerations there settle a window to order six.
-NODES = np.array([0.0, 0.5 - 0.1 * np.sqrt(5.0), 0.5 + 0.1 * np.sqrt(5.0), 1.0])
+# Gauss-Lobatto nodes: accelerations there settle a window to order ten.
+_INNER = np.sqrt((7.0 + np.array([2.0, -2.0]) * np.sqrt(7.0)) / 21.0)
+NODES = 0.5 + 0.5 * np.array([-1.0, -_INNER[0], -_INNER[1], _INNER[1], _INNER[0], 1.0])
 _POWERS = np.arange(1, len(NODES) + 1)
 # (nodes, nodes): integrals from the start to each node, from the values at the nodes.
 INTEGRALS = (NODES[:, None] ** _POWERS / _POWERS) @ np.linalg.inv(np.vander(NODES, increasing=True))
-# Rounds in which skeleton and muscles are renewed; a window that needs more is halved, and its halves, so often.
-_ROUNDS, _HALVINGS = 10, 6
+# Rounds in which skeleton and muscles are renewed; a window that needs more is halved, and its halves, so often. Each
+# round knows so many of those before.
+_ROUNDS, _HALVINGS, _MEMORY = 16, 6, 4
 
 
 class DrivenState(NamedTuple):
@@ -59,6 +61,27 @@ class NotSettled(Exception):
         self.time = time
 
 
+class _Renewed:
+    """Speeds to try next, from those that were tried and what came of them (Anderson 1965, J ACM 12:547).
+
+    Of the last differences the combination is taken that makes the change least.
+    """
+
+    def __init__(self) -> None:
+        self._tried: list[FloatArray] = []
+        self._change: list[FloatArray] = []
+
+    def __call__(self, tried: FloatArray, found: FloatArray) -> FloatArray:
+        self._tried.append(found.ravel())
+        self._change.append((found - tried).ravel())
+        del self._tried[: -_MEMORY - 1], self._change[: -_MEMORY - 1]
+        if len(self._tried) == 1:
+            return found
+        results, changes = np.diff(self._tried, axis=0).T, np.diff(self._change, axis=0).T
+        share = np.linalg.lstsq(changes, self._change[-1], rcond=1e-10)[0]
+        return (self._tried[-1] - results @ share).reshape(found.shape)
+
+
 def node_times(start: float, end: float) -> FloatArray:
     """Times of the nodes of a window."""
     times = start + (end - start) * NODES
@@ -81,9 +104,9 @@ def drive(
 
         z_j = z_0 + T sum_i w_ji zu_i,   zu_j = zu_0 + T sum_i w_ji zudot_i
 
-    Guarantees: order six in the length of the window where forces are smooth. Rounds end when speeds at the nodes
-                change by no more than `tolerance` of the largest, or of one; a window that does not get there in ten
-                rounds, or whose accelerations are no parabola by more than a thousand tolerances, is halved.
+    Guarantees: order ten in the length of the window where forces are smooth. Rounds end when speeds at the nodes
+                change by no more than `tolerance` of the largest, or of one; a window that does not get there is
+                halved.
 
     Args:
         excitation: (muscles,).
@@ -102,6 +125,7 @@ def drive(
     else:
         z, zu = guess
         z, zu = z + (start.z - z[0]), zu + (start.zu - zu[0])
+    renewed = _Renewed()
     ramp = others[0] + NODES[:, None] * (others[1] - others[0])
     for count in range(1, _ROUNDS + 1):
         response = model.respond(times, z, zu)
@@ -112,11 +136,12 @@ def drive(
         zudot = np.einsum("fza,fa->fz", response.A, force) + response.b
         new = start.zu + duration * (INTEGRALS @ zudot)
         change = float(np.abs(new - zu).max(initial=0.0))
-        zu = new
-        z = start.z + duration * (INTEGRALS @ zu)
         if not np.isfinite(change):
             break
-        if change <= tolerance * max(1.0, float(np.abs(zu).max(initial=0.0))):
+        settled = change <= tolerance * max(1.0, float(np.abs(zu).max(initial=0.0)))
+        zu = new if settled else renewed(zu, new)
+        z = start.z + duration * (INTEGRALS @ zu)
+        if settled:
             return [Driven(times, z, zu, states, force, response, count)]
     if halvings == 0:
         raise NotSettled(start.time)

@@ -32,6 +32,11 @@ class Paths(NamedTuple):
     nodes: FloatArray  # (k,) where states are wanted, in parts of the duration; the last is one
     length: FloatArray  # (terms, muscles) coefficients by powers of the part [m]
 
+    @property
+    def only_end(self) -> Paths:
+        """The same paths, for states at the end alone."""
+        return self._replace(nodes=np.ones(1))
+
 
 def paths_through(duration: float, nodes: FloatArray, length: FloatArray) -> Paths:
     """Paths with lengths (k, muscles) at the nodes, and polynomials of degree k - 1 between."""
