@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,32 +88,61 @@ def write_controls(
     path: PathLike, time: NDArray[np.float64], names: Sequence[str], values: NDArray[np.float64]
 ) -> None:
     """Write controls as the `<ControlSet>` that OpenSim's static optimization leaves: linear between the frames."""
+    write_control_set(path, "Control Set", time, [ControlOptions(name) for name in names], values)
+
+
+class ControlOptions(NamedTuple):
+    """What a `<ControlLinear>` states besides its nodes."""
+
+    name: str
+    least: float = 0.02
+    most: float = 1.0
+    steps: bool = False  # whether its values hold from the node before
+
+
+def write_control_set(
+    path: PathLike,
+    title: str,
+    time: NDArray[np.float64],
+    controls: Sequence[ControlOptions],
+    values: NDArray[np.float64],
+) -> None:
+    """Write a `<ControlSet>` of `<ControlLinear>` with nodes at the same times.
+
+    Args:
+        path: the file.
+        title: the name of the set.
+        time: (nodes,) [s].
+        controls: one for each column.
+        values: (nodes, controls).
+    """
     lines = ['<?xml version="1.0" encoding="UTF-8" ?>', '<OpenSimDocument Version="40600">']
-    lines += ['\t<ControlSet name="Control Set">', "\t\t<objects>"]
+    lines += [f'\t<ControlSet name="{_escaped(title)}">', "\t\t<objects>"]
     node = "\t" * 5
-    for k, name in enumerate(names):
+    for k, control in enumerate(controls):
         pairs = np.column_stack((time, values[:, k])).ravel().tolist()
         one = (
             f"{node}<ControlLinearNode>\n{node}\t<t>%.17g</t>\n{node}\t<value>%.17g</value>\n{node}</ControlLinearNode>"
         )
-        lines += [f'\t\t\t<ControlLinear name="{_escaped(name)}">', *_OPTIONS, "\t\t\t\t<x_nodes>"]
+        lines += [f'\t\t\t<ControlLinear name="{_escaped(control.name)}">', *_options(control), "\t\t\t\t<x_nodes>"]
         lines += [("\n".join([one] * len(time))) % tuple(pairs), "\t\t\t\t</x_nodes>", *_LIMITS]
         lines += ["\t\t\t</ControlLinear>"]
     lines += ["\t\t</objects>", "\t\t<groups />", "\t</ControlSet>", "</OpenSimDocument>"]
     write_text(path, lines)
 
 
-_OPTIONS = tuple(
-    f"\t\t\t\t<{key}>{value}</{key}>"
-    for key, value in (
+def _options(control: ControlOptions) -> list[str]:
+    stated = (
         ("is_model_control", "true"),
         ("extrapolate", "true"),
-        ("default_min", "0.02"),
-        ("default_max", "1"),
+        ("default_min", f"{control.least:.15g}"),
+        ("default_max", f"{control.most:.15g}"),
         ("filter_on", "false"),
-        ("use_steps", "false"),
+        ("use_steps", "true" if control.steps else "false"),
     )
-)
+    return [f"\t\t\t\t<{key}>{value}</{key}>" for key, value in stated]
+
+
 _LIMITS = ("\t\t\t\t<min_nodes />", "\t\t\t\t<max_nodes />", "\t\t\t\t<kp>100</kp>", "\t\t\t\t<kv>20</kv>")
 
 

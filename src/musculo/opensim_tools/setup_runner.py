@@ -38,6 +38,7 @@ TOOLS = (
     "InverseKinematicsTool",
     "InverseDynamicsTool",
     "AnalyzeTool",
+    "CMCTool",
     "IMUPlacer",
     "IMUInverseKinematicsTool",
 )
@@ -62,7 +63,11 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
-        case ForwardSetup() | RRASetup() | CMCSetup():
+        case CMCSetup():
+            from musculo.opensim_tools.cmc_tool import run_cmc
+
+            return "CMCTool", run_cmc
+        case ForwardSetup() | RRASetup():
             kind = type(task).__name__.removesuffix("Setup") + "Tool"
             raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.analyses.static_optimization.least_effort import Status as EffortStatus
 from musculo.analyses.static_optimization.least_effort import least_effort
@@ -61,6 +62,7 @@ class MuscleControl:
 
     model: DrivenModel = field(repr=False)
     names: tuple[str, ...]  # of the actuators, muscles first
+    steps: NDArray[np.bool_] = field(repr=False)  # (actuators,) whose control holds from a node before
     time: FloatArray = field(repr=False)
     q: FloatArray = field(repr=False)
     u: FloatArray = field(repr=False)
@@ -69,21 +71,24 @@ class MuscleControl:
     fiber_length: FloatArray = field(repr=False)  # (instants, muscles) [m]
     force: FloatArray = field(repr=False)  # (instants, actuators) [N, N m]
     control_time: FloatArray = field(repr=False)  # (nodes,) ends of windows, the start first
-    control: FloatArray = field(repr=False)  # (nodes, actuators); of muscles constant up to the node, others in a line
-    tasks: tuple[str, ...]
+    control: FloatArray = field(repr=False)  # (nodes, actuators); constant up to the node or in a line, see `steps`
+    followed: tuple[CoordinateTracking, ...] = field(repr=False)
     error_time: FloatArray = field(repr=False)  # (windows + 1,)
     error: FloatArray = field(repr=False)  # (windows + 1, tasks) motion to follow minus motion [rad, m]
     failures: tuple[FailedWindow, ...] = ()
     stopped: str = ""  # why it ended early
 
     @property
+    def tasks(self) -> tuple[str, ...]:
+        """Columns of `error`."""
+        return tuple(one.name for one in self.followed)
+
+    @property
     def controls_at_instants(self) -> FloatArray:
         """(instants, actuators): controls as a controller reads them from the nodes."""
-        m = len(self.model.model.muscles)
-        found = np.empty((len(self.time), len(self.names)))
         after = np.searchsorted(self.control_time, self.time - _SAME_TIME)
-        found[:, :m] = self.control[np.minimum(after, len(self.control_time) - 1), :m]
-        for k in range(m, len(self.names)):
+        found = self.control[np.minimum(after, len(self.control_time) - 1)]
+        for k in np.flatnonzero(~self.steps):
             found[:, k] = np.interp(self.time, self.control_time, self.control[:, k])
         return found
 
@@ -118,7 +123,7 @@ class Controller:
         window: float = 0.01,
         fast: bool = True,
         excluded: Sequence[str] = (),
-        tolerance: float = 1e-7,
+        tolerance: float = 1e-6,
     ) -> None:
         model = driven.model
         self.driven, self.desired, self.tasks = driven, desired, tuple(tasks)
@@ -139,13 +144,16 @@ class Controller:
         self._optimal = np.array([one.optimal_force for one in driven.actuators])
         self._limits = {one.name: one for one in limits}
         self._excluded = set(excluded)
+        # muscles under a constant excitation; others follow their nodes, in steps if a file of limits says so
+        held = [name in self._limits and self._limits[name].steps for name in driven.names[self._n :]]
+        self.steps = np.array([True] * self._n + held, dtype=bool)
 
     # --- bounds -----------------------------------------------------------------------------------------------------
     def bounds(self, time: float) -> tuple[FloatArray, FloatArray]:
         """Least and largest control of every actuator at a time."""
         muscles = self.driven.model.muscles
-        low = [max(float(m.parameter("min_control", 0.0)), LEAST_EXCITATION) for m in muscles]
-        top = [max(float(m.parameter("max_control", MOST_EXCITATION)), MOST_EXCITATION) for m in muscles]
+        low = [max(m.min_control, LEAST_EXCITATION) for m in muscles]
+        top = [max(m.max_control, MOST_EXCITATION) for m in muscles]
         for one in self.driven.actuators:
             low.append(max(one.min_control, -FAR))
             top.append(min(one.max_control, FAR))
@@ -315,7 +323,8 @@ class Controller:
                 failures.append(failed)
             stop = min(to, last) if k == count - 1 else to
             part = (stop - t) / self.window
-            others = control[n:] * self._optimal, (control[n:] + part * (x[n:] - control[n:])) * self._optimal
+            before = np.where(self.steps, x, control)[n:]
+            others = before * self._optimal, (before + part * (x[n:] - before)) * self._optimal
             try:
                 found = drive(
                     driven, self.muscles, state._replace(time=t), stop, x[:n], others, self.tolerance,
@@ -358,6 +367,7 @@ class Controller:
         return MuscleControl(
             self.driven,
             self.driven.names,
+            self.steps,
             joined([w.time for w in windows]),
             joined([w.response.q for w in windows]),
             joined([w.response.u for w in windows]),
@@ -367,7 +377,7 @@ class Controller:
             joined([w.force for w in windows]),
             np.array(times),
             np.array(controls),
-            tuple(task.name for task in self.tasks),
+            self.tasks,
             np.array(error_times),
             np.array(errors),
             tuple(failures),

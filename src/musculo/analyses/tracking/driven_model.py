@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -57,13 +57,19 @@ class DrivenModel:
         model: couplers, locks and prescribed motions are followed.
         loads: from outside, over time.
         method, wrapping: whose laws of forces and whose paths over surfaces.
+        departures: further loads by coordinates and speeds, with which dynamics is another program's.
 
     Raises:
         Unsupported: closed loops, and joints whose speeds are no coordinate rates.
     """
 
     def __init__(
-        self, model: Model, loads: ExternalLoads | None, method: Method = "exact", wrapping: Wrapping = "geodesic"
+        self,
+        model: Model,
+        loads: ExternalLoads | None,
+        method: Method = "exact",
+        wrapping: Wrapping = "geodesic",
+        departures: Callable[[FloatArray, FloatArray], Sequence[ExternalLoad]] | None = None,
     ) -> None:
         e = embedding_of(model)
         refuse_carried(e.unsolved)
@@ -77,7 +83,7 @@ class DrivenModel:
         self.actuators = actuators_of(model)
         self.names = (*model.muscle_names, *(one.name for one in self.actuators))
         self._pulls = np.array([m.applies_force for m in model.muscles], dtype=float)
-        self._loads = loads
+        self._loads, self._departures = loads, departures
         self._planned: tuple[FloatArray, _Loads] | None = None
         self._paths = path_geometry if len(model.muscles) < sum(f.path is not None for f in model.forces) else None
         at = [(k, one) for k, one in enumerate(self.actuators) if one.coordinate]
@@ -113,6 +119,8 @@ class DrivenModel:
             loads = self._at(time)
             known = known + bodies.pull_back_each(loads.bodies, loads.wrench).sum(axis=1)
             rest = loads.others
+        if self._departures is not None:
+            rest = [*rest, *self._departures(m.q, m.u)]
         known = known - inverse_dynamics(model, m.q, m.u, m.b, rest, threads=1)
         Jt = np.swapaxes(m.J, 1, 2)
         right = Jt @ np.concatenate([columns, known[..., None]], axis=2)
