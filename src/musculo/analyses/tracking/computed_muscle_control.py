@@ -140,7 +140,7 @@ class Controller:
         self.muscles = MuscleWindows(model, driven.method)
         self._n = len(model.muscles)
         self._on = np.array([m.applies_force for m in model.muscles], dtype=bool)
-        self._strength = np.array([m.max_isometric_force for m in model.muscles])
+        self.strength = np.array([m.max_isometric_force for m in model.muscles])
         self._optimal = np.array([one.optimal_force for one in driven.actuators])
         self._limits = {one.name: one for one in limits}
         self._excluded = set(excluded)
@@ -223,9 +223,9 @@ class Controller:
             capacity = active_force_capacity(
                 self.driven.model, response.paths.length[-1, :n], speed[-1, :n], method=self.driven.method, threads=1
             ) if n else np.zeros(0)
-            strength = np.maximum(capacity, _LEAST_STRENGTH * self._strength)
+            strength = np.maximum(capacity, _LEAST_STRENGTH * self.strength)
         else:
-            strength = self._strength
+            strength = self.strength
         strength = np.concatenate([strength, np.abs(self._optimal)])
         weights = 1.0 / np.where(strength > 0.0, strength, 1.0) ** 2
         if self.fast:
@@ -246,7 +246,20 @@ class Controller:
             force, status = found.x[0, : len(lower)], int(found.status[0])
         if status == EffortStatus.SOLVED:
             return force, None
-        missing = wanted - b - A @ force
+        return force, self.failure(A, wanted - b, force, lower, upper, status, time)
+
+    def failure(
+        self,
+        A: FloatArray,
+        wanted: FloatArray,
+        force: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        status: int,
+        time: float,
+    ) -> FailedWindow:
+        """Which accelerations A F = wanted are missed, and which bounds of forces are in the way."""
+        missing = wanted - A @ force
         size = np.abs(wanted) + np.abs(A) @ np.abs(force)
         short = {t.name: float(x) for t, x, s in zip(self.tasks, missing, size, strict=True) if abs(x) > _MET * s}
         width = np.maximum(upper - lower, _AT_BOUND)
@@ -255,7 +268,7 @@ class Controller:
         pull = np.abs(A.T @ missing) > _MET * np.abs(A.T) @ np.abs(missing)
         at_bound = tuple(name for name, s, p in zip(self.driven.names, stuck, pull, strict=True) if s and p)
         why = "the accelerations cannot be reached" if status == EffortStatus.INFEASIBLE else "no optimum was found"
-        return force, FailedWindow(time, short, at_bound, why)
+        return FailedWindow(time, short, at_bound, why)
 
     # --- the start --------------------------------------------------------------------------------------------------
     def start_states(self, time: float) -> tuple[MuscleStates, FloatArray]:
