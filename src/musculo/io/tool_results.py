@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,62 +84,46 @@ def write_table(
 
 
 def write_controls(
-    path: PathLike, time: NDArray[np.float64], names: Sequence[str], values: NDArray[np.float64]
-) -> None:
-    """Write controls as the `<ControlSet>` that OpenSim's static optimization leaves: linear between the frames."""
-    write_control_set(path, "Control Set", time, [ControlOptions(name) for name in names], values)
-
-
-class ControlOptions(NamedTuple):
-    """What a `<ControlLinear>` states besides its nodes."""
-
-    name: str
-    least: float = 0.02
-    most: float = 1.0
-    steps: bool = False  # whether its values hold from the node before
-
-
-def write_control_set(
     path: PathLike,
-    title: str,
     time: NDArray[np.float64],
-    controls: Sequence[ControlOptions],
+    names: Sequence[str],
     values: NDArray[np.float64],
+    *,
+    title: str = "Control Set",
+    limits: Sequence[tuple[float, float]] = (),
+    stepped: Sequence[bool] = (),
 ) -> None:
-    """Write a `<ControlSet>` of `<ControlLinear>` with nodes at the same times.
+    """Write controls as the `<ControlSet>` that OpenSim's tools leave: linear between the frames, or in steps.
 
-    Args:
-        path: the file.
-        title: the name of the set.
-        time: (nodes,) [s].
-        controls: one for each column.
-        values: (nodes, controls).
+    Args: limits, stepped: of each control; between 0.02 and 1 and linear, as of static optimization, if left out.
     """
     lines = ['<?xml version="1.0" encoding="UTF-8" ?>', '<OpenSimDocument Version="40600">']
     lines += [f'\t<ControlSet name="{_escaped(title)}">', "\t\t<objects>"]
     node = "\t" * 5
-    for k, control in enumerate(controls):
+    for k, name in enumerate(names):
         pairs = np.column_stack((time, values[:, k])).ravel().tolist()
         one = (
             f"{node}<ControlLinearNode>\n{node}\t<t>%.17g</t>\n{node}\t<value>%.17g</value>\n{node}</ControlLinearNode>"
         )
-        lines += [f'\t\t\t<ControlLinear name="{_escaped(control.name)}">', *_options(control), "\t\t\t\t<x_nodes>"]
+        least, most = limits[k] if limits else (0.02, 1.0)
+        options = _options(least, most, bool(stepped) and stepped[k])
+        lines += [f'\t\t\t<ControlLinear name="{_escaped(name)}">', *options, "\t\t\t\t<x_nodes>"]
         lines += [("\n".join([one] * len(time))) % tuple(pairs), "\t\t\t\t</x_nodes>", *_LIMITS]
         lines += ["\t\t\t</ControlLinear>"]
     lines += ["\t\t</objects>", "\t\t<groups />", "\t</ControlSet>", "</OpenSimDocument>"]
     write_text(path, lines)
 
 
-def _options(control: ControlOptions) -> list[str]:
-    stated = (
+def _options(least: float, most: float, steps: bool) -> list[str]:
+    pairs = (
         ("is_model_control", "true"),
         ("extrapolate", "true"),
-        ("default_min", f"{control.least:.15g}"),
-        ("default_max", f"{control.most:.15g}"),
+        ("default_min", f"{least:.17g}"),
+        ("default_max", f"{most:.17g}"),
         ("filter_on", "false"),
-        ("use_steps", "true" if control.steps else "false"),
+        ("use_steps", str(steps).lower()),
     )
-    return [f"\t\t\t\t<{key}>{value}</{key}>" for key, value in stated]
+    return [f"\t\t\t\t<{key}>{value}</{key}>" for key, value in pairs]
 
 
 _LIMITS = ("\t\t\t\t<min_nodes />", "\t\t\t\t<max_nodes />", "\t\t\t\t<kp>100</kp>", "\t\t\t\t<kv>20</kv>")

@@ -11,7 +11,7 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
 from musculo.analyses.tracking.driven_model import DrivenModel
-from musculo.arrays import FloatArray
+from musculo.analyses.tracking.nodewise_muscle_control import integration_error, nodewise_muscle_control
 from musculo.diagnostics.finding import listed_names
 from musculo.forces.compiled_forces import told
 from musculo.io.control_limits import ControlLimits, read_control_limits
@@ -19,14 +19,14 @@ from musculo.io.controllers import controllers_of_model
 from musculo.io.force_set import with_force_sets
 from musculo.io.setup import CMCSetup
 from musculo.io.setup.tracking_tasks import OtherTracking, TrackingTasks, read_tracking_tasks
-from musculo.io.tool_results import ControlOptions
 from musculo.model.model import Model
 from musculo.opensim_tools.force_state import say_powerless
 from musculo.opensim_tools.simbody_departures import departs, simbody_loads
 from musculo.opensim_tools.tracking_files import (
+    ControlNodes,
     FollowedStudy,
     run_analyses,
-    write_controls,
+    write_control_files,
     write_errors,
     write_states,
 )
@@ -66,13 +66,13 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
     def tell(part: float) -> None:
         work.report("computed muscle control", 0.1 + 0.8 * part)
 
-    found = controller.run(start, end, tell)
-    if model.muscles:
-        work.note(
-            f"results begin at {found.time[0]:g} s: as in OpenSim, the first {START_WINDOW:g} s pass until muscles "
-            f"have the states of the motion; they end at {found.time[-1]:g} s, a window before the end"
-        )
-    _say(found, desired, task, work)
+    if work.exact:
+        found = nodewise_muscle_control(controller, start, end, tell)
+        _say_exact(found, controller, work)
+    else:
+        found = controller.run(start, end, tell)
+        _say(found, work)
+    _say_help(found, work)
     work.report("write results", 0.9)
     _write(task, found, controller, loads, work)
 
@@ -90,15 +90,19 @@ def _model(task: CMCSetup, work: Work) -> Model:
     lost = told(model)
     if lost:
         work.trouble(f"forces that are not computed, and do nothing here: {lost}")
-    others = [one.name for one in (*task.controllers, *controllers_of_model(model, Path(work.source).parent)) if one.enabled]
+    others = [
+        one.name for one in (*task.controllers, *controllers_of_model(model, Path(work.source).parent)) if one.enabled
+    ]
     if others:
         work.trouble(
-            f"controllers besides that of computed muscle control are not used: {listed_names(others)}; what they would "
-            "add to controls is missing"
+            f"controllers besides computed muscle control are not used: {listed_names(others)}; what they would add to "
+            "controls is missing"
         )
     slow = [one.name for one in actuators_of(model) if one.force and one.force.kind == "ActivationCoordinateActuator"]
     if slow:
-        work.note(f"actuators whose activation dynamics is not followed, their control acts at once: {listed_names(slow)}")
+        work.note(
+            f"actuators whose activation dynamics is not followed, their control acts at once: {listed_names(slow)}"
+        )
     return model
 
 
@@ -119,7 +123,9 @@ def _tasks(task: CMCSetup, work: Work) -> TrackingTasks:
         work.trouble(f"{file}: the error limit of tasks is ignored, and does not raise their weight: "
                      f"{listed_names(limited)}")  # fmt: skip
     if task.rra_controls_file is not None:
-        work.trouble(f"rra_controls_file {task.rra_controls_file} is not used; OpenSim 4.6 refuses set-ups that name it")
+        work.trouble(
+            f"rra_controls_file {task.rra_controls_file} is not used; OpenSim 4.6 refuses set-ups that name it"
+        )
     return tasks
 
 
@@ -166,14 +172,22 @@ def _span(task: CMCSetup, desired: DesiredMotion, work: Work) -> tuple[float, fl
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
-def _say(found: MuscleControl, desired: DesiredMotion, task: CMCSetup, work: Work) -> None:
-    """How well the motion is followed, with which help, and where it is not."""
+def _say(found: MuscleControl, work: Work) -> None:
+    """How well the motion is followed."""
     model = found.model.model
-    coordinates = {one.name: one.coordinate for one in found.followed}
-    free = [c for c in model.free_coordinate_names if c not in coordinates.values()]
+    names = [one.coordinate for one in found.followed]
+    free = [c for c in model.free_coordinate_names if c not in names]
     if free:
         work.note(f"coordinates without a task move as forces let them: {listed_names(free)}")
-    names = [coordinates[name] for name in found.tasks]
+    if model.muscles:
+        work.note(
+            f"results begin at {found.time[0]:g} s: as in OpenSim, the first {START_WINDOW:g} s pass until muscles "
+            f"have the states of the motion; they end at {found.time[-1]:g} s, a window before the end"
+        )
+        work.note(
+            f"excitations meet forces at the ends of windows, which makes them alternate: in all they change by "
+            f"{_change(found):.3g}; --exact finds them node by node, without"
+        )
     factor, unit = np.ones(len(names)), ["m"] * len(names)
     for k in angle_columns(names, model):
         factor[k], unit[k] = 180.0 / np.pi, "deg"
@@ -186,6 +200,40 @@ def _say(found: MuscleControl, desired: DesiredMotion, task: CMCSetup, work: Wor
             k = columns[int(place)]
             told_errors.append(f"{worst[row, k]:.3g} {kind} ({names[k]}, at {found.error_time[row]:g} s)")
     work.note(f"the motion is followed to within {' and '.join(told_errors)}")
+
+
+def _change(found: MuscleControl) -> float:
+    """By how much excitations change from node to node, in all."""
+    n = len(found.model.model.muscles)
+    return float(np.abs(np.diff(found.control[:, :n], axis=0)).sum())
+
+
+def _say_exact(found: MuscleControl, controller: Controller, work: Work) -> None:
+    """What the exact method assumes, and how well it holds."""
+    model = found.model.model
+    names = [one.coordinate for one in found.followed]
+    free = [c for c in model.free_coordinate_names if c not in names]
+    if free:
+        work.trouble(
+            f"coordinates without a task move as recorded, and forces there need not fit: {listed_names(free)}; give "
+            "them a task"
+        )
+    work.note(
+        "the motion is followed exactly: forces give its accelerations at every node; gains, the optimization target "
+        "and the tracking of OpenSim are not used"
+    )
+    if model.muscles:
+        off, worst = integration_error(found, controller)
+        work.note(
+            f"excitations change by {_change(found):.3g} in all. Muscles that are integrated under them along the "
+            f"motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, {worst}); shorter "
+            "windows (<cmc_time_window>) bring them nearer"
+        )
+
+
+def _say_help(found: MuscleControl, work: Work) -> None:
+    """Forces of actuators that are no muscles, and accelerations that were out of reach."""
+    model = found.model.model
     others = found.names[len(model.muscles) :]
     if others:
         peak = np.abs(found.force[:, len(model.muscles) :]).max(axis=0)
@@ -219,24 +267,14 @@ def _write(
     )  # fmt: skip
     write_states(work, task.name, model, found.time, found.q, found.u, found.activation, found.fiber_length)
     order = [found.names.index(force.name) for force in model.forces if force.name in found.names]
-    controls = _controls(found, controller, order)
-    write_controls(
-        work,
-        task.name,
-        found.time,
-        found.controls_at_instants[:, order],
+    low, high = controller.bounds(float(found.control_time[0]))
+    nodes = ControlNodes(
+        tuple(found.names[k] for k in order),
         found.control_time,
         found.control[:, order],
-        controls,
+        list(zip(low[order].tolist(), high[order].tolist(), strict=True)),
+        found.steps[order].tolist(),
     )
+    write_control_files(work, task.name, model.name, found.time, found.controls_at_instants[:, order], nodes)
     write_errors(work, task.name, found.error_time, found.tasks, found.error)
     run_analyses(study, task.analyses)
-
-
-def _controls(found: MuscleControl, controller: Controller, order: list[int]) -> list[ControlOptions]:
-    low, high = controller.bounds(float(found.control_time[0]))
-
-    def options(k: int, least: FloatArray, most: FloatArray) -> ControlOptions:
-        return ControlOptions(found.names[k], float(least[k]), float(most[k]), bool(found.steps[k]))
-
-    return [options(k, low, high) for k in order]

@@ -38,6 +38,7 @@ TOOLS = (
     "InverseKinematicsTool",
     "InverseDynamicsTool",
     "AnalyzeTool",
+    "RRATool",
     "CMCTool",
     "IMUPlacer",
     "IMUInverseKinematicsTool",
@@ -63,11 +64,15 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
+        case RRASetup():
+            from musculo.opensim_tools.rra_tool import run_rra
+
+            return "RRATool", run_rra
         case CMCSetup():
             from musculo.opensim_tools.cmc_tool import run_cmc
 
             return "CMCTool", run_cmc
-        case ForwardSetup() | RRASetup():
+        case ForwardSetup():
             kind = type(task).__name__.removesuffix("Setup") + "Tool"
             raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from musculo.arrays import FloatArray
 from musculo.errors import Unsupported
 from musculo.io.setup import Analysis
 from musculo.io.setup.analyses import ActuationAnalysis, KinematicsAnalysis, OtherAnalysis
-from musculo.io.tool_results import ControlOptions, write_control_set
+from musculo.io.tool_results import write_controls
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import compiled_muscles
@@ -118,20 +119,26 @@ def write_states(
     work.write(f"{name}_states.sto", f"{name}_states", time, labels, np.stack(columns, axis=1))
 
 
-def write_controls(
-    work: Work,
-    name: str,
-    time: FloatArray,
-    at_instants: FloatArray,
-    node_time: FloatArray,
-    nodes: FloatArray,
-    controls: Sequence[ControlOptions],
+class ControlNodes(NamedTuple):
+    """Controls of actuators over time, as a `<ControlSet>` has them."""
+
+    names: tuple[str, ...]
+    time: FloatArray  # (nodes,) [s]
+    values: FloatArray  # (nodes, actuators)
+    limits: Sequence[tuple[float, float]]
+    stepped: Sequence[bool]  # whether values hold from the node before
+
+
+def write_control_files(
+    work: Work, name: str, title: str, time: FloatArray, at_instants: FloatArray, nodes: ControlNodes
 ) -> None:
     """`<name>_controls.sto` at all instants, and `<name>_controls.xml` with the nodes that make them."""
-    work.write(f"{name}_controls.sto", "controls", time, [one.name for one in controls], at_instants)
+    work.write(f"{name}_controls.sto", "controls", time, nodes.names, at_instants)
     target = work.target(f"{name}_controls.xml")
-    excitations = [one._replace(name=f"{one.name}.excitation") for one in controls]
-    write_control_set(target, name, node_time, excitations, nodes)
+    excitations = [f"{one}.excitation" for one in nodes.names]
+    write_controls(
+        target, nodes.time, excitations, nodes.values, title=title, limits=nodes.limits, stepped=nodes.stepped
+    )
     work.wrote(target)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.analyses.static_optimization.least_effort import Status as EffortStatus
-from musculo.analyses.static_optimization.least_effort import least_effort
+from musculo.analyses.tracking.actuator_forces import AccelerationMap, fast_target, slow_target
 from musculo.analyses.tracking.desired_motion import DesiredMotion
 from musculo.analyses.tracking.driven_model import DrivenModel, Response
 from musculo.analyses.tracking.driven_window import NODES, Driven, DrivenState, NotSettled, drive, node_times
@@ -220,30 +220,28 @@ class Controller:
         if self.fast:
             speed = response.paths.speed
             assert speed is not None
-            capacity = active_force_capacity(
-                self.driven.model, response.paths.length[-1, :n], speed[-1, :n], method=self.driven.method, threads=1
-            ) if n else np.zeros(0)
+            capacity = (
+                active_force_capacity(
+                    self.driven.model,
+                    response.paths.length[-1, :n],
+                    speed[-1, :n],
+                    method=self.driven.method,
+                    threads=1,
+                )
+                if n
+                else np.zeros(0)
+            )
             strength = np.maximum(capacity, _LEAST_STRENGTH * self.strength)
         else:
             strength = self.strength
         strength = np.concatenate([strength, np.abs(self._optimal)])
-        weights = 1.0 / np.where(strength > 0.0, strength, 1.0) ** 2
+        strength = np.where(strength > 0.0, strength, 1.0)
+        rows = AccelerationMap(A, b)
+        status = EffortStatus.SOLVED
         if self.fast:
-            found = least_effort(A[None], (wanted - b)[None], lower, upper, weights, threads=1)
-            force, status = found.x[0], int(found.status[0])
+            force, status = fast_target(rows, wanted, strength, lower, upper)
         else:
-            # what is missing is one more unknown of every task, which has a weight for effort of its own
-            k = len(wanted)
-            free = np.full(k, np.inf)
-            found = least_effort(
-                np.concatenate([A, np.eye(k)], axis=1)[None],
-                (wanted - b)[None],
-                np.concatenate([lower, -free]),
-                np.concatenate([upper, free]),
-                np.concatenate([weights, self._weights]),
-                threads=1,
-            )
-            force, status = found.x[0, : len(lower)], int(found.status[0])
+            force = slow_target(rows, wanted, self._weights, strength, lower, upper)
         if status == EffortStatus.SOLVED:
             return force, None
         return force, self.failure(A, wanted - b, force, lower, upper, status, time)
@@ -255,7 +253,7 @@ class Controller:
         force: FloatArray,
         lower: FloatArray,
         upper: FloatArray,
-        status: int,
+        status: EffortStatus,
         time: float,
     ) -> FailedWindow:
         """Which accelerations A F = wanted are missed, and which bounds of forces are in the way."""

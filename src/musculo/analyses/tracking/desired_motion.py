@@ -30,6 +30,7 @@ class DesiredMotion:
     model: Model
     span: tuple[float, float]  # of the recording, without what was added to it [s]
     notes: tuple[str, ...]
+    rows: Motion = field(repr=False)  # through which the splines pass, those that were added included
     _q: NaturalSpline = field(repr=False)  # of coordinates; where exact, before what follows others does
     _u: NaturalSpline | None = field(repr=False)  # None where speeds are exact
     _udot: NaturalSpline | None = field(repr=False)
@@ -103,7 +104,7 @@ def desired_motion(
         made = motion_of(model, table, cutoff)  # its checks and words; rows are looked at once more between them
         smooth = table if cutoff is None or cutoff < 0.0 else table.lowpass(cutoff)
         spline = NaturalSpline(smooth.time, smooth.coordinates(model, missing="default"))
-        return DesiredMotion(model, span, made.notes, spline, None, None)
+        return DesiredMotion(model, span, made.notes, made, spline, None, None)
     known = [k for k in range(len(table.names)) if np.isfinite(table.values[:, k]).all()]
     filtered = opensim_tracking_lowpass(table.time, table.values[:, known], cutoff)
     names = tuple(table.names[k] for k in known)
@@ -111,7 +112,7 @@ def desired_motion(
     padded = replace(table, time=filtered.time, values=filtered.values, names=names, units=units)
     made = motion_of(model, padded, like="opensim", tool="analyze", span=span)
     q, u = NaturalSpline(made.time, made.q), NaturalSpline(made.time, made.u)
-    return DesiredMotion(model, span, made.notes, q, u, NaturalSpline(made.time, u(made.time, 1)))
+    return DesiredMotion(model, span, made.notes, made, q, u, NaturalSpline(made.time, u(made.time, 1)))
 
 
 def _apart(table: Table) -> Table:

@@ -74,10 +74,12 @@ class DrivenModel:
         e = embedding_of(model)
         refuse_carried(e.unsolved)
         if e.loops or turning_joints(model):
-            what = f"the loop of {', '.join(e.loop_names)}" if e.loops else "joints whose speeds are no coordinate rates"
+            what = (
+                f"the loop of {', '.join(e.loop_names)}" if e.loops else "joints whose speeds are no coordinate rates"
+            )
             raise Unsupported(
                 f"{model.name!r} has {what}; the control of its muscles is computed for trees with couplers, locked and "
-                "prescribed coordinates: replace a loop by a coupler, a ball joint by three pins (GimbalJoint)"
+                "prescribed coordinates: make a loop a coupler, a ball joint three pins (GimbalJoint)"
             )
         self.model, self.embedding, self.method, self.wrapping = model, e, method, wrapping
         self.actuators = actuators_of(model)

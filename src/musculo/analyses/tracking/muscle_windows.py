@@ -40,7 +40,7 @@ class Paths(NamedTuple):
 
 def paths_through(duration: float, nodes: FloatArray, length: FloatArray) -> Paths:
     """Paths with lengths (k, muscles) at the nodes, and polynomials of degree k - 1 between."""
-    return Paths(duration, nodes, np.linalg.solve(np.vander(nodes, increasing=True), length))
+    return Paths(duration, nodes, np.asarray(np.linalg.solve(np.vander(nodes, increasing=True), length), dtype=float))
 
 
 def held_paths(duration: float, length: FloatArray) -> Paths:

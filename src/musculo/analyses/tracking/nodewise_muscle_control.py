@@ -10,6 +10,8 @@ import numpy as np
 from musculo.analyses.static_optimization.least_effort import Status as EffortStatus
 from musculo.analyses.static_optimization.least_effort import least_effort
 from musculo.analyses.tracking.computed_muscle_control import Controller, FailedWindow, MuscleControl
+from musculo.analyses.tracking.driven_window import NODES, node_times
+from musculo.analyses.tracking.muscle_windows import MuscleStates, paths_through
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.hill.muscle_node import Node, node_activations, node_excitations, node_reach
@@ -125,7 +127,7 @@ def nodewise_muscle_control(
     count = int(np.floor((end - start) / c.window + 1e-6))
     if count < 1:
         raise InvalidInput(f"from {start:g} to {end:g} s there is no window of {c.window:g} s; choose a longer span")
-    time = start + c.window * np.arange(count + 1)
+    time = np.asarray(start + c.window * np.arange(count + 1), dtype=float)
     driven.plan(time)
     m = desired.motion(time)
     z, zu = e.independent(m.q), e.independent_speeds(m.q, m.u)
@@ -207,7 +209,7 @@ def _least_activation(
         return float(given.activation @ given.activation + ((force[n:] * per_control) ** 2).sum())
 
     force: FloatArray | None = None
-    status, cost = int(EffortStatus.SOLVED), np.inf
+    status, cost = EffortStatus.SOLVED, np.inf
     for _ in range(_ROUNDS):
         # a(F) is zero at `origin`, from where effort is a parabola
         at = lower[:n] if force is None else force[:n]
@@ -217,7 +219,7 @@ def _least_activation(
         weights = np.concatenate([near.slope, per_control]) ** 2
         weights = np.where(weights > 0.0, weights, 1.0)
         found = least_effort(A[None], (wanted - A @ origin)[None], lower - origin, upper - origin, weights, threads=1)
-        status, new = int(found.status[0]), found.x[0] + origin
+        status, new = EffortStatus(int(found.status[0])), found.x[0] + origin
         if force is None:
             force, given = new, reach.giving(new[:n], near)
             near, cost = given, effort(new, given)
@@ -239,3 +241,23 @@ def _least_activation(
     assert force is not None
     failed = None if status == EffortStatus.SOLVED else c.failure(A, wanted, force, lower, upper, status, time)
     return force, near, failed
+
+
+def integration_error(found: MuscleControl, controller: Controller) -> tuple[float, str]:
+    """How far muscles that are integrated under the excitations, along the motion, end from the forces of the nodes.
+
+    Returns: the root mean square over nodes, over the largest force of the muscle, of the worst muscle; and its name.
+    """
+    c, driven, desired = controller, controller.driven, controller.desired
+    n = len(driven.model.muscles)
+    states = MuscleStates(found.activation[0], found.fiber_length[0], found.force[0, :n])
+    error = np.zeros((len(found.time) - 1, n))
+    for k, (start, end) in enumerate(zip(found.time[:-1], found.time[1:], strict=True)):
+        m = desired.motion(node_times(float(start), float(end)))
+        paths = paths_through(end - start, NODES, driven.geometry(m.q, m.u).length[:, :n]).only_end
+        states = MuscleStates(*(x[0, -1] for x in c.muscles.states(states, paths, found.control[k + 1 : k + 2, :n])))
+        error[k] = states.force - found.force[k + 1, :n]
+    largest = np.maximum(np.abs(found.force[:, :n]).max(axis=0), 1e-9 * c.strength + 1e-12)
+    size = np.sqrt((error**2).mean(axis=0)) / largest
+    worst = int(size.argmax())
+    return float(size[worst]), driven.names[worst]
