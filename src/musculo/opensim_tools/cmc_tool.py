@@ -11,7 +11,7 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
 from musculo.analyses.tracking.driven_model import DrivenModel
-from musculo.analyses.tracking.nodewise_muscle_control import integration_error, nodewise_muscle_control
+from musculo.analyses.tracking.nodewise_muscle_control import integration_errors, nodewise_muscle_control
 from musculo.diagnostics.finding import listed_names
 from musculo.forces.compiled_forces import told
 from musculo.io.control_limits import ControlLimits, read_control_limits
@@ -223,11 +223,12 @@ def _say_exact(found: MuscleControl, controller: Controller, work: Work) -> None
         "and the tracking of OpenSim are not used"
     )
     if model.muscles:
-        off, worst = integration_error(found, controller)
+        errors = np.sqrt((integration_errors(found, controller) ** 2).mean(axis=0))
+        off, worst = float(errors.max()), found.names[int(errors.argmax())]
         work.note(
             f"excitations change by {_change(found):.3g} in all. Muscles that are integrated under them along the "
-            f"motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, {worst}); shorter "
-            "windows (<cmc_time_window>) bring them nearer"
+            f"motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, {worst}); "
+            "shorter windows (<cmc_time_window>) bring them nearer"
         )
 
 

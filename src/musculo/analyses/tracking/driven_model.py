@@ -78,7 +78,7 @@ class DrivenModel:
                 f"the loop of {', '.join(e.loop_names)}" if e.loops else "joints whose speeds are no coordinate rates"
             )
             raise Unsupported(
-                f"{model.name!r} has {what}; the control of its muscles is computed for trees with couplers, locked and "
+                f"{model.name!r} has {what}; its muscles are controlled in trees with couplers, locked and "
                 "prescribed coordinates: make a loop a coupler, a ball joint three pins (GimbalJoint)"
             )
         self.model, self.embedding, self.method, self.wrapping = model, e, method, wrapping

@@ -243,21 +243,16 @@ def _least_activation(
     return force, near, failed
 
 
-def integration_error(found: MuscleControl, controller: Controller) -> tuple[float, str]:
-    """How far muscles that are integrated under the excitations, along the motion, end from the forces of the nodes.
-
-    Returns: the root mean square over nodes, over the largest force of the muscle, of the worst muscle; and its name.
-    """
+def integration_errors(found: MuscleControl, controller: Controller) -> FloatArray:
+    """(nodes, muscles): forces of muscles that are integrated under the excitations along the motion, from the first
+    node on, less those of the nodes, over the largest of the muscle."""
     c, driven, desired = controller, controller.driven, controller.desired
     n = len(driven.model.muscles)
     states = MuscleStates(found.activation[0], found.fiber_length[0], found.force[0, :n])
-    error = np.zeros((len(found.time) - 1, n))
+    error = np.zeros((len(found.time), n))
     for k, (start, end) in enumerate(zip(found.time[:-1], found.time[1:], strict=True)):
         m = desired.motion(node_times(float(start), float(end)))
         paths = paths_through(end - start, NODES, driven.geometry(m.q, m.u).length[:, :n]).only_end
         states = MuscleStates(*(x[0, -1] for x in c.muscles.states(states, paths, found.control[k + 1 : k + 2, :n])))
-        error[k] = states.force - found.force[k + 1, :n]
-    largest = np.maximum(np.abs(found.force[:, :n]).max(axis=0), 1e-9 * c.strength + 1e-12)
-    size = np.sqrt((error**2).mean(axis=0)) / largest
-    worst = int(size.argmax())
-    return float(size[worst]), driven.names[worst]
+        error[k + 1] = states.force - found.force[k + 1, :n]
+    return np.asarray(error / np.maximum(np.abs(found.force[:, :n]).max(axis=0), 1e-9 * c.strength + 1e-12))
