@@ -17,6 +17,8 @@ from musculo.replications import rival_times, squeezer_work, timing
 from musculo.report import folder_report as report_folder
 from musculo.results import Orientations
 from support import listed_signatures
+from support.tool_setups import RESERVES
+from support.tracking_setups import muscle_control, task_set
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
@@ -32,6 +34,8 @@ COMMANDS = {
     "demo": "demo -o {}",
     **STEPS,
     **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
+    "cmc": "run cmc.xml --exact --no-report -o {}",
+    f"cmc {drivers.LIKE_OPENSIM}": "run cmc.xml --no-report -o {}",
     "view": "view arm.osim arm_ik.mot --no-open -o page.html",
     "report": "report . -o page.html",
     "info": "info arm.osim",
@@ -43,6 +47,9 @@ COMMANDS = {
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("arm")
     arm_chain().write(path)
+    (path / "reserves.xml").write_text(RESERVES)
+    (path / "tasks.xml").write_text(task_set())
+    (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")
     return path
