@@ -44,6 +44,36 @@ def arm_folder(folder: Path, **setups: str) -> Path:
     shutil.copy(ARM_FILE, folder / "arm.osim")
     shutil.copy(ARM_FLEXION_FILE, folder / "motion.mot")
     (folder / "reserves.xml").write_text(RESERVES)
+    (folder / "tasks.xml").write_text(ARM_TASKS)
     for name, text in setups.items():
         (folder / f"{name}.xml").write_text(text)
     return folder
+
+
+def tracking_tasks(**weights: float) -> str:
+    """Tasks that follow coordinates with critical damping."""
+    made = "".join(
+        f'<CMC_Joint name="{name}"><on>true</on><weight>{weight}</weight><active>true false false</active>'
+        f"<kp>100</kp><kv>20</kv><coordinate>{name}</coordinate></CMC_Joint>"
+        for name, weight in weights.items()
+    )
+    return f'<OpenSimDocument Version="40600"><CMC_TaskSet><objects>{made}</objects></CMC_TaskSet></OpenSimDocument>\n'
+
+
+ARM_TASKS = tracking_tasks(shoulder_flexion=10.0, elbow_flexion=50.0)
+
+
+def residual_reduction(more: str = "", **changes: str) -> str:
+    """Of the arm, by its reserves; `changes` are elements in the place of these."""
+    stated = {
+        "model_file": "arm.osim",
+        "replace_force_set": "true",
+        "force_set_files": "reserves.xml",
+        "results_directory": "results",
+        "initial_time": "0.2",
+        "final_time": "0.3",
+        "desired_kinematics_file": "motion.mot",
+        "task_set_file": "tasks.xml",
+        "lowpass_cutoff_frequency": "6",
+    } | changes
+    return document("RRATool", "".join(f"<{key}>{value}</{key}>" for key, value in stated.items()) + more)

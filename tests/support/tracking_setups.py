@@ -1,23 +1,8 @@
-"""Set-up files that make the arm that ships follow its motion."""
+"""Set-up files of computed muscle control, for the arm that ships (`support.tool_setups.arm_folder`)."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from support.tool_setups import arm_folder, document
-
-TASK = (
-    '<CMC_Joint name="{0}"><on>true</on><weight>1 1 1</weight><active>true false false</active>'
-    "<kp>100 1 1</kp><kv>20 1 1</kv><ka>1 1 1</ka><coordinate>{0}</coordinate></CMC_Joint>"
-)
-JOINTS = ("shoulder_flexion", "elbow_flexion")
-
-
-def task_set(tasks: str = "".join(TASK.format(name) for name in JOINTS)) -> str:
-    return (
-        f'<OpenSimDocument Version="40600"><CMC_TaskSet name="arm"><objects>{tasks}</objects></CMC_TaskSet>'
-        "</OpenSimDocument>"
-    )
+from support.tool_setups import document
 
 
 def muscle_control(more: str = "", start: float = 0.2, end: float = 0.4) -> str:
@@ -31,10 +16,3 @@ def muscle_control(more: str = "", start: float = 0.2, end: float = 0.4) -> str:
         "<lowpass_cutoff_frequency>6</lowpass_cutoff_frequency><cmc_time_window>0.01</cmc_time_window>"
         f"<use_fast_optimization_target>true</use_fast_optimization_target>{more}",
     )
-
-
-def control_folder(folder: Path, **setups: str) -> Path:
-    """The arm, its motion, reserves and tasks in a folder, with set-ups under the given names."""
-    arm_folder(folder, **setups)
-    (folder / "tasks.xml").write_text(task_set())
-    return folder

@@ -8,12 +8,13 @@ import musculo.cli.run_setups
 from musculo.cli.exit_codes import BAD_INPUT, WRONG_USAGE
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 
-MOTION = (ARM_FILE, ARM_FLEXION_FILE)  # of `id`, `so`, `jr` and `muscles`
+MOTION = (ARM_FILE, ARM_FLEXION_FILE)  # of `id`, `rra`, `so`, `jr` and `muscles`
 ABSENT = (ARM_FILE, "absent")  # files that are read only after the flags are looked at
 STEPS = {
     "scale": (ARM_FILE,),
     "ik": ABSENT,
     "id": MOTION,
+    "rra": (*MOTION, "--tasks", "absent", "--actuators", "absent"),
     "so": MOTION,
     "jr": MOTION,
     "muscles": MOTION,
@@ -49,6 +50,7 @@ WRONG = {
         ("--time", "0.5"),
         ("--jobs", "0"),
     ],
+    "rra": [("--lowpass", "abc"), ("--time", "0.5")],
     "so": [
         ("--tendon", "foo"),
         ("--like-opensim", "--tendon", "elastic"),

@@ -17,13 +17,14 @@ from musculo.replications import rival_times, squeezer_work, timing
 from musculo.report import folder_report as report_folder
 from musculo.results import Orientations
 from support import listed_signatures
-from support.tool_setups import RESERVES
-from support.tracking_setups import muscle_control, task_set
+from support.tool_setups import ARM_TASKS, RESERVES
+from support.tracking_setups import muscle_control
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
     "ik": "ik arm.osim arm_markers.trc -o {}",
     "id": "id arm.osim arm_ik.mot --lowpass 6 -o {}",
+    "rra": "rra arm.osim arm_ik.mot --tasks tasks.xml --actuators reserves.xml --lowpass 6 --time 0:0.1 -o {}",
     "so": "so arm.osim arm_ik.mot --lowpass 6 --reserve 1 -o {}",
     "jr": "jr arm.osim arm_ik.mot --time 0:1 -m arm_StaticOptimization_force.sto -o {}",
     "muscles": "muscles arm.osim arm_ik.mot --time 0:1 -a arm_StaticOptimization_activation.sto -o {}",
@@ -47,8 +48,8 @@ COMMANDS = {
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("arm")
     arm_chain().write(path)
+    (path / "tasks.xml").write_text(ARM_TASKS)
     (path / "reserves.xml").write_text(RESERVES)
-    (path / "tasks.xml").write_text(task_set())
     (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")

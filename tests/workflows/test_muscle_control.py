@@ -14,8 +14,8 @@ from musculo.demo import ARM_FILE, arm
 from musculo.io.control_files import read_controls
 from musculo.opensim import run_setup
 from musculo.opensim_tools.result import Status
-from support.tool_setups import RESERVES
-from support.tracking_setups import TASK, control_folder, muscle_control, task_set
+from support.tool_setups import RESERVES, arm_folder, tracking_tasks
+from support.tracking_setups import muscle_control
 
 MUSCLES = arm().muscle_names
 ACTUATORS = (*MUSCLES, "shoulder_motor", "elbow_motor")
@@ -36,7 +36,7 @@ def shell(*words: object) -> tuple[int, str]:
 @pytest.fixture(scope="module", params=["", "--exact"])
 def ran(request, tmp_path_factory):
     """The folder of results, and what was printed, of OpenSim's way and of the exact one."""
-    folder = control_folder(tmp_path_factory.mktemp("cmc"), cmc=muscle_control())
+    folder = arm_folder(tmp_path_factory.mktemp("cmc"), cmc=muscle_control())
     code, printed = shell("run", folder / "cmc.xml", "--no-report", *request.param.split())
     assert code == 0, printed
     return folder / "results", printed, bool(request.param)
@@ -108,7 +108,7 @@ def test_what_is_said(ran):
 
 def test_muscles_that_are_too_weak(tmp_path):
     """Residuals that are not there cannot make up for them: windows fail, and words say where and why."""
-    folder = control_folder(tmp_path, cmc=muscle_control(end=0.3))
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
     text = ARM_FILE.read_text()
     for force in {m.max_isometric_force for m in arm().muscles}:
         text = text.replace(f"<max_isometric_force>{force:g}<", f"<max_isometric_force>{0.02 * force:g}<")
@@ -129,9 +129,10 @@ def test_what_is_not_done_has_a_word(tmp_path):
         "<actuators_to_exclude>nobody</actuators_to_exclude><rra_controls_file>c.xml</rra_controls_file>"
         "<constraints_file>limits.xml</constraints_file>"
     )
-    folder = control_folder(tmp_path, cmc=muscle_control(more, end=0.28))
+    folder = arm_folder(tmp_path, cmc=muscle_control(more, end=0.28))
     point = '<CMC_Point name="hand"><on>true</on><active>true true true</active></CMC_Point>'
-    (folder / "tasks.xml").write_text(task_set(TASK.format("elbow_flexion") + point))
+    tasks = tracking_tasks(elbow_flexion=1.0).replace("<CMC_Joint", f"{point}<CMC_Joint", 1)
+    (folder / "tasks.xml").write_text(tasks)
     (folder / "limits.xml").write_text(
         '<ControlSet name="l"><objects><ControlLinear name="stranger"/>'
         f'<ControlLinear name="{MUSCLES[0]}.excitation"/></objects></ControlSet>'
@@ -151,7 +152,7 @@ def test_what_is_not_done_has_a_word(tmp_path):
 
 
 def test_a_span_outside_the_recording_is_refused(tmp_path):
-    folder = control_folder(tmp_path, cmc=muscle_control(start=5.0, end=6.0))
+    folder = arm_folder(tmp_path, cmc=muscle_control(start=5.0, end=6.0))
     code, printed = shell("run", folder / "cmc.xml", "--no-report")
     assert code == BAD_INPUT
     assert "outside" in printed

@@ -30,6 +30,8 @@ _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frame
 _STATES = "hill.hill_frames:state_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
+_TRACKED = "integrate.tracked_motion:tracked_nodes"
+
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
     "tree.tree_frames:aba_frames",
@@ -57,6 +59,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "scale": (_POSES, _PATHS, _TRACK),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
+    "rra": (*_MOTION, _TRACKED, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
@@ -65,6 +68,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
+    f"rra {LIKE_OPENSIM}": (*_SPLINE, _TRACKED, _POSES),
     f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
@@ -226,6 +230,7 @@ _TOOLS = {
     "CMCTool": "cmc",
     "InverseKinematicsTool": "ik",
     "InverseDynamicsTool": "id",
+    "RRATool": "rra",
     "StaticOptimization": "so",
     "JointReaction": "jr",
     "MuscleAnalysis": "muscles",

@@ -1,4 +1,4 @@
-"""Tasks made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles` and `scale` ask the tools for."""
+"""Tasks made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles`, `rra` and `scale` ask the tools for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from musculo.io.setup import (
     ManualScale,
     MarkerTask,
     MuscleAnalysis,
+    RRASetup,
     ScaleSetup,
     StaticOptimizationAnalysis,
     read_setup,
@@ -212,6 +213,40 @@ def analyze_task(
         notes=notes,
         preparation=prepare,
         source=f"{command}_{_name(motion)}",
+    )
+
+
+def residual_reduction_setup(
+    model: Path,
+    motion: Path,
+    tasks: Path,
+    actuators: Sequence[Path],
+    loads: Path | None,
+    limits: Path | None,
+    body: str,
+    lowpass: str,
+    time: str,
+) -> RRASetup:
+    """A motion that actuators follow in the place of muscles."""
+    start, end = span_of(time)
+    cutoff, notes = _cutoff(lowpass, model, motion, NOTHING)
+    return RRASetup(
+        _name(motion),
+        model_file=model,
+        replace_force_set=True,
+        force_set_files=tuple(actuators),
+        initial_time=start,
+        final_time=end,
+        external_loads_file=loads,
+        desired_kinematics_file=motion,
+        task_set_file=tasks,
+        constraints_file=limits,
+        lowpass_cutoff_frequency=cutoff,
+        adjust_com_to_reduce_residuals=bool(body),
+        adjusted_com_body=body,
+        output_model_file=Path(f"{_name(motion)}_adjusted.osim") if body else None,
+        notes=notes,
+        source=f"rra_{_name(motion)}",
     )
 
 

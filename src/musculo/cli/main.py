@@ -169,7 +169,8 @@ def run(
 ) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
-    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, IMUPlacer, IMUInverseKinematicsTool.
+    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, RRATool, IMUPlacer,
+    IMUInverseKinematicsTool.
     """
     from musculo.cli.run_setups import Options, run_setups
 

@@ -1,4 +1,4 @@
-"""`musculo scale`, `ik`, `id`, `so`, `jr` and `muscles`: one step of the inverse pipeline each, from flags.
+"""`musculo scale`, `ik`, `id`, `rra`, `so`, `jr` and `muscles`: one step of the inverse pipeline each, from flags.
 
 They use the exact methods and write the files that OpenSim's tools would; `--like-opensim` uses OpenSim's methods.
 """
@@ -272,6 +272,36 @@ def muscles(
 
 
 @step
+def rra(
+    model: ModelFile,
+    motion: MotionFile,
+    tasks: Annotated[
+        Path, typer.Option("--tasks", metavar="TASKS.xml", help="A CMC_TaskSet: coordinates, weights and gains.")
+    ],
+    actuators: Annotated[
+        list[Path],
+        typer.Option(
+            "--actuators", metavar="FORCES.xml", help="Residual and joint actuators in place of muscles; repeatable."
+        ),
+    ],
+    loads: Loads = None,
+    limits: Annotated[
+        Path | None, typer.Option("--limits", metavar="CONTROLS.xml", help="A ControlSet with limits of controls.")
+    ] = None,
+    body: Annotated[
+        str,
+        typer.Option("--adjust", metavar="BODY", help="Move the mass center of this body by the mean moments."),
+    ] = "",
+    lowpass: Lowpass = "",
+    time: Time = "",
+) -> Setup:
+    """Residual reduction: a motion near the recorded one that small residual forces explain."""
+    from musculo.cli.flag_tasks import residual_reduction_setup
+
+    return residual_reduction_setup(model, motion, tasks, actuators, loads, limits, body, lowpass, time)
+
+
+@step
 def scale(
     model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The scaled model.")],
@@ -313,5 +343,13 @@ def scale(
 
 def add_commands(app: typer.Typer) -> None:
     """Put the commands into the shell's list, in the order of the work."""
-    for name, command in (("scale", scale), ("ik", ik), ("id", id_), ("so", so), ("jr", jr), ("muscles", muscles)):
+    for name, command in (
+        ("scale", scale),
+        ("ik", ik),
+        ("id", id_),
+        ("rra", rra),
+        ("so", so),
+        ("jr", jr),
+        ("muscles", muscles),
+    ):
         app.command(name, epilog=EXIT_CODES)(command)

@@ -241,14 +241,14 @@ class ForcesAtStates:
 
     Args:
         model: the model.
-        method: as `model_forces`.
+        method, paths: as `model_forces`.
     """
 
     __name__ = "model_forces"
 
-    def __init__(self, model: Model, method: Method = "exact") -> None:
+    def __init__(self, model: Model, method: Method = "exact", paths: bool = True) -> None:
         self.model, self._method = model, method
-        self._along = passive_paths(model)
+        self._along = passive_paths(model) if paths else None
         self.any = bool(compiled_forces(model, method).groups) or self._along is not None
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:

@@ -147,8 +147,11 @@ def _adjust(
             f"{task.source}: <adjust_com_to_reduce_residuals> is true, and <adjusted_com_body> names no body; name a "
             "heavy one, such as the torso"
         )
+    # from flags a span may be without ends, and OpenSim's filter adds rows beyond those of the recording
+    asked = zip(task.com_adjustment_span, desired.span, strict=True)
+    start, end = (known if np.isinf(stated) else stated for stated, known in asked)
     changed, found = adjusted_mass_center(
-        model, task.adjusted_com_body, desired.rows, task.com_adjustment_span, loads, work.threads
+        model, task.adjusted_com_body, desired.rows, (start, end), loads, work.threads
     )
     dx, dz = found.moved
     ends = "{:g} to {:g} s".format(*found.span)
@@ -229,7 +232,8 @@ def _write(
     lines = [f"{name} average = {value:g}" for name, value in zip(RESIDUALS, means.tolist(), strict=True)]
     write_text(target, ["Average Residuals:", "", *lines])
     work.wrote(target)
-    work.note(f"mean residuals of the motion that was reached: {_in_words(means)}")
+    if means.any():
+        work.note(f"mean residuals of the motion that was reached: {_in_words(means)}")
 
 
 def _states(model: Model, made: TrackedMotion) -> tuple[list[str], FloatArray]:

@@ -25,8 +25,11 @@ _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")
 _RECORD = ".musculo.json"
 _MODEL_MAKERS = ("ScaleTool", "IMUPlacer")  # tools whose result is a model
-# Files of rates and of muscle analyses have the same columns as motions, moments and forces.
-_OTHER_FILES = ("_Kinematics_u", "_Kinematics_dudt", "_MuscleAnalysis_", "_BodyKinematics_", "_PointKinematics_")
+# Files of rates, errors and muscle analyses have the same columns as motions, moments and forces.
+_OTHER_FILES = (
+    *("_Kinematics_u", "_Kinematics_dudt", "_pErr"),
+    *("_MuscleAnalysis_", "_BodyKinematics_", "_PointKinematics_"),
+)
 # What of a muscle analysis is shown; its other files are not even read.
 _OF_MUSCLES = re.compile(r"_MuscleAnalysis_(NormalizedFiberLength|TendonForce|MomentArm_.+)$")
 
@@ -266,7 +269,11 @@ def _sort_in(table: Table, path: Path, found: Trial, only: str = "", kind: str =
         setattr(found, kind, table)
         found.read.append(path)
     elif getattr(found, kind).source != table.source:
-        of_trial = any(str(path.resolve()) in _names(record, "results") for record in found.records)
+        made_by = [_names(record, "results") for record in found.records]
+        known = str(Path(getattr(found, kind).source).resolve())
+        if any(str(path.resolve()) in names and known in names for names in made_by):
+            return  # one run writes a motion twice: as states and as coordinates
+        of_trial = any(str(path.resolve()) in names for names in made_by)
         (found.older if of_trial else found.more).append(path.name)
 
 

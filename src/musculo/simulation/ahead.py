@@ -9,9 +9,10 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.driver_code import Bound
-from musculo.kernels.compiler.parts import Kernel, Part
+from musculo.kernels.compiler.parts import Kernel
 from musculo.kernels.integrate.one_step_methods import (
     FEHLBERG,
+    IMEX,
     ONWARD,
     TR_BDF2,
     Request,
@@ -25,7 +26,7 @@ from musculo.simulation.control import Control
 # Steps in one call: enough that what Python adds to a call does not count, and few enough that those which an event
 # makes superfluous do not either.
 AT_ONCE = 32
-_METHODS = {"rkf45": FEHLBERG, "tr-bdf2": TR_BDF2}
+_METHODS = {"rkf45": FEHLBERG, "tr-bdf2": TR_BDF2, "imex": IMEX}
 
 
 def bounds_of(control: Control, method: str) -> StepControl:
@@ -77,7 +78,9 @@ class Driver:
         more: what the driver takes after what all take.
     """
 
-    def __init__(self, driver: Kernel, room: Part, p: Any, sizes: Sizes, more: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, driver: Kernel, room: Callable[[Any], Any], p: Any, sizes: Sizes, more: tuple[Any, ...] = ()
+    ) -> None:
         self._driver, self._more, self.sizes = driver, more, sizes
         self.room, self.step = room(p), step_room(sizes.states)
         self._model = (p, self.room, self.step)

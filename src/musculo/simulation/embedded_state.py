@@ -101,7 +101,7 @@ def is_one_loop(model: Model) -> bool:
 def embedded_state(model: Model) -> EmbeddedState | None:
     """The one that serves a model, if there is one."""
     if is_open(model):
-        return EmbeddedState(model, open_state, open_room, model.derived("open tree", lambda: _open_tree(model)))
+        return EmbeddedState(model, open_state, open_room, model.derived("open tree", lambda: open_tree(model)))
     if is_one_loop(model):
         tree = model.derived("closed tree", lambda: _closed_tree(model))
         return EmbeddedState(model, closed_state, closed_room, tree, np.zeros(len(model.coordinate_names)))
@@ -114,7 +114,7 @@ def _columns(model: Model, e: Embedding) -> tuple[np.ndarray, np.ndarray]:
     return np.array(z, dtype=np.int64), np.array(zu, dtype=np.int64)
 
 
-def _open_tree(model: Model) -> OpenTree:
+def open_tree(model: Model) -> OpenTree:
     c, e = compiled(model), embedding_of(model)
     followers = Followers(_NONE, np.zeros(1, dtype=np.int64), _NONE, _NONE, np.zeros(1, dtype=np.int64), _NONE)
     if e.rules:

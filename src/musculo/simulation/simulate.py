@@ -18,8 +18,10 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.loop_projection import Projection
-from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem
+from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem, Unsupported
 from musculo.forces.model_forces import ForcesAtStates
+from musculo.like import Like, Wrapping, wrapping_of
+from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Loads, listed_forces
@@ -28,17 +30,24 @@ from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
+from musculo.simulation.driven_system import DrivenSystem
+from musculo.simulation.excitations import Controller, Excitations, control_functions
+from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of_muscles
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.steppers import OneStep, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
-Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "ida"]
+Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida"]
 Formulation = Literal["embedded", "constrained"]
-METHODS: tuple[Method, ...] = ("cvode", "adams", "rkf45", "tr-bdf2", "ida")
+METHODS: tuple[Method, ...] = ("cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida")
 FORMULATIONS: tuple[Formulation, ...] = ("embedded", "constrained")
-ONE_STEP = ("rkf45", "tr-bdf2")
+ONE_STEP = ("rkf45", "tr-bdf2", "imex")
+# Errors of a step, relative and absolute, where none are given: of a body, and of one with muscles, whose parameters
+# are known to some per cent; OpenSim's default is 1e-5.
+_TIGHT, _WITH_MUSCLES = (1e-8, 1e-10), (1e-5, 1e-7)
 # Baumgarte's rate where a multistep method keeps constraints as equations and none is given [1/s].
 BAUMGARTE = 10.0
 # Steps at least in which a motion that is driven altogether is looked at.
@@ -56,13 +65,19 @@ def simulate(
     forces: AllForces = None,
     loads: Loads | None = None,
     model_forces: bool = True,
-    method: Method = "cvode",
+    excitations: Excitations | None = None,
+    controller: Controller | None = None,
+    activation: ArrayLike | None = None,
+    fiber_length: FiberStart | None = None,
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Method | None = None,
     formulation: Formulation = "embedded",
     independent: str | Sequence[str] | None = None,
     loops: LoopName | LoopMethod = "projection",
     stabilisation: float | Literal["project"] | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    rtol: float | None = None,
+    atol: float | None = None,
     events: Mapping[str, StateFunction] | Sequence[SimulationEvent] | SimulationEvent | None = None,
     max_step: float = np.inf,
     max_steps: int = 1_000_000,
@@ -71,8 +86,9 @@ def simulate(
 ) -> Simulation:
     """The motion of a model from a state, under gravity, forces and loads, with the error of every step controlled.
 
-    What the model has of springs, ligaments, limits of coordinates, bushings and contacts acts (`model_forces`);
-    its muscles and actuators do not: `forces` may.
+    What the model has of springs, ligaments, limits of coordinates, bushings and contacts acts (`model_forces`). Its
+    muscles and actuators act where `excitations` or a `controller` are given: activations follow excitations, fibers
+    and tendons balance, and both are states beside the body's (`Simulation.muscles`).
 
     Embedded, the equations are ordinary ones in the independent coordinates, and couplers, locks, prescribed motions
     and closed loops hold exactly. Constrained, all coordinates are integrated and multipliers keep the constraints.
@@ -87,9 +103,21 @@ def simulate(
             code), or a list of such, which add up. A controller is such a force.
         loads: from outside, a function (t, q, u) -> list of `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
-        method: "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are
-            not stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff);
-            "ida" (SUNDIALS' IDA, with multipliers as unknowns where constrained).
+        excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
+            functions of time or (times, values); or a table. Those without one get zero.
+        controller: (t, state) -> what is added to these, for each actuator (`actuator_names`) or by name; `state` has
+            q, u, activation, fiber_length, length, speed and control. It is called at every evaluation, and should
+            depend on nothing else.
+        activation: of muscles at the start, (muscles,) or a number; by default what the model states.
+        fiber_length: of muscles at the start, (muscles,) [m]; by default in equilibrium; or "default", as the model
+            states.
+        like: "opensim" for OpenSim's wrapping and its laws of muscles where they differ.
+        wrapping: "geodesic" or "opensim", of paths alone.
+        method: by default "cvode", with muscles "imex".
+            "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are not
+            stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff); "imex"
+            (fourth order, implicit in the fibers and explicit in the rest; of models without closed loops whose
+            muscles act); "ida" (SUNDIALS' IDA, with multipliers as unknowns where constrained).
         formulation: "embedded" or "constrained".
         independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
             is chosen. By default those first in the file, which may have dead points where others have none.
@@ -99,7 +127,8 @@ def simulate(
             velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
             projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
             default the first two project, and the others take 10 /s.
-        rtol, atol: error of a step, relative and absolute [rad, m, rad/s, m/s].
+        rtol, atol: error of a step, relative and absolute [rad, m, rad/s, m/s]; by default 1e-8 and 1e-10, and 1e-5 and
+            1e-7 with muscles.
         events: functions (t, q, u) by name, or `SimulationEvent`s, which can also end the simulation.
         max_step: longest step [s]; two zeros of an event within one step are not detected.
         max_steps: so many steps end the simulation as failed.
@@ -115,6 +144,10 @@ def simulate(
     where a step went across a singular position, or where energy that nothing changes did, by more than the
     tolerances explain.
     """
+    muscular = excitations is not None or controller is not None
+    usual = _WITH_MUSCLES if muscular else _TIGHT
+    method = ("imex" if muscular else "cvode") if method is None else method
+    rtol, atol = usual[0] if rtol is None else rtol, usual[1] if atol is None else atol
     wanted, control = _times(times), _control(rtol, atol, max_step)
     for what, value, known in (("method", method, METHODS), ("formulation", formulation, FORMULATIONS)):
         if value not in known:
@@ -124,10 +157,25 @@ def simulate(
     used = _embedded_as(model, independent, loops, formulation)
     q, u = _start(used, q0, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
-    own = ForcesAtStates(used) if model_forces else None
-    acting = Acting(used, forces if own is None or not own.any else [*listed_forces(forces), own], loads)
-    system, project = _system(used, acting, method, formulation, stabilisation)
-    y = system.state(start, q, u)
+    own = ForcesAtStates(used, paths=not muscular) if model_forces else None
+    muscles = None
+    if muscular:
+        muscles = _muscles(used, excitations, controller, formulation, like, wrapping)
+    elif method == "imex" or activation is not None or fiber_length is not None:
+        raise InvalidInput("no muscle acts without excitations or a controller; give excitations, or choose 'tr-bdf2'")
+    own_forces = [force for force in (muscles, own if own is not None and own.any else None) if force is not None]
+    acting = Acting(used, [*listed_forces(forces), *own_forces] if own_forces else forces, loads)
+    if muscles is None:
+        system, project = _system(used, acting, method, formulation, stabilisation)
+        y = system.state(start, q, u)
+    else:
+        system, project = DrivenSystem(acting, muscles), False
+        tree = system.state(start, q, u)
+        y = system.with_muscles(
+            tree, start_of_muscles(muscles, start, q, u, activation, fiber_length, method_of_muscles(like, None))
+        )
+        if method == "imex" and not system.steps_ahead:
+            method = "cvode"
     stepper = _stepper(method, system, project, start, y, control, float(wanted[-1]) - start)
     run = _Run(system, stepper, Watch(watched, system.one, stepper), dense or wanted.size > 2)
     status, reason = run.to(float(wanted[-1]), max_steps, progress)
@@ -153,7 +201,12 @@ def simulate(
         return system.whole(t, course(t), poses[course.step_of(t)])
 
     def accelerations(t: FloatArray, Q: FloatArray, U: FloatArray) -> FloatArray:
-        tau = np.array([system.acting(*state) for state in zip(t.tolist(), Q, U, strict=True)])
+        tau = np.zeros_like(U)
+        own_states = course(t)[:, course.y.shape[1] - muscles.size :] if muscles is not None else np.zeros((len(t), 0))
+        for out, time, at, rate, states in zip(tau, t.tolist(), Q, U, own_states, strict=True):
+            if muscles is not None:
+                muscles.take(states)
+            out[:] = system.acting(time, at, rate)
         return system.accelerations(t, Q, U, tau)
 
     end = course.t[-1]
@@ -179,11 +232,31 @@ def simulate(
         for note in beyond:
             warnings.warn(note, MusculoWarning, stacklevel=2)
         notes += beyond
+    over = None
+    if muscles is not None:
+        over = muscle_motion(muscles, kept, Q, U, course(kept)[:, course.y.shape[1] - muscles.size :])
     return Simulation(
         *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
         _sprung=sprung,
         notes=notes,
+        muscles=over,
     )
+
+
+def _muscles(
+    model: Model,
+    excitations: Excitations | None,
+    controller: Controller | None,
+    formulation: Formulation,
+    like: Like | None,
+    wrapping: Wrapping | None,
+) -> MuscleForce:
+    """What muscles and other actuators do under these controls."""
+    if formulation != "embedded":
+        raise Unsupported("muscles act in the embedded form alone; omit formulation='constrained'")
+    functions = control_functions(model, {} if excitations is None else excitations)
+    opensim = method_of_muscles(like, None) == "opensim"
+    return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller)
 
 
 def _told(**options: Any) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from musculo.simulation.simulation_events import EventTime
 if TYPE_CHECKING:
     import xarray
 
+    from musculo.simulation.muscle_motion import MuscleMotion
+
 
 class SimulationStatus(StrEnum):
     """How a simulation ended."""
@@ -69,6 +71,7 @@ class Simulation(Result):
     _accelerations: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = field(repr=False)
     _sprung: bool = field(default=False, repr=False)  # whether forces of the model act
     notes: tuple[str, ...] = ()
+    muscles: MuscleMotion | None = None  # what muscles and actuators did, where they acted
 
     def __len__(self) -> int:
         return len(self.time)
@@ -132,14 +135,18 @@ class Simulation(Result):
     def to_table(self) -> Table:  # type: ignore[override]
         """Coordinates and speeds as OpenSim names states: `/jointset/<joint>/<coordinate>/value` and `/speed`.
 
-        Speeds of quaternion joints, which have no coordinate of their own, are named `/jointset/<joint>/<speed>/speed`.
+        Speeds of quaternion joints, which have no coordinate of their own, are named `/jointset/<joint>/<speed>/speed`;
+        states of muscles that acted `/forceset/<muscle>/activation` and `/fiber_length`.
         """
         joints = {name: joint.name for joint in self.model.joints for name in joint.speed_names}
         joints.update({c.name: joint.name for joint in self.model.joints for c in joint.coordinates})
         values = [f"{coordinate_path(joints[name], name)}/value" for name in self.model.coordinate_names]
         speeds = [f"{coordinate_path(joints[name], name)}/speed" for name in self.model.speed_names]
-        title = f"{self.model.name} simulated"
-        return Table(self.time, (*values, *speeds), np.hstack([self.q, self.u]), name=title, provenance=self.provenance)
+        title, names, parts = f"{self.model.name} simulated", (*values, *speeds), [self.q, self.u]
+        if self.muscles is not None:
+            own = self.muscles.states()
+            names, parts = (*names, *own.names), [*parts, own.values]
+        return Table(self.time, names, np.hstack(parts), name=title, provenance=self.provenance)
 
     def monitors(self) -> Table:
         """Energies [J] over time and, where something is enforced, how far each frame is from it."""

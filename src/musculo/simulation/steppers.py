@@ -1,4 +1,4 @@
-"""One step after the other along dy/dt = f(t, y), the error of each kept: Runge-Kutta-Fehlberg and TR-BDF2.
+"""One step after the other along dy/dt = f(t, y), the error of each kept: methods that know the last state alone.
 
 A stepper is what `simulate` asks of a method; `musculo.simulation.sundials` has those of SUNDIALS.
 """
@@ -57,13 +57,15 @@ class Stepper(ABC):
 
 
 class OneStep(Stepper):
-    """Methods that know nothing but the last state: Runge-Kutta-Fehlberg and TR-BDF2.
+    """Methods that know nothing but the last state: Runge-Kutta-Fehlberg, TR-BDF2, implicit-explicit.
 
     Runge-Kutta-Fehlberg is for motions that are not stiff: the fifth order is kept, the fourth tells the error. TR-BDF2
-    is of second order, for stiff forces. A refused step is tried again, shorter.
+    is of second order, for stiff forces. The implicit-explicit one is of fourth order, for muscles: stiff fibers, and
+    a body that is not; only compiled steps know it, and what they leave is done by Runge-Kutta-Fehlberg. A refused
+    step is tried again, shorter.
 
     Args:
-        method: "rkf45" or "tr-bdf2".
+        method: "rkf45", "tr-bdf2" or "imex".
         settled: gives the state that a step goes on from, and its rates, where that is not the one it came to.
         ahead: takes the same steps many at a time, where that serves; what it leaves is done here.
     """
@@ -80,7 +82,8 @@ class OneStep(Stepper):
     ) -> None:
         super().__init__(rates, t, y, control)
         self._settled, self._ahead = settled, ahead
-        self._called = CalledSteps(method, self._answer, y.size, control)
+        called = "rkf45" if method == "imex" else method
+        self._called = CalledSteps(called, self._answer, y.size, control)
         self._taken: list[Landed] = []  # last first
         size, fast = control.size(y, y), control.size(self.f, y)
         # a hundredth of the time in which y changes by itself [Hairer1993, II.4]

@@ -12,7 +12,7 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.integrate.force_calls import call_force
-from musculo.kernels.integrate.one_step_methods import onward
+from musculo.kernels.integrate.one_step_methods import explicit_or_implicit, onward
 from musculo.kernels.tree.state_lanes import StateLanes, state_lanes
 
 # What the function is asked for: the rates of a state; those of the one that steps go on from, if they end in that.
@@ -74,7 +74,7 @@ def _land(h, function, a, t, k):
 @kernel
 def _serve(h, function, a, end):
     """`called_state`, without references to arrays being counted."""
-    return onward(called_rates, _land, h, function, a, end)
+    return onward(called_rates, _land, explicit_or_implicit, h, function, a, end)
 
 
 @driver

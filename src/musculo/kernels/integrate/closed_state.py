@@ -13,7 +13,7 @@ from musculo.kernels.constraints.embedded_acceleration import Followers
 from musculo.kernels.constraints.loop_solution import anchor
 from musculo.kernels.constraints.loop_space import LoopSystem
 from musculo.kernels.integrate.force_calls import drive
-from musculo.kernels.integrate.one_step_methods import land_as_found, serve
+from musculo.kernels.integrate.one_step_methods import explicit_or_implicit, land_as_found, serve
 from musculo.kernels.scalar.packed import WIDTH
 from musculo.kernels.tree.state_lanes import StateLanes, state_lanes, take_lane
 
@@ -108,7 +108,7 @@ def _land(h, force, a, t, k):
 def _serve(h, what, force, a, end, guess):
     """`closed_state`, without references to arrays being counted."""
     hold(h, guess)
-    return serve(closed_rates, _land, h, what, force, a, end)
+    return serve(closed_rates, _land, explicit_or_implicit, h, what, force, a, end)
 
 
 @driver

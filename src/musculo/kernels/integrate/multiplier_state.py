@@ -25,7 +25,7 @@ from musculo.kernels.constraints.multipliers import (
 )
 from musculo.kernels.functions.function_values import evaluate, evaluate_many
 from musculo.kernels.integrate.force_calls import drive
-from musculo.kernels.integrate.one_step_methods import ONWARD, RATES, keep_pose, onward, rates_of
+from musculo.kernels.integrate.one_step_methods import ONWARD, RATES, explicit_or_implicit, keep_pose, onward, rates_of
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import crba
 from musculo.kernels.tree.node_kinematics import kinematics, twists
@@ -269,7 +269,7 @@ def _serve(h, what, force, a, end, z, multipliers):
     _, r, _ = h
     t = a.here[0]
     if what == ONWARD:
-        return onward(_rates, _land, h, force, a, end)
+        return onward(_rates, _land, explicit_or_implicit, h, force, a, end)
     for i in range(z.size):
         z[i] = a.y[i]
     if what != RATES and not _project(h, t, a.y, z):

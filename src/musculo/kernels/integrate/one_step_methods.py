@@ -1,4 +1,4 @@
-"""Runge-Kutta-Fehlberg and TR-BDF2: steps with their errors kept, one after the other.
+"""Runge-Kutta-Fehlberg, TR-BDF2 and an implicit-explicit method: steps with their errors kept, one after the other.
 
 A system lends its equations as functions that are spliced in, so that these parts are compiled once for each kind of
 system, not for each model; one kind calls Python (`called_state`), so that the methods are written here alone:
@@ -6,6 +6,7 @@ system, not for each model; one kind calls Python (`called_state`), so that the 
     rates(h, force, tau, t, real) -> whether there are rates x.F of the states x.Y, both (n_y, WIDTH), in the lanes
         before `real`; those after it are like the last of them
     land(h, force, a, t, k) -> whether a step may end at s.x: writes row k of a.out, `Steps`
+    attempt(rates, h, force, a, t, step) -> how a trial step came out: s.x at its end, and its error s.error
 
 where h = (p, r, s) holds the system, the room it works in and that of a step: r.x are `StateLanes`, with q and u of the
 state whose rates came last, and s is `StepRoom`. What is asked for is a, a `Request`.
@@ -26,6 +27,13 @@ from musculo.kernels.integrate.step_coefficients import (
     FEHLBERG_ORDER,
     FIFTH,
     GAMMA,
+    IMEX_DIAGONAL,
+    IMEX_DIFFERENCE,
+    IMEX_EXPLICIT,
+    IMEX_IMPLICIT,
+    IMEX_NODES,
+    IMEX_ORDER,
+    IMEX_WEIGHTS,
     LEAST,
     MOST,
     NO_ERROR,
@@ -44,7 +52,7 @@ from musculo.kernels.scalar.packed import WIDTH
 # What a driver is asked for: steps, or the rates of one state; other systems know more.
 ONWARD, RATES = 0, 1
 # Methods.
-FEHLBERG, TR_BDF2 = 0, 1
+FEHLBERG, TR_BDF2, IMEX = 0, 1, 2
 # How a trial came out: a state; equations that Newton's method does not solve; a state without rates.
 FOUND, UNSOLVED, NO_RATES = 0, 1, 2
 
@@ -163,7 +171,7 @@ def land_as_found(rates, h, force, a, t, k):
 
 
 @spliced
-def _fehlberg(rates, h, force, a, t, step):
+def fehlberg(rates, h, force, a, t, step):
     """s.x of fifth order at t + step, and in s.error its difference from that of fourth order.
 
         k_i = f(t + c_i h, y + h sum_j a_ij k_j),   y+ = y + h sum_i b_i k_i
@@ -275,7 +283,61 @@ def _tr_bdf2(rates, h, force, a, t, step):
 
 
 @spliced
-def onward(rates, land, h, force, a, end):
+def implicit_explicit(rates, p, weight, h, force, a, t, step):
+    """s.x of fourth order at t + step, and in s.error its difference from that of third order.
+
+        Y_i = y + h sum_j a_ij f(Y_j)                            of states whose rates others share
+        Y_i = y + h sum_j b_ij f(Y_j) + h g f(Y_i),   g = 1/4    of those that are stiff by themselves, as fibers are
+
+    The second equations are solved where the rates are worked out, one by one, since each is of one state alone. So a
+    step costs little more than an explicit one, and its length is not bounded by the fibers.
+
+    Source: Kennedy & Carpenter 2003, ARK4(3)6L[2]SA.
+    Guarantees: fourth order in all states, for any division of them; L-stable in the second.
+
+    Args: p: `p.implicit` (n_y,) is 1 for the second kind. weight: (1,) where rates find h g, and 0 else: they take what
+        is known of such a state, and answer with the rate at the state that solves its equation.
+    """
+    s = h[2]
+    n = a.y.size
+    for i in range(n):
+        s.k[0, i] = a.f[i]
+    found = True
+    weight[0] = IMEX_DIAGONAL * step
+    for m in range(1, 6):
+        for i in range(n):
+            total = 0.0
+            if p.implicit[i] == 1:
+                for j in range(m):
+                    total += IMEX_IMPLICIT[m, j] * s.k[j, i]
+            else:
+                for j in range(m):
+                    total += IMEX_EXPLICIT[m, j] * s.k[j, i]
+            s.stage[i] = a.y[i] + step * total
+        found = found and rates_of(rates, h, force, a.tau, t + IMEX_NODES[m] * step, s.stage, s.k[m])
+        if not found:
+            break
+    weight[0] = 0.0
+    s.calls[0] += 5
+    for i in range(n):
+        total, other = 0.0, 0.0
+        for m in range(6):
+            total += IMEX_WEIGHTS[m] * s.k[m, i]
+            other += IMEX_DIFFERENCE[m] * s.k[m, i]
+        s.x[i], s.error[i] = a.y[i] + step * total, step * other
+    return FOUND if found else NO_RATES
+
+
+@spliced
+def explicit_or_implicit(rates, h, force, a, t, step):
+    """A trial by Runge-Kutta-Fehlberg or TR-BDF2, as `attempt` above."""
+    if a.control.method == FEHLBERG:
+        return fehlberg(rates, h, force, a, t, step)
+    return _tr_bdf2(rates, h, force, a, t, step)
+
+
+@spliced
+def onward(rates, land, attempt, h, force, a, end):
     """Steps from the state a.y with rates a.f, until `end`, as many as a.out has room for; how many there were.
 
     Ends early where steps get too short, s.why says by what; and, if nothing is tried again, where a trial has no
@@ -285,7 +347,7 @@ def onward(rates, land, h, force, a, end):
     """
     s, c, here, out = h[2], a.control, a.here, a.out
     n, count, going = a.y.size, 0, True
-    order = FEHLBERG_ORDER if c.method == FEHLBERG else TR_BDF2_ORDER
+    order = TR_BDF2_ORDER if c.method == TR_BDF2 else FEHLBERG_ORDER if c.method == FEHLBERG else IMEX_ORDER
     s.why[0] = FOUND
     while going and count < out.t.size and here[0] < end:
         t, length, landed = here[0], min(here[1], c.longest), False
@@ -297,10 +359,7 @@ def onward(rates, land, h, force, a, end):
             if step <= SMALLEST * max(abs(t), abs(end)) and step < left:
                 going = False
                 break
-            if c.method == FEHLBERG:
-                how = _fehlberg(rates, h, force, a, t, step)
-            else:
-                how = _tr_bdf2(rates, h, force, a, t, step)
+            how = attempt(rates, h, force, a, t, step)
             size = np.inf
             if how == FOUND:
                 size = 0.0
@@ -334,13 +393,13 @@ def onward(rates, land, h, force, a, end):
 
 
 @spliced
-def serve(rates, land, h, what, force, a, end):
+def serve(rates, land, attempt, h, what, force, a, end):
     """Steps as `onward` makes them; or rates a.f of the state a.y at the time a.here[0], and whether they are there.
 
     Then all coordinates and speeds of that state come in the first rows of a.out.
     """
     if what == ONWARD:
-        return onward(rates, land, h, force, a, end)
+        return onward(rates, land, attempt, h, force, a, end)
     fine = rates_of(rates, h, force, a.tau, a.here[0], a.y, a.f)
     keep_pose(h[1].x, a.out, 0)
     return 1 if fine else 0

@@ -16,7 +16,7 @@ from musculo.kernels.constraints.embedded_acceleration import Followers, solve_e
 from musculo.kernels.functions.function_values import evaluate, evaluate_many
 from musculo.kernels.functions.shared_waves import evaluate_together
 from musculo.kernels.integrate.force_calls import drive
-from musculo.kernels.integrate.one_step_methods import land_as_found, serve
+from musculo.kernels.integrate.one_step_methods import explicit_or_implicit, land_as_found, serve
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
@@ -216,7 +216,7 @@ def _land(h, force, a, t, k):
 @kernel
 def _serve(h, what, force, a, end):
     """`open_state`, without references to arrays being counted."""
-    return serve(open_rates, _land, h, what, force, a, end)
+    return serve(open_rates, _land, explicit_or_implicit, h, what, force, a, end)
 
 
 @driver

@@ -1,4 +1,4 @@
-"""Coefficients of Runge-Kutta-Fehlberg and of TR-BDF2, and how lengths of steps are chosen."""
+"""Coefficients of Runge-Kutta-Fehlberg, TR-BDF2 and an implicit-explicit method; how lengths of steps are chosen."""
 
 from __future__ import annotations
 
@@ -32,6 +32,61 @@ ROUNDS, SMALL = 12, 1e-3
 # Of a forward difference, as a part of the state.
 NUDGE = float(np.sqrt(np.finfo(float).eps))
 
+# ARK4(3)6L[2]SA of Kennedy & Carpenter 2003, Appl. Numer. Math. 44, appendix C: two methods of fourth order that go
+# together, one explicit, the other implicit in its own stage and L-stable.
+IMEX_DIAGONAL = 0.25
+IMEX_NODES = np.array([0.0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1.0])
+IMEX_EXPLICIT = np.array(
+    [
+        [0.0, 0.0, 0.0, 0.0, 0.0],
+        [1 / 2, 0.0, 0.0, 0.0, 0.0],
+        [13861 / 62500, 6889 / 62500, 0.0, 0.0, 0.0],
+        [
+            -116923316275 / 2393684061468,
+            -2731218467317 / 15368042101831,
+            9408046702089 / 11113171139209,
+            0.0,
+            0.0,
+        ],
+        [
+            -451086348788 / 2902428689909,
+            -2682348792572 / 7519795681897,
+            12662868775082 / 11960479115383,
+            3355817975965 / 11060851509271,
+            0.0,
+        ],
+        [
+            647845179188 / 3216320057751,
+            73281519250 / 8382639484533,
+            552539513391 / 3454668386233,
+            3354512671639 / 8306763924573,
+            4040 / 17871,
+        ],
+    ]
+)
+IMEX_IMPLICIT = np.array(
+    [
+        [0.0, 0.0, 0.0, 0.0, 0.0],
+        [1 / 4, 0.0, 0.0, 0.0, 0.0],
+        [8611 / 62500, -1743 / 31250, 0.0, 0.0, 0.0],
+        [5012029 / 34652500, -654441 / 2922500, 174375 / 388108, 0.0, 0.0],
+        [15267082809 / 155376265600, -71443401 / 120774400, 730878875 / 902184768, 2285395 / 8070912, 0.0],
+        [82889 / 524892, 0.0, 15625 / 83664, 69875 / 102672, -2260 / 8211],
+    ]
+)
+IMEX_WEIGHTS = np.array([82889 / 524892, 0.0, 15625 / 83664, 69875 / 102672, -2260 / 8211, 1 / 4])
+IMEX_THIRD = np.array(
+    [
+        4586570599 / 29645900160,
+        0.0,
+        178811875 / 945068544,
+        814220225 / 1159782912,
+        -3700637 / 11593932,
+        61727 / 225920,
+    ]
+)
+IMEX_DIFFERENCE = IMEX_WEIGHTS - IMEX_THIRD
+
 # The next step is as long as this part of what the error allows, and at least and at most so many times the last.
 SAFETY, LEAST, MOST = 0.9, 0.2, 5.0
 # Errors below this part of what is allowed count as that.
@@ -39,4 +94,4 @@ NO_ERROR = 1e-10
 # A step below this part of the time at hand leads nowhere.
 SMALLEST = 1e-12
 # Orders of the error estimates.
-FEHLBERG_ORDER, TR_BDF2_ORDER = 4, 2
+FEHLBERG_ORDER, TR_BDF2_ORDER, IMEX_ORDER = 4, 2, 3

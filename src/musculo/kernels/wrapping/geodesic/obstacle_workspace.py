@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.vectors import add, load3, rotate, store3
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import GEODESIC_STATE, geodesic_end
@@ -28,7 +28,7 @@ HOLD, TURN, AZIMUTHS = 83, 84, 85
 OBSTACLE_ROWS = 87
 
 
-@kernel
+@inline
 def work_rows(n):
     """Rows of workspace for n obstacles: the obstacles, a geodesic's steps, the linear system, eight to spare."""
     return OBSTACLE_ROWS * n + GEODESIC_STATE + 4 * n * (4 * n + 1) + 24

@@ -8,7 +8,7 @@ changes its choice.
 
 from __future__ import annotations
 
-from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.paths.path_points import (
     ARC,
     BODY,
@@ -61,13 +61,13 @@ from musculo.kernels.wrapping.rules.obstacles import (
 from musculo.kernels.wrapping.rules.path_choice import shortest_path
 
 
-@kernel
+@inline
 def geodesic_rows(most):
     """Rows of scratch for stretches of at most so many obstacles."""
     return (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most + work_rows(most)
 
 
-@kernel
+@inline
 def most_wraps(paths):
     """Wraps of the path that has the most."""
     most = 0

@@ -1,0 +1,117 @@
+"""Controls of muscles and actuators over time, from numbers, functions, samples and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.arrays import FloatArray
+from musculo.errors import InvalidInput, UnknownName
+from musculo.functions.elementary_functions import Constant, PiecewiseLinear
+from musculo.functions.function import Function
+from musculo.model.force import Force, Muscle
+from musculo.model.model import Model
+from musculo.model.path_force import ClutchedPathSpring, PathActuator
+from musculo.results.table import Table
+
+# (t, state) -> control of every actuator, added to what is prescribed: an array, or numbers by name
+Controller: TypeAlias = "Callable[[float, Any], ArrayLike | Mapping[str, float]]"
+# of one actuator: a number, a function of time, or (times, values)
+OneControl: TypeAlias = "float | Function | tuple[ArrayLike, ArrayLike]"
+Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | Controller"
+
+CONTROLLED = (
+    "CoordinateActuator",
+    "ActivationCoordinateActuator",
+    "PointActuator",
+    "TorqueActuator",
+    "BodyActuator",
+    "PointToPointActuator",
+)
+
+
+def is_controlled(force: Force) -> bool:
+    """Whether a force of a model takes a control."""
+    return isinstance(force, Muscle | PathActuator | ClutchedPathSpring) or force.kind in CONTROLLED
+
+
+def actuator_names(model: Model) -> tuple[str, ...]:
+    """Muscles and other forces that take a control, in the order of the file."""
+    return tuple(force.name for force in model.forces if is_controlled(force))
+
+
+def control_functions(model: Model, excitations: Excitations) -> tuple[Function, ...]:
+    """A function of time for each of `actuator_names`; zero for those without one.
+
+    Args:
+        model: the model.
+        excitations: one number for all muscles; by name numbers, functions or (times, values), which are straight lines
+            between samples and keep the first and last value beyond; or a table with such columns, named by actuators
+            (OpenSim's paths `/forceset/NAME` and `NAME.excitation` too).
+
+    Raises:
+        UnknownName: a name that no actuator has.
+        InvalidInput: what is no control; names the actuator.
+    """
+    names = actuator_names(model)
+    if isinstance(excitations, Table):
+        columns = {_bare(name): k for k, name in enumerate(excitations.names)}
+        given: dict[str, Any] = {n: (excitations.time, excitations.values[:, k]) for n, k in columns.items()}
+    elif isinstance(excitations, Mapping):
+        given = {_bare(name): value for name, value in excitations.items()}
+    else:
+        given = dict.fromkeys(model.muscle_names, excitations)
+    for name in given:
+        if name not in names:
+            raise UnknownName("muscle or actuator", name, names, "excitations")
+    return tuple(_function(name, given[name]) if name in given else Constant(0.0) for name in names)
+
+
+def _bare(name: str) -> str:
+    """The actuator of a column: OpenSim writes paths, and `.excitation` behind the names of muscles."""
+    return name.rsplit("/", 1)[-1].removesuffix(".excitation") if "/" in name else name.removesuffix(".excitation")
+
+
+def _function(name: str, given: Any) -> Function:
+    if isinstance(given, Function):
+        if given.n_arguments > 1:
+            raise InvalidInput(f"excitations[{name!r}] takes {given.n_arguments} arguments; give a function of time")
+        return given
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        return _sampled(name, *given)
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise InvalidInput(
+            f"excitations[{name!r}] is {given!r:.60}; give a number, a function of time, or (times, values)"
+        )
+    return Constant(value)
+
+
+def _sampled(name: str, times: ArrayLike, values: ArrayLike) -> Function:
+    """Straight lines between samples; the first and last value hold beyond."""
+    try:
+        t, x = (np.asarray(one, dtype=float) for one in (times, values))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"excitations[{name!r}]: {error}; give (times, values), two rows of numbers") from None
+    if t.ndim != 1 or t.shape != x.shape or not t.size:
+        raise InvalidInput(
+            f"excitations[{name!r}] has {t.size} times and {x.size} values; give one value for each time"
+        )
+    if not (np.isfinite(t).all() and np.isfinite(x).all() and (np.diff(t) > 0.0).all()):
+        raise InvalidInput(f"excitations[{name!r}]: times must increase, and all numbers must be finite")
+    return held(t, x)
+
+
+def held(t: FloatArray, x: FloatArray) -> Function:
+    """Straight lines between samples, with the first and last value beyond."""
+    if t.size == 1:
+        return Constant(float(x[0]))
+    # one more node at each end: beyond them the line goes on, and it is level
+    nodes, levels = np.concatenate([[t[0] - 1.0], t, [t[-1] + 1.0]]), np.concatenate([x[:1], x, x[-1:]])
+    return PiecewiseLinear(tuple(nodes.tolist()), tuple(levels.tolist()))

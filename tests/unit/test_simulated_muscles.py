@@ -1,0 +1,170 @@
+"""Muscles in simulations: their states, their work, controls of every form, and methods that agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, simulate
+from musculo.demo import arm
+from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.functions.elementary_functions import PiecewiseLinear
+from musculo.muscle import activation_rate, muscle_force
+from musculo.results.table import Table
+from musculo.simulation.excitations import actuator_names, control_functions
+from musculo.simulation.muscle_force import MuscleForce
+
+SPAN = (0.0, 0.3)
+# Kernels and the functions of one frame differ in the order of their sums.
+ROUNDING = 1e-11
+# Methods of different orders, each at a tolerance of 1e-8 a step over some 100 steps.
+AGREED = 1e-6
+# Of the energy exchanged; what the sum over 9601 times misses where power has corners is a quarter of it.
+OF_ENERGY = 1e-6
+
+
+@pytest.fixture(scope="module")
+def model():
+    return arm()
+
+
+def excitations(model) -> dict:
+    return {name: 0.05 + 0.02 * k for k, name in enumerate(model.muscle_names)}
+
+
+@pytest.fixture(scope="module")
+def motion(model):
+    return simulate(model, None, None, SPAN, excitations=excitations(model), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("wrapping", ["geodesic", "opensim"])
+def test_rates_are_those_of_the_functions(model, wrapping) -> None:
+    """One evaluation of the kernel is muscle geometry, the law of muscles and the law of activation."""
+    force = MuscleForce(model, control_functions(model, 0.3), wrapping=wrapping)
+    random = np.random.default_rng(3)
+    q, u = random.uniform(0.2, 1.0, len(model.coordinates)), random.normal(size=len(model.speed_names))
+    g = muscle_geometry(model, q, u, wrapping=wrapping)
+    a = random.uniform(0.1, 0.9, len(model.muscles))
+    fiber = muscle_equilibrium(model, g.length, g.speed, a).fiber_length * random.uniform(0.98, 1.02, len(a))
+    states = np.zeros(force.size)
+    states[force.activation_state], states[force.fiber_state] = a, fiber
+    now = force.now(0.0, q, u, states)
+    expected = muscle_force(model, g.length, g.speed, a, fiber)
+    assert_allclose(now.length, g.length, rtol=ROUNDING)
+    assert_allclose(now.speed, g.speed, atol=ROUNDING)
+    assert_allclose(now.tension, expected.tendon_force, rtol=ROUNDING, atol=ROUNDING)
+    assert_allclose(now.rates[force.fiber_state], expected.fiber_velocity, rtol=ROUNDING, atol=ROUNDING)
+    assert_allclose(now.rates[force.activation_state], activation_rate(model, 0.3, a), rtol=ROUNDING)
+    assert_allclose(now.tau, expected.tendon_force @ g.moment_arm, rtol=1e-9, atol=1e-9)
+
+
+def test_paths_of_the_second_pass_are_the_same(model) -> None:
+    """Where no surfaces overlap both passes find the same path."""
+    force = MuscleForce(model, control_functions(model, 0.3))
+    q, u, states = np.array([0.4, 0.9]), np.array([1.0, -2.0]), np.full(force.size, 0.1)
+    first = force.now(0.0, q, u, states)
+    force.bind_second_pass()
+    force._room.later[:] = 1
+    force.room.length[:] = np.nan
+    second = force.now(0.0, q, u, states)
+    assert_allclose(second.length, first.length, rtol=1e-10)
+    assert_allclose(second.speed, first.speed, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["rkf45", "cvode", "tr-bdf2"])
+def test_methods_agree(model, motion, method) -> None:
+    tight = {"rtol": 1e-8, "atol": 1e-10} if method != "tr-bdf2" else {"rtol": 1e-7, "atol": 1e-9}
+    other = simulate(model, None, None, SPAN, excitations=excitations(model), method=method, **tight)
+    assert other.status == motion.status == "finished"
+    assert_allclose(other.q[-1], motion.q[-1], atol=AGREED)
+    assert_allclose(other.muscles.fiber_length[-1], motion.muscles.fiber_length[-1], atol=AGREED)
+
+
+def test_fourth_order(model) -> None:
+    """The implicit-explicit method converges as one of fourth order in body and fibers alike, where nothing has a
+    corner: no path touches a surface anew, and no fiber stops."""
+    start, span = ([0.3, 0.8], None), (0.0, 0.02)
+    exact = simulate(model, *start, span, excitations=0.2, method="rkf45", rtol=1e-13, atol=1e-14)
+    errors, counts = [], []
+    for steps in (20, 80):
+        # a tolerance that bounds nothing leaves steps of one length
+        found = simulate(model, *start, span, excitations=0.2, rtol=0.9, atol=1e3, max_step=span[1] / steps)
+        ends = ((one.q[-1], one.muscles.fiber_length[-1], one.muscles.activation[-1]) for one in (found, exact))
+        errors.append([np.abs(one - other).max() for one, other in zip(*ends, strict=True)])
+        counts.append(found.n_steps)
+    order = np.log(np.divide(*errors)) / np.log(counts[1] / counts[0])
+    assert (order > 3.3).all(), order
+
+
+def test_work_of_muscles_is_energy_of_the_body(model) -> None:
+    times = np.linspace(*SPAN, 9601)
+    found = simulate(model, None, None, times, excitations=0.2, rtol=1e-9, atol=1e-11, model_forces=False)
+    power = found.muscles.power
+    exchanged = np.trapezoid(np.abs(power), times, axis=0).sum()
+    assert_allclose(
+        found.energy[-1] - found.energy[0], np.trapezoid(power.sum(axis=1), times), atol=OF_ENERGY * exchanged
+    )
+
+
+def test_inverse_dynamics_finds_what_muscles_did(model, motion) -> None:
+    tau = inverse_dynamics(model, motion.q, motion.u, motion.udot)
+    assert_allclose(tau, motion.muscles.tau, atol=1e-8 * np.abs(tau).max())
+
+
+def test_controls_of_every_form_are_the_same(model) -> None:
+    names = model.muscle_names
+    t, x = np.array([0.0, 0.1, 0.3]), np.array([0.1, 0.6, 0.2])
+    one = simulate(model, None, None, SPAN, excitations={names[0]: (t, x)})
+    function = PiecewiseLinear(tuple(t), tuple(x))
+    table = Table(t, (f"/forceset/{names[0]}",), x[:, None])
+
+    def controller(time, state):
+        assert state.length.shape == state.activation.shape == (len(names),)
+        return {names[0]: float(np.interp(time, t, x))}
+
+    for other in ({"excitations": {names[0]: function}}, {"excitations": table}, {"controller": controller}):
+        found = simulate(model, None, None, SPAN, **other)
+        assert_allclose(found.q[-1], one.q[-1], atol=1e-12)
+        assert_allclose(found.muscles.excitation[-1], one.muscles.excitation[-1], atol=1e-12)
+
+
+def test_starts(model) -> None:
+    def start(**given):
+        return simulate(model, None, None, (0.0, 1e-4), excitations=0.1, **given).muscles
+
+    found = start(activation=0.4)
+    assert_allclose(found.activation[0], 0.4)
+    # in equilibrium fibers and tendons carry the same, so the fibers stand still where the path does
+    rest = muscle_equilibrium(model, found.length[0], found.speed[0], 0.4)
+    assert_allclose(found.tension[0], rest.tendon_force, rtol=1e-8)
+    fiber = rest.fiber_length * 1.01
+    assert_allclose(start(activation=0.4, fiber_length=fiber).fiber_length[0], fiber)
+    with pytest.raises(InvalidInput, match="equilibrium"):
+        start(fiber_length="slack")
+
+
+def test_results_have_labels(model, motion) -> None:
+    muscles = motion.muscles
+    data = muscles.to_xarray()
+    assert data["tension"].sel(muscle=model.muscle_names[0]).shape == motion.time.shape
+    assert muscles.states().names[0] == f"/forceset/{model.muscle_names[0]}/activation"
+    assert muscles.controls().names == actuator_names(model)
+    assert len(motion.to_table().names) == 2 * len(model.coordinates) + len(muscles.states().names)
+
+
+def test_mistakes_are_named(model) -> None:
+    with pytest.raises(UnknownName, match="biceps_longg"):
+        simulate(model, None, None, SPAN, excitations={"biceps_longg": 0.1})
+    with pytest.raises(InvalidInput, match="increase"):
+        simulate(model, None, None, SPAN, excitations={model.muscle_names[0]: ([0.0, 0.0], [1.0, 1.0])})
+    with pytest.raises(InvalidInput, match="excitations"):
+        simulate(model, None, None, SPAN, activation=0.5)
+    with pytest.raises(Unsupported, match="embedded"):
+        simulate(model, None, None, SPAN, excitations=0.1, formulation="constrained")
+
+    def controller(time, state):
+        raise RuntimeError("a mistake of the user's")
+
+    with pytest.raises(RuntimeError, match="a mistake of the user's"):
+        simulate(model, None, None, SPAN, controller=controller)
