@@ -294,7 +294,7 @@ class Controller:
         return MuscleStates(*(part[0, -1] for part in found)), x
 
     def _placed(self, time: FloatArray, z: FloatArray, zu: FloatArray) -> tuple[FloatArray, FloatArray]:
-        m = self.driven.embedding.motion(z, zu, time=time)
+        m = self.driven.moved(time, z, zu)
         return m.q, m.u
 
     def _held(self, states: MuscleStates, length: FloatArray, x: FloatArray) -> MuscleStates:

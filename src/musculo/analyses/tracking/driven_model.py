@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.analyses.static_optimization.reserves import actuators_of, unit_loads
+from musculo.analyses.static_optimization.reserves import actuators_of
+from musculo.analyses.tracking.actuator_wrenches import ActuatorWrenches
 from musculo.arrays import FloatArray
+from musculo.dynamics.embedded_dynamics import embedded_dynamics
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
 from musculo.dynamics.poses import Kinematics, kinematics
@@ -48,6 +50,15 @@ class Response(NamedTuple):
     def actuator_speed(self) -> FloatArray:
         """Speeds (frames, actuators) whose product with the forces is the power that they give [rad/s, m/s]."""
         return np.einsum("fua,fu->fa", self.columns, self.u)
+
+
+class Moved(NamedTuple):
+    """Coordinates and speeds of all of a model from the independent ones: udot = J zudot + b."""
+
+    q: FloatArray  # (frames, n)
+    u: FloatArray  # (frames, n_u)
+    J: FloatArray  # (frames, n_u, n_zu)
+    b: FloatArray  # (frames, n_u)
 
 
 class DrivenModel:
@@ -90,11 +101,16 @@ class DrivenModel:
         self._paths = path_geometry if len(model.muscles) < sum(f.path is not None for f in model.forces) else None
         at = [(k, one) for k, one in enumerate(self.actuators) if one.coordinate]
         self._at_speed = [(len(model.muscles) + k, model.speed_index(one.coordinate)) for k, one in at]
-        self._on_bodies = [
+        on_bodies = [
             (len(model.muscles) + k, one.force)
             for k, one in enumerate(self.actuators)
             if not one.coordinate and one.force is not None and one.force.path is None
         ]
+        self._on_bodies = [k for k, _ in on_bodies]
+        self._wrenches = ActuatorWrenches(model, [force for _, force in on_bodies])
+        self._free_q = [model.coordinate_index(name) for name in e.coordinate_names]
+        self._free_u = [model.speed_index(name) for name in e.speed_names]
+        self._rules = embedded_dynamics(model)
 
     def plan(self, times: FloatArray) -> None:
         """Loads at these times are computed at once, now."""
@@ -109,7 +125,7 @@ class DrivenModel:
     def respond(self, time: FloatArray, z: FloatArray, zu: FloatArray) -> Response:
         """In states z (frames, n_z) and zu (frames, n_zu) at some times (frames,)."""
         model = self.model
-        m = self.embedding.motion(z, zu, time=time)
+        m = self.moved(time, z, zu)
         paths = self.geometry(m.q, m.u)
         bodies = kinematics(model, m.q, threads=1) if self._on_bodies or self._loads is not None else None
         columns = self._columns(m.q, paths, bodies)
@@ -129,6 +145,23 @@ class DrivenModel:
         found = np.linalg.solve(Jt @ mass_matrix(model, m.q, threads=1) @ m.J, right)
         return Response(m.q, m.u, found[..., :-1], found[..., -1], m.J, m.b, paths, columns)
 
+    def moved(self, time: FloatArray, z: FloatArray, zu: FloatArray) -> Moved:
+        """All coordinates and speeds, J and b, as `Embedding.motion` has them, by a kernel where that knows the rules."""
+        rules, n_u = self._rules, len(self.model.speed_names)
+        if rules is None or rules.rows is None:
+            m = self.embedding.motion(z, zu, time=time)
+            return Moved(m.q, m.u, m.J, m.b)
+        Q, U = np.zeros((len(z), len(self.model.coordinates))), np.zeros((len(z), n_u))
+        Q[:, self._free_q], U[:, self._free_u] = z, zu
+        slopes, b, q, u = rules.slopes_and_bias(Q, U, time)
+        J = np.zeros((len(z), n_u, len(self._free_u)))
+        J[:, self._free_u, np.arange(len(self._free_u))] = 1.0
+        f = rules.followers
+        for k, dependent in enumerate(f.dependent.tolist()):
+            for at in range(f.first_input[k], f.first_input[k + 1]):
+                J[:, dependent] += slopes[:, at, None] * J[:, f.inputs[at]]
+        return Moved(q, u, J, b)
+
     def _columns(self, q: FloatArray, paths: PathGeometry, bodies: Kinematics | None) -> FloatArray:
         """(frames, n_u, actuators): generalized forces by the force of each actuator."""
         frames, n = len(q), len(self.model.muscles)
@@ -139,11 +172,8 @@ class DrivenModel:
         for k, one in enumerate(self.actuators):
             if one.force is not None and one.force.path is not None:
                 found[:, :, n + k] = paths.moment_arm[:, paths.index(one.name)]
-        if bodies is not None:
-            for k, force in self._on_bodies:
-                units = unit_loads(self.model, force, q)
-                wrench = np.stack([_wrench(bodies, load) for load in units], axis=1)
-                found[:, :, k] = bodies.pull_back_each([load.body for load in units], wrench).sum(axis=1)
+        if bodies is not None and self._on_bodies:
+            found[:, :, self._on_bodies] = self._wrenches.on_speeds(bodies, q)
         return found
 
     def _at(self, time: FloatArray) -> _Loads:
@@ -177,18 +207,3 @@ def _sorted_out(series: Sequence[LoadSeries]) -> _Loads:
 def _rows(load: ExternalLoad, rows: NDArray[np.int64]) -> ExternalLoad:
     force, point, moment = (np.asarray(x)[rows] for x in (load.force, load.point, load.moment))
     return replace(load, force=force, point=point, moment=moment)
-
-
-def _wrench(bodies: Kinematics, load: ExternalLoad) -> FloatArray:
-    """(frames, 6) of a load: moment about ground's origin, and force, in ground."""
-    frames = bodies.frames
-    force, moment = (np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.moment))
-    if load.force_in != GROUND:
-        R, _ = bodies.batch_pose(load.force_in)
-        force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
-    if force.any():
-        point = np.broadcast_to(np.asarray(load.point, dtype=float), (frames, 3))
-        if load.point_in != GROUND:
-            point = bodies.position(load.point_in, point)
-        moment = moment + np.cross(point, force)
-    return np.concatenate([moment, force], axis=1)
