@@ -146,7 +146,7 @@ class DrivenModel:
         return Response(m.q, m.u, found[..., :-1], found[..., -1], m.J, m.b, paths, columns)
 
     def moved(self, time: FloatArray, z: FloatArray, zu: FloatArray) -> Moved:
-        """All coordinates and speeds, J and b, as `Embedding.motion` has them, by a kernel where that knows the rules."""
+        """All coordinates and speeds, J and b, as `Embedding.motion` has them, by a kernel where it serves."""
         rules, n_u = self._rules, len(self.model.speed_names)
         if rules is None or rules.rows is None:
             m = self.embedding.motion(z, zu, time=time)
