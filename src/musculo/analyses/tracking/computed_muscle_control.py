@@ -96,7 +96,7 @@ class MuscleControl:
 class Controller:
     """What computed muscle control asks for and how it gets there; `run` goes through the windows.
 
-    Source:  [Thelen2003cmc], [Thelen2006]; OpenSim 4.6, `CMC.cpp`, `ActuatorForceTarget(Fast).cpp`.
+    Source:  [ThelenAndersonDelp2003], [ThelenAnderson2006]; OpenSim 4.6, `CMC.cpp`, `ActuatorForceTarget(Fast).cpp`.
     Departs: muscles are solved to the tolerance of `MuscleWindows`, forces are the optimum to rounding and excitations
              give them to 1e-7 of the maximum force; OpenSim stops its search for excitations at 4e-3 and its optimizer
              at 1e-4. A window whose accelerations cannot be reached is noted, and the nearest ones are taken; OpenSim

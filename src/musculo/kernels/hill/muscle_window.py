@@ -21,8 +21,8 @@ from musculo.kernels.hill.activation_rate import DIRECT, activation_rate
 from musculo.kernels.hill.muscle_force import rigid_forces, state_forces
 from musculo.kernels.hill.muscle_table import FIBER_LENGTH, FIBER_VELOCITY, TENDON_FORCE
 
-# RODAS: six stages, order 4 with an embedded result of order 3, L-stable, stiffly accurate. Hairer & Wanner 1996,
-# Solving Ordinary Differential Equations II, section IV.7, with the numbers of their code RODAS (set 1), in the
+# RODAS: six stages, order 4 with an embedded result of order 3, L-stable, stiffly accurate. [HairerWanner1996],
+# section IV.7, with the numbers of their code RODAS (set 1), in the
 # variables u = sum gamma_ij k_j that spare products with the Jacobian. A row a stage.
 _GAMMA = 0.25
 _A = np.array([
