@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,33 @@ def zoo(_: Path) -> Model:
     return Model("zoo", **_tree(), forces=forces, frames=frames, contact_geometries=shapes)
 
 
+def driven(_: Path) -> Model:
+    """The same tree with actuators of every kind that run along no path, given in bodies and in ground."""
+    body_c, body_d = "/bodyset/c", "/bodyset/d"
+    forces = (
+        force("motor", "CoordinateActuator", coordinate="turn", optimal_force=30),
+        force("spin", "CoordinateActuator", coordinate="a_ry", optimal_force=-4),
+        force("slow", "ActivationCoordinateActuator", coordinate="slide", optimal_force=20,
+              activation_time_constant=0.1),
+        force("push", "PointActuator", body="b", point="0.1 -0.2 0.3", direction="1 2 -1", optimal_force=5),
+        force("wind", "PointActuator", body="c", point="0.1 0.2 0.3", point_is_global="true", direction="0 2 -1",
+              force_is_global="true", optimal_force=7),
+        force("nail", "PointActuator", body="a", point="0.1 0.2 0.3", point_is_global="true", direction="0 2 -1",
+              force_is_global="false", optimal_force=3),
+        force("wheel", "TorqueActuator", bodyA="a", bodyB="d", axis="0.2 0.1 1", torque_is_global="false",
+              optimal_force=2),
+        force("crank", "TorqueActuator", bodyA="ground", bodyB="b", axis="0.2 -3 1", optimal_force=6),
+        force("strut", "PointToPointActuator", bodyA="a", bodyB="d", pointA="0.1 0 0.2", pointB="0 0.1 -0.3",
+              optimal_force=40),
+        force("brace", "PointToPointActuator", bodyA="b", bodyB="c", pointA="0.1 0 0.2", pointB="0 0.1 -0.3",
+              points_are_global="true", optimal_force=15),
+        force("rocket", "BodyActuator", socket_body=body_c, point="0.1 0.2 -0.1", spatial_force_is_global="false"),
+        force("storm", "BodyActuator", socket_body=body_d, point="0.3 0.2 -0.1", point_is_global="true"),
+        force("idle", "PointActuator", body="b", optimal_force=1e6),
+    )  # fmt: skip
+    return Model("driven", **_tree(), forces=(*forces[:-1], replace(forces[-1], applies_force=False)))
+
+
 def ball_mesh(rings: int = 9, sectors: int = 14, radii: tuple[float, float, float] = (0.25, 0.3, 0.2)) -> str:
     """An ellipsoid of triangles as an .obj file."""
     a = np.linspace(0.0, np.pi, rings + 1)[1:-1]
@@ -161,6 +189,32 @@ def foundations(folder: Path) -> Model:
         contact("bones", kind, ("egg", *material), ("nut", *other)),
     )
     return Model("meshes", **_tree(), forces=forces, contact_geometries=shapes)
+
+
+def bouncing_ball(kind: str, folder: Path | None = None, dissipation: float = 0.0, friction: float = 0.0) -> Model:
+    """A ball above a floor that gives energy back but for dissipation and friction."""
+    mass, radius = 1.0, 0.1
+    shapes = [
+        ContactGeometry("floor", "ContactHalfSpace", "ground", (0.0, 0.0, 0.0), FLOOR_UP),
+        ContactGeometry("ball", "ContactSphere", "ball", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (radius,)),
+    ]
+    numbers = (dissipation, friction, friction, 0.0)
+    if kind == "ElasticFoundationForce":
+        assert folder is not None
+        (folder / "ball.obj").write_text(ball_mesh(16, 24, (radius, radius, radius)))
+        shapes[1] = ContactGeometry("ball", "ContactMesh", "ball", filename="ball.obj")
+        forces = (contact("bounce", kind, ("ball", 1e6, *numbers), ("floor", 1e6, *numbers)),)
+    elif kind == "HuntCrossleyForce":
+        forces = (contact("bounce", kind, ("floor ball", 1e6, *numbers)),)
+    else:
+        sides = {"socket_sphere": "/contactgeometryset/ball", "socket_half_space": "/contactgeometryset/floor"}
+        rubbing = {"static_friction": friction, "dynamic_friction": friction}
+        forces = (force("bounce", kind, stiffness=1e6, dissipation=dissipation, **sides, **rubbing),)
+    coordinates = tuple(Coordinate(name) for name in ("rx", "ry", "rz", "tx", "ty", "tz"))
+    joint = FreeJoint("free", Placement("ground"), Placement("ball"), coordinates)
+    body = Body("ball", mass, inertia=(0.004, 0.004, 0.004, 0.0, 0.0, 0.0))
+    source = "" if folder is None else str(folder / "model.osim")
+    return Model("ball", (body,), (joint,), forces=forces, contact_geometries=tuple(shapes), source=source)
 
 
 def every_state(model: Model, frames: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -57,6 +57,37 @@ def _forces(o, path, q, u, time):
     return {**found, **{key: np.array(rows[key]) for key in ("tau", "wrench", "energy")}, "values": rows["values"]}
 
 
+def _actuators(o, path, q, u, controls, activations):
+    """tau (states, n) of all actuators of a model without gravity, under its controls, and the names of these.
+
+    controls are (states, n) in the order of the model, activations (states,) by actuator.
+    """
+    model = o.Model(path)
+    state = model.initSystem()
+    matter = model.getMatterSubsystem()
+    coordinates = [model.getCoordinateSet().get(k) for k in range(model.getCoordinateSet().getSize())]
+    columns = [_speed_column(state, c) for c in coordinates]
+    found = []
+    for i, (x, v, given) in enumerate(zip(q, u, controls, strict=True)):
+        _set(state, coordinates, x, v, 0.0)
+        for name, values in activations.items():
+            model.setStateVariableValue(state, f"/forceset/{name}/activation", values[i])
+        model.realizeVelocity(state)
+        vector = model.updControls(state)
+        assert vector.size() == len(given), (vector.size(), len(given))
+        for k, value in enumerate(given):
+            vector.set(k, value)
+        model.markControlsAsValid(state)
+        model.realizeDynamics(state)
+        pulled = o.Vector()
+        matter.multiplyBySystemJacobianTranspose(state, model.getRigidBodyForces(state), pulled)
+        on_speeds = model.getMobilityForces(state)
+        total = [pulled.get(k) + on_speeds.get(k) for k in range(pulled.size())]
+        found.append([total[k] for k in columns])
+    labels = o.createControlNamesFromModel(model)
+    return {"tau": np.array(found), "controls": [str(name) for name in labels]}
+
+
 def _simulate(o, path, q, u, times, accuracy):
     """q (times, n) of a simulation by OpenSim's integrator from a state at the first of the times."""
     model = o.Model(path)

@@ -11,6 +11,7 @@ import pytest
 from scipy.interpolate import PPoly, make_interp_spline
 
 import musculo
+from musculo.kernels.integrate.forced_tree import in_turn
 from musculo.kernels.integrate.known_forces import spline_force
 from musculo.replications.mechanisms import START, andrews_squeezer, squeezer_drive, squeezer_forces
 from musculo.simulation.acting import Acting
@@ -33,6 +34,13 @@ def run(forces, method="rkf45", formulation="embedded"):
     return musculo.simulate(model, q0, np.zeros(7), (0.0, 0.01), forces=forces, **options)
 
 
+def compiled_sum(acting, q, u):
+    """What compiled code finds at the address of what acts."""
+    tau = acting.constant.copy()
+    KernelForce(in_turn, np.array([acting.address]))(0.0, q, u, tau)
+    return tau
+
+
 @numba.njit
 def damper(t, q, u, tau):
     tau[0] -= 1e-5 * u[0]
@@ -49,20 +57,21 @@ def test_it_acts_as_the_same_force_in_python_does(method, close, formulation):
     np.testing.assert_allclose(ours.q[-1], theirs.q[-1], rtol=0, atol=close)
 
 
-def test_it_is_called_from_compiled_code_when_it_acts_alone_and_adds_up_when_not():
+def test_forces_of_all_kinds_add_up_from_python_and_from_compiled_code():
     model = andrews_squeezer()
     drive, push = squeezer_drive(model), np.linspace(0.01, 0.07, 7)
     q, u = np.linspace(-0.5, 0.5, 7), np.full(7, 300.0)
     one = squeezer_forces(model, q)
-    known = {
-        1: ([drive, push], one + push),
-        0: ([drive, drive], 2.0 * one),
-        -1: ([drive, damper, lambda t, q, u: push], one + push + np.eye(7)[0] * -3e-3),
-    }
-    for compiled, (forces, expected) in known.items():
+    known = [
+        ([drive, push], one + push),
+        ([drive, drive], 2.0 * one),
+        ([drive, damper, lambda t, q, u: push], one + push + np.eye(7)[0] * -3e-3),
+        ([lambda t, q, u: push, push, damper], 2.0 * push + np.eye(7)[0] * -3e-3),
+    ]
+    for forces, expected in known:
         acting = Acting(model, forces, None)
-        assert bool(acting.address) == (compiled == 1)
         np.testing.assert_allclose(acting(0.0, q, u), expected, rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(compiled_sum(acting, q, u), expected, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(run([drive, damper]).q, run([damper, drive]).q, rtol=0, atol=0)
     assert run([drive, damper]).u[-1, 0] < run(drive).u[-1, 0]
 

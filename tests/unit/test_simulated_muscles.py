@@ -10,6 +10,7 @@ from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, simul
 from musculo.demo import arm
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions.elementary_functions import PiecewiseLinear
+from musculo.model.force import Force
 from musculo.muscle import activation_rate, muscle_force
 from musculo.results.table import Table
 from musculo.simulation.excitations import actuator_names, control_functions
@@ -123,7 +124,11 @@ def test_controls_of_every_form_are_the_same(model) -> None:
         assert state.length.shape == state.activation.shape == (len(names),)
         return {names[0]: float(np.interp(time, t, x))}
 
-    for other in ({"excitations": {names[0]: function}}, {"excitations": table}, {"controller": controller}):
+    def for_all(time, state):
+        return [float(np.interp(time, t, x))] + [0.0] * (len(actuator_names(model)) - 1)
+
+    forms = ({"excitations": {names[0]: function}}, {"excitations": table}, {"controller": controller})
+    for other in (*forms, {"controller": for_all}):
         found = simulate(model, None, None, SPAN, **other)
         assert_allclose(found.q[-1], one.q[-1], atol=1e-12)
         assert_allclose(found.muscles.excitation[-1], one.muscles.excitation[-1], atol=1e-12)
@@ -168,3 +173,25 @@ def test_mistakes_are_named(model) -> None:
 
     with pytest.raises(RuntimeError, match="a mistake of the user's"):
         simulate(model, None, None, SPAN, controller=controller)
+
+
+def test_actuators_take_controls(model) -> None:
+    """One at a coordinate gives its control times its optimal force; a slow one follows it with its time constant."""
+    name = model.coordinate_names[1]
+    stated = (("coordinate", name), ("optimal_force", "5.0"))
+    direct = model.with_force(Force("motor", "CoordinateActuator", properties=stated))
+    found = simulate(direct, None, None, SPAN, excitations={"motor": 0.2}, method="rkf45", rtol=1e-8)
+    tau = np.zeros(len(model.speed_names))
+    tau[model.speed_index(name)] = 5.0 * 0.2
+    same = simulate(model, None, None, SPAN, excitations={}, forces=tau, method="rkf45", rtol=1e-8)
+    assert_allclose(found.q[-1], same.q[-1], atol=1e-10)
+
+    more = (*stated, ("activation_time_constant", "0.05"), ("default_activation", "0.0"))
+    slow = model.with_force(Force("motor", "ActivationCoordinateActuator", properties=more))
+    found = simulate(slow, None, None, SPAN, excitations={"motor": 0.2}, method="rkf45", rtol=1e-8)
+
+    def motor(t, q, u):
+        return tau * (1.0 - np.exp(-t / 0.05))
+
+    same = simulate(model, None, None, SPAN, excitations={}, forces=motor, method="rkf45", rtol=1e-8)
+    assert_allclose(found.q[-1], same.q[-1], atol=1e-7)

@@ -102,8 +102,12 @@ def test_a_command_knows_what_it_calls(monkeypatch, folder, tmp_path, command):
     assert found == [f"musculo.kernels.{name}" for name in drivers.DRIVERS[command]]
 
 
+# Studies of a model that is part of the recorded data.
+WITH_DATA = ("shoulder-moment-arms", "shoulder-tracking")
+
+
 @pytest.mark.parametrize("study", drivers.STUDIES)
-def test_a_study_knows_what_it_calls(monkeypatch, study):
+def test_a_study_knows_what_it_calls(monkeypatch, request, study):
     def once(call, repeats):
         call()
         return 1.0
@@ -113,7 +117,8 @@ def test_a_study_knows_what_it_calls(monkeypatch, study):
     monkeypatch.setattr(squeezer_work, "_AT_LEAST", 0.0)
     monkeypatch.setattr(rival_times, "CROWD", 8)
     monkeypatch.delenv("MUSCULO_DATA", raising=False)
-    found = called(monkeypatch, ["reproduce", study, "--no-opensim", "--quiet"], (None, 0, FALLS_SHORT))
+    data = ["--data", str(request.getfixturevalue("data_folder"))] if study in WITH_DATA else []
+    found = called(monkeypatch, ["reproduce", study, "--no-opensim", "--quiet", *data], (None, 0, FALLS_SHORT))
     assert found == [f"musculo.kernels.{name}" for name in drivers.STUDIES[study]]
 
 

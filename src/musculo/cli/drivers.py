@@ -31,6 +31,9 @@ _STATES = "hill.hill_frames:state_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 _TRACKED = "integrate.tracked_motion:tracked_nodes"
+# Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
+_FORCES = "forces.force_frames:force_frames"
+_MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
@@ -41,6 +44,10 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_SECOND_PASS, _COUPLED = (
+    "paths.second_pass_frames:second_pass_frames",
+    "functions.function_values:evaluate_many_lanes",
+)
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
@@ -60,7 +67,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
     "rra": (*_MOTION, _TRACKED, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
     "imu-place": (_POSES,),
@@ -69,7 +76,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
     f"rra {LIKE_OPENSIM}": (*_SPLINE, _TRACKED, _POSES),
-    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
@@ -151,6 +158,32 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _ACCELERATIONS,
         _MOMENTS,
     ),
+    # both with the model in the recorded data; without it they call nothing
+    "shoulder-moment-arms": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _PATHS,
+        _OPENSIM_PATHS,
+        _SECOND_PASS,
+        _COUPLED,
+    ),
+    "shoulder-tracking": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _COUPLED,
+        "integrate.tracking_torque:tracking_torque",
+        "constraints.coupler_frames:rule_frames",
+        "constraints.embedded_acceleration:embedded_frames",
+        _OPEN_STATE,
+        _MASSES,
+        _CONSTRAINED_STATE,
+        _MOMENTS,
+        _PATHS,
+        _SECOND_PASS,
+        _CAPACITIES,
+    ),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,
@@ -204,8 +237,9 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MASSES,
         _CONSTRAINED,
         _TRANSMITTED,
+        _MODEL_FORCE,
+        _IN_TURN,
         _OPEN_STATE,
-        _CALLED_STATE,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (

@@ -115,7 +115,8 @@ def reproduce(
             "--data",
             metavar="FOLDER",
             envvar="MUSCULO_DATA",
-            help="Recorded results of OpenSim: used for its slow runs, or for all runs where OpenSim is not installed.",
+            help="Recorded data: results of OpenSim, used for its slow runs, or for all runs where OpenSim is not "
+            "installed; and MoBL-ARMS, which the studies of the shoulder need.",
         ),
     ] = None,
     output: Annotated[

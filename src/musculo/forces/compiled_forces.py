@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Protocol
+from functools import cache, partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from musculo.forces.contact_foundation import Foundations
 from musculo.forces.contact_hertz import HertzContacts
 from musculo.forces.contact_smooth import SmoothContacts
 from musculo.forces.coordinate_forces import CoordinateExpressions, CoordinateLimits, CoordinateSprings
-from musculo.forces.placed import Acting, Columns, Moving
+from musculo.forces.placed import Acting, Columns, Found, Moving
 from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
+from musculo.kernels.forces.force_frames import force_frames
+from musculo.kernels.forces.passive_forces import PassiveForces
+from musculo.kernels.tree.tree_frames import over_frames
 from musculo.like import METHODS, Method
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
@@ -32,12 +35,14 @@ class Group(Protocol):
     """Forces of one law."""
 
     names: list[str]
+    data: Any  # as the kernel takes them
 
-    def act(self, s: Moving) -> Acting: ...
+    def acting(self, s: Moving, found: Found) -> Acting: ...
 
     def columns(self, s: Moving, acting: Acting) -> Columns: ...
 
 
+# In the order of `PassiveForces`: those on speeds first.
 _GROUPS: dict[str, Callable[[Model, Sequence[Force]], Any]] = {
     "CoordinateLimitForce": CoordinateLimits,
     "SpringGeneralizedForce": CoordinateSprings,
@@ -52,6 +57,7 @@ _GROUPS: dict[str, Callable[[Model, Sequence[Force]], Any]] = {
     "HuntCrossleyForce": HertzContacts,
     "ElasticFoundationForce": Foundations,
 }
+_ON_SPEEDS = ("CoordinateLimitForce", "SpringGeneralizedForce", "ExpressionBasedCoordinateForce")
 # Actuators that give nothing without a control, and that no analysis here controls.
 IDLE = ("BodyActuator",)
 CONTROLLED = (
@@ -63,6 +69,14 @@ CONTROLLED = (
 )
 
 
+class Span(NamedTuple):
+    """Where a group's forces lie among those on speeds, or its rows among those on bodies."""
+
+    on_speeds: bool
+    start: int
+    stop: int
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledForces:
     """Forces of one model by their laws; `at[i]` are the places of group i's forces in `names`."""
@@ -72,6 +86,24 @@ class CompiledForces:
     groups: tuple[Group, ...] = field(repr=False)
     at: tuple[IntArray, ...] = field(repr=False)
     reasons: dict[str, str]  # name -> why it is not computed
+    data: PassiveForces = field(repr=False)  # all of them, as kernels take them
+    spans: tuple[Span, ...] = field(repr=False)  # of the groups
+
+    def acting(self, s: Moving, threads: int | None = None) -> list[Acting]:
+        """What the forces of each group do."""
+        frames, speeds, bodies = len(s.q), self.data.speed.size, self.data.second.size
+        on_speed, wrench = np.empty((frames, speeds)), np.empty((frames, bodies, 6))
+        energy, state = np.empty((frames, speeds + bodies)), np.empty((frames, bodies), dtype=np.int64)
+        given = (np.ascontiguousarray(x) for x in (s.time, s.q, s.u, s.rows))
+        over_frames(force_frames, (self.data, *given, on_speed, wrench, energy, state), frames, threads)
+        found = []
+        for group, span in zip(self.groups, self.spans, strict=True):
+            at, none = slice(span.start, span.stop), slice(0)
+            first = 0 if span.on_speeds else speeds
+            mine, rows = (at, none) if span.on_speeds else (none, at)
+            stored = energy[:, first + span.start : first + span.stop]
+            found.append(group.acting(s, Found(on_speed[:, mine], wrench[:, rows], stored, state[:, rows])))
+        return found
 
 
 def compiled_forces(model: Model, method: Method = "exact") -> CompiledForces:
@@ -106,18 +138,57 @@ def _compile(model: Model, method: Method) -> CompiledForces:
         else:
             reasons[force.name] = f"forces of kind {force.kind} are kept but exert no force"
     groups: list[Group] = []
+    spans: list[Span] = []
+    every: list[Any] = []  # of each law, empty ones too
+    ends = {True: 0, False: 0}
     for kind, make in _GROUPS.items():
         made = partial(HertzContacts, opensim=method == "opensim") if make is HertzContacts else make
-        groups += _able(made, model, [force for force in found if force.kind == kind], reasons)
+        group = _able(made, model, [force for force in found if force.kind == kind], reasons)
+        every.append(_none()[kind] if group is None else group)
+        if group is not None:
+            on_speeds = kind in _ON_SPEEDS
+            count = len(group.speed) if on_speeds else len(group.second.names)
+            groups.append(group)
+            spans.append(Span(on_speeds, ends[on_speeds], ends[on_speeds] + count))
+            ends[on_speeds] += count
     able = [force for force in found if force.name not in reasons]
     names, kinds = tuple(force.name for force in able), tuple(force.kind for force in able)
     at = tuple(np.array([names.index(name) for name in group.names], dtype=np.int64) for group in groups)
-    return CompiledForces(names, kinds, tuple(groups), at, reasons)
+    return CompiledForces(names, kinds, tuple(groups), at, reasons, _data(every), tuple(spans))
+
+
+@cache
+def _none() -> dict[str, Any]:
+    """A group of each law without forces."""
+    nothing = Model("no forces", (), ())
+    return {kind: make(nothing, []) for kind, make in _GROUPS.items()}
+
+
+@cache
+def no_forces() -> PassiveForces:
+    """What kernels take where no force acts."""
+    return _data(list(_none().values()))
+
+
+def _data(every: Sequence[Any]) -> PassiveForces:
+    """Groups of every law as kernels take them."""
+    speeds, bodies = every[: len(_ON_SPEEDS)], every[len(_ON_SPEEDS) :]
+    none = np.zeros(0, dtype=np.int64)
+    first = [np.full(len(g.second.names), -1) if g.first is None else g.first.node for g in bodies]
+    return PassiveForces._make(
+        [
+            *(group.data for group in every),
+            every[-1].meshes,
+            np.concatenate([none, *(group.speed for group in speeds)]),
+            np.concatenate([none, *first]),
+            np.concatenate([none, *(group.second.node for group in bodies)]),
+        ]
+    )
 
 
 def _able(
     make: Callable[[Model, Sequence[Force]], Any], model: Model, forces: Sequence[Force], reasons: dict[str, str]
-) -> list[Group]:
+) -> Any:
     """The group of those forces that can be computed, if any can; adds why others cannot."""
     able, alone = [], []
     for force in forces:
@@ -127,11 +198,13 @@ def _able(
             reasons[force.name] = str(error)
             continue
         able.append(force)
-    return [make(model, able)] if len(able) > 1 else alone
+    if not able:
+        return None
+    return alone[0] if len(able) == 1 else make(model, able)
 
 
 def moving(poses: Kinematics, Q: FloatArray, U: FloatArray, time: FloatArray) -> Moving:
-    return Moving(Q, U, time, *poses.nodes)
+    return Moving(Q, U, time, poses.node_rows)
 
 
 def acting_on(
@@ -145,8 +218,8 @@ def acting_on(
     for start in range(0, frames, _CHUNK):
         at = slice(start, min(start + _CHUNK, frames))
         part = Moving(*(x[at] for x in s)) if frames > _CHUNK else s
-        for group in c.groups:
-            add(group.act(part), wrench[at], direct[at])
+        for acting in c.acting(part, threads):
+            add(acting, wrench[at], direct[at])
     return wrench, direct, poses
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidFile, InvalidModel, Unsupported
 from musculo.forces import stated_forces as stated
 from musculo.forces.contact_hertz import body_columns
 from musculo.forces.contact_shapes import Material, materials, radius_of, shape_place
-from musculo.forces.placed import Acting, Columns, Moving, cross, dot, on_bodies
+from musculo.forces.placed import Acting, Columns, Found, Moving, cross, dot, on_bodies
 from musculo.io.meshes import read_mesh
-from musculo.kernels.contact.contact_pressure import BALL, MESH, PLANE, Bed, Friction, Mesh, bed_frames
+from musculo.kernels.contact.contact_pressure import BALL, MESH, PLANE, Beds, Friction
+from musculo.kernels.contact.nearest_triangle import Meshes
 from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.model import Model
@@ -24,17 +27,11 @@ _KINDS = {"ContactMesh": MESH, "ContactHalfSpace": PLANE, "ContactSphere": BALL}
 class Foundations:
     """`<ElasticFoundationForce>`: each triangle of a mesh that is inside another shape is pushed out by a spring.
 
-        x = the way from its middle to the nearest point of the other's surface, d = |x|, e = x / d
-        f = k A d (1 + c v_n),   none where that is negative;   V = k A d^2 / 2 over all springs
-        friction  f mu(|v_t|) along the slip v_t of the other (`kernels.contact._friction`)
+    The law of a mesh and another shape is `musculo.kernels.contact.contact_pressure.bed_wrench`; stiffness, dissipation
+    and friction are of the mesh alone. Where both shapes are meshes each has springs, which count half.
 
-    It acts at the nearest point, with A the area of the triangle, v_n the speed of approach along e; k, c and friction
-    are of the mesh alone. Where both shapes are meshes each has springs, which count half.
-
-    Source:     [Sherman2011]; OpenSim 4.6, observed behavior.
-    Departs:    two meshes of which one is wholly inside the other do not touch in OpenSim, whose search begins with
-                triangles that cross; here they push each other out by the nearest way. Polygons of more than four
-                corners are cut into triangles from their first corner, in OpenSim from their middle.
+    Departs: polygons of more than four corners are cut into triangles from their first corner, in OpenSim from their
+             middle.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force]) -> None:
@@ -56,43 +53,40 @@ class Foundations:
             self._shapes_of.append(at)
             pressed += [(i, a, b) for a in at for b in at if a != b and every[a].shape.kind == "ContactMesh"]
         self._place = shape_place(model, [m.shape for m in every])
-        meshes = {k: _mesh(model, m.shape) for k, m in enumerate(every) if m.shape.kind == "ContactMesh"}
-        slow = [stated.finite(force, "transition_velocity", 0.01) for force in forces]
-        self._beds = [
-            (self._bed(every[a], every[b], a, b, slow[i]), meshes[a], meshes.get(b, meshes[a])) for i, a, b in pressed
-        ]
+        slow = np.array([stated.finite(force, "transition_velocity", 0.01) for force in forces], dtype=float)
         parts = np.array(pressed, dtype=np.int64).reshape(-1, 3)
-        self._force, self._mesh, self._other = parts[:, 0], parts[:, 1], parts[:, 2]
+        self._force, mesh, other = parts[:, 0].copy(), parts[:, 1], parts[:, 2]
+        self.first, self.second = self._place.rows(mesh), self._place.rows(other)
+        surfaces = {k: m for m, k in enumerate(k for k, one in enumerate(every) if one.shape.kind == "ContactMesh")}
+        self.meshes = _joined([_mesh(model, every[k].shape) for k in surfaces])
+        own, others = [every[k] for k in mesh], [every[k] for k in other]
 
-    def _bed(self, own: Material, other: Material, a: int, b: int, transition: float) -> Bed:
-        kind = _KINDS[other.shape.kind]
-        place = self._place
-        coefficients = (own.static_friction, own.dynamic_friction, own.viscous_friction, transition)
-        return Bed(
-            int(place.node[a]),
-            int(place.node[b]),
-            place.R[a].copy(),
-            place.R[b].copy(),
-            place.offset[a].copy(),
-            place.offset[b].copy(),
-            kind,
-            radius_of(other.shape) if kind == BALL else 0.0,
-            own.stiffness * (0.5 if kind == MESH else 1.0),
-            own.dissipation,
-            Friction(*(np.array([value]) for value in coefficients)),
+        def of(values: Iterable[float]) -> FloatArray:
+            return np.array(list(values), dtype=float)
+
+        self.data = Beds(
+            self.first.held,
+            self.second.held,
+            np.array([surfaces[k] for k in mesh], dtype=np.int64),
+            np.array([surfaces.get(k, -1) for k in other], dtype=np.int64),
+            np.array([_KINDS[m.shape.kind] for m in others], dtype=np.int64),
+            of(radius_of(m.shape) if _KINDS[m.shape.kind] == BALL else 0.0 for m in others),
+            of(m.stiffness * (0.5 if _KINDS[o.shape.kind] == MESH else 1.0) for m, o in zip(own, others, strict=True)),
+            of(m.dissipation for m in own),
+            Friction(
+                of(m.static_friction for m in own),
+                of(m.dynamic_friction for m in own),
+                of(m.viscous_friction for m in own),
+                slow[self._force],
+            ),
         )
 
-    def act(self, s: Moving) -> Acting:
-        frames = len(s.q)
-        wrench, energy = np.zeros((len(self._beds), frames, 6)), np.zeros((len(self.names), frames))
-        for k, (bed, mesh, other) in enumerate(self._beds):
-            bed_frames(bed, mesh, other, s.R, s.motion, wrench[k], energy[self._force[k]], 0, frames)
-        on_mesh = np.swapaxes(wrench, 0, 1)
-        rows = (
-            np.concatenate([self._force, self._force]),
-            self._place.body[np.concatenate([self._mesh, self._other])],
-        )
-        return on_bodies(frames, *rows, np.concatenate([on_mesh, -on_mesh], axis=1), energy.T, len(self.names))
+    def acting(self, s: Moving, found: Found) -> Acting:
+        energy = np.zeros((len(found.energy), len(self.names)))
+        for bed, force in enumerate(self._force.tolist()):
+            energy[:, force] += found.energy[:, bed]
+        rows = np.concatenate([self._force, self._force]), np.concatenate([self.first.body, self.second.body])
+        return on_bodies(*rows, np.concatenate([-found.wrench, found.wrench], axis=1), energy)
 
     def columns(self, s: Moving, acting: Acting) -> Columns:
         return body_columns(self.names, self._shapes_of, self._place, s, acting)
@@ -104,7 +98,17 @@ def mesh_files(model: Model) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 
-def _mesh(model: Model, shape: ContactGeometry) -> Mesh:
+class _Surface(NamedTuple):
+    """The triangles of one mesh, as `Meshes` has them."""
+
+    middle: FloatArray
+    area: FloatArray
+    normal: FloatArray
+    corners: FloatArray  # (triangles, 3, 3)
+    size: FloatArray
+
+
+def _mesh(model: Model, shape: ContactGeometry) -> _Surface:
     read = read_mesh(_file(model, shape))
     corners = read.points[read.triangles]
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -118,8 +122,35 @@ def _mesh(model: Model, shape: ContactGeometry) -> Mesh:
     outward = np.sign(dot(corners[:, 0], turn).sum()) or 1.0
     middle = corners.mean(axis=1)
     size = np.sqrt(np.sum((corners - middle[:, None]) ** 2, axis=2)).max(axis=1)
-    normal = outward * turn / (2.0 * area)[:, None]
-    return Mesh(middle, area, normal, np.ascontiguousarray(corners.reshape(-1, 9)), size)
+    return _Surface(middle, area, outward * turn / (2.0 * area)[:, None], corners, size)
+
+
+def _joined(surfaces: Sequence[_Surface]) -> Meshes:
+    """One after the other."""
+    low, high, center, radius = [], [], [], []
+    for one in surfaces:
+        points = one.corners.reshape(-1, 3)
+        low.append(points.min(axis=0))
+        high.append(points.max(axis=0))
+        center.append(0.5 * (low[-1] + high[-1]))
+        radius.append(np.sqrt(np.sum((points - center[-1]) ** 2, axis=1)).max())
+    counts = [one.area.size for one in surfaces]
+
+    def flat(parts: Iterable[FloatArray], *shape: int) -> FloatArray:
+        return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)]).reshape(-1, *shape)
+
+    return Meshes(
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        flat((one.middle for one in surfaces), 3),
+        flat(one.area for one in surfaces),
+        flat((one.normal for one in surfaces), 3),
+        flat((one.corners for one in surfaces), 9),
+        flat(one.size for one in surfaces),
+        flat(low, 3),
+        flat(high, 3),
+        flat(center, 3),
+        np.array(radius, dtype=float),
+    )
 
 
 def _found(model: Model, shape: ContactGeometry) -> Path | None:

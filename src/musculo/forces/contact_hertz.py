@@ -15,13 +15,14 @@ from musculo.forces.contact_shapes import Material, materials, radius_of, shape_
 from musculo.forces.placed import (
     Acting,
     Columns,
+    Found,
     Moving,
     Placed,
     cross,
     on_bodies,
     vector_columns,
 )
-from musculo.kernels.contact.contact_pressure import APART, PARTING, Friction, Pairs, hertz_frames
+from musculo.kernels.contact.contact_pressure import APART, PARTING, Friction, Pairs
 from musculo.model.force import Force
 from musculo.model.model import Model
 
@@ -39,19 +40,13 @@ class _Pair(NamedTuple):
 class HertzContacts:
     """`<HuntCrossleyForce>`: every two shapes of a force that touch press on each other.
 
-        x    = depth;   1 / k = 1 / k_1 + 1 / k_2,   k_i = E_i^(2/3);   c = (k_2 c_1 + k_1 c_2) / (k_1 + k_2)
-        f_H  = 4/3 k x sqrt(R k x),   1 / R = 1 / R_1 + 1 / R_2
-        f    = f_H (1 + 3/2 c v_n),   none where that is negative;   V = 2/5 f_H x
-        friction  f mu(|v_t|) against the slip v_t (`kernels.contact._friction`), mu = 2 mu_1 mu_2 / (mu_1 + mu_2)
+    The law of two is `musculo.kernels.contact.contact_pressure.hertz_wrench`.
 
-    It acts at the point that divides the depth as the stiffnesses do. There, v_n is the speed of approach.
-
-    Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behavior.
     Departs:    OpenSim ignores all contacts of a force that come after one that parts so fast that its f is negative
                 (Simbody returns where it should go on), so that a foot loses its toe as its heel lifts off. This is
                 done with `like="opensim"` only, as is counting the energy of shapes of one body that overlap, which
                 do nothing.
-    Guarantees: wrenches of a pair add up to zero; f_H = -dV/dq at rest.
+    Guarantees: wrenches of a pair add up to zero.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force], opensim: bool = False) -> None:
@@ -79,29 +74,28 @@ class HertzContacts:
         self._force = np.array([p.force for p in pairs], dtype=np.int64)
         self._first = np.array([p.first for p in pairs], dtype=np.int64)
         self._second = np.array([p.second for p in pairs], dtype=np.int64)
-        slow = np.array([stated.finite(force, "transition_velocity", 0.01) for force in forces])
-        self._pairs = self._compiled(every, slow)
+        slow = np.array([stated.finite(force, "transition_velocity", 0.01) for force in forces], dtype=float)
+        self.first, self.second = self._place.rows(self._first), self._place.rows(self._second)
+        self.data = self._compiled(every, slow)
 
     def _compiled(self, every: list[Material], transition: FloatArray) -> Pairs:
-        first, second, place = self._first, self._second, self._place
-        stiffness = np.array([m.stiffness for m in every]) ** (2.0 / 3.0)
-        damping = np.array([m.dissipation for m in every])
+        first, second = self._first, self._second
+        stiffness = np.array([m.stiffness for m in every], dtype=float) ** (2.0 / 3.0)
+        damping = np.array([m.dissipation for m in every], dtype=float)
         k_1, k_2 = stiffness[first], stiffness[second]
         share = k_2 / np.where(k_1 + k_2 > 0.0, k_1 + k_2, 1.0)
         on_plane = np.isinf(self._radius[first])
         r_1, r_2 = np.where(on_plane, 0.0, self._radius[first]), self._radius[second]
 
         def both(values: list[float]) -> FloatArray:
-            mu = np.array(values)
+            mu = np.array(values, dtype=float)
             a, b = mu[first], mu[second]
             return 2.0 * a * b / np.where(a + b > 0.0, a + b, 1.0)
 
         return Pairs(
-            place.node[first],
-            place.node[second],
-            place.offset[first],
-            place.offset[second],
-            place.R[first][:, :, 0].copy(),
+            self.first.held,
+            self.second.held,
+            np.ascontiguousarray(self.first.R[:, :, 0]),
             on_plane.astype(np.int64),
             r_1,
             r_2,
@@ -117,21 +111,19 @@ class HertzContacts:
             ),
         )
 
-    def act(self, s: Moving) -> Acting:
-        frames, n = len(s.q), len(self._force)
-        wrench, stored, state = np.empty((frames, n, 6)), np.empty((frames, n)), np.empty((frames, n), dtype=np.int64)
-        hertz_frames(self._pairs, s.R, s.motion, wrench, stored, state, 0, frames)
+    def acting(self, s: Moving, found: Found) -> Acting:
+        wrench, stored = found.wrench, found.energy
         if self._opensim:
-            for frame in np.flatnonzero((state == PARTING).any(axis=1)):
+            for frame in np.flatnonzero((found.state == PARTING).any(axis=1)):
                 part = Moving(*(x[frame : frame + 1] for x in s))
-                lost, unseen = self._abandoned(self._place.origin(part)[0], state[frame])
+                lost, unseen = self._abandoned(self._place.origin(part)[0], found.state[frame])
                 wrench[frame, lost] = 0.0
                 stored[frame, unseen] = 0.0
-        energy = np.zeros((frames, len(self.names)))
+        energy = np.zeros((len(stored), len(self.names)))
         for pair, force in enumerate(self._force.tolist()):
             energy[:, force] += stored[:, pair]
-        rows = np.concatenate([self._force, self._force]), self._place.body[np.concatenate([self._first, self._second])]
-        return on_bodies(frames, *rows, np.concatenate([-wrench, wrench], axis=1), energy, len(self.names))
+        rows = np.concatenate([self._force, self._force]), np.concatenate([self.first.body, self.second.body])
+        return on_bodies(*rows, np.concatenate([-wrench, wrench], axis=1), energy)
 
     def _abandoned(self, p: FloatArray, state: NDArray[np.int64]) -> tuple[list[int], list[int]]:
         """Pairs of one frame whose force is lost in OpenSim, and whose energy is: those after one that parts.

@@ -9,8 +9,8 @@ import numpy as np
 from musculo.errors import InvalidModel
 from musculo.forces import stated_forces as stated
 from musculo.forces.contact_shapes import contact_shape, radius_of, shape_place
-from musculo.forces.placed import Acting, Columns, Moving, cross, on_bodies, vector_columns
-from musculo.kernels.contact.contact_pressure import Friction, SmoothPairs, smooth_frames
+from musculo.forces.placed import Acting, Columns, Found, Moving, between, cross, vector_columns
+from musculo.kernels.contact.contact_pressure import Friction, SmoothPairs
 from musculo.model.force import Force
 from musculo.model.model import Model
 
@@ -18,28 +18,17 @@ from musculo.model.model import Model
 class SmoothContacts:
     """`<SmoothSphereHalfSpaceForce>`: Hertz and Hunt-Crossley with tanh in place of every corner but one.
 
-        x    = R + n . (p_S - p_H)               n into the half-space, its x axis; x is negative where they are apart
-        f_H  = 4/3 k sqrt(R k) (x^2 + c_f)^(3/4) (1 + tanh(b_d x)) / 2,    k = E^(2/3) / 2
-        f    = f_H (1 + 3/2 c v_n) (1 + tanh(b_v (v_n + 2 / (3 c)))) / 2,  v_n the speed of approach
-        v_s  = sqrt(|v_t|^2 + c_f),   friction f mu(v_s) v_t / v_s          (`kernels.contact._friction`)
-        V    = 2/5 f_H x
-
-    The sphere feels -(f n + friction) at the point half way between the surfaces, the half-space the opposite.
-
-    Source:     [Serrancoli2019]; OpenSim 4.6, observed behavior.
-    Departs:    nothing by intention. V is OpenSim's, and no integral of f_H: it is only close to one, and negative
-                where the surfaces are apart. min(v_s / v_t, 1) of friction is a corner that is left. Without
-                dissipation the last factor of f is 1, as its limit is.
+    The law is `musculo.kernels.contact.contact_pressure.smooth_wrench`.
     """
 
     def __init__(self, model: Model, forces: Sequence[Force]) -> None:
         self.names = [force.name for force in forces]
         spheres = [contact_shape(force, model, force.text("socket_sphere"), "ContactSphere") for force in forces]
         planes = [contact_shape(force, model, force.text("socket_half_space"), "ContactHalfSpace") for force in forces]
-        self._sphere, self._plane = shape_place(model, spheres), shape_place(model, planes)
+        self.first, self.second = shape_place(model, planes), shape_place(model, spheres)
 
         def of(key: str, default: float) -> np.ndarray:
-            return np.array([stated.finite(force, key, default) for force in forces])
+            return np.array([stated.finite(force, key, default) for force in forces], dtype=float)
 
         stiffness = of("stiffness", 1.0)
         for force, E in zip(forces, stiffness, strict=True):
@@ -48,13 +37,11 @@ class SmoothContacts:
         dissipation = of("dissipation", 0.0)
         with np.errstate(divide="ignore"):
             lowest = np.where(dissipation != 0.0, 2.0 / (3.0 * dissipation), np.inf)
-        self._pairs = SmoothPairs(
-            self._plane.node,
-            self._sphere.node,
-            self._plane.offset,
-            self._sphere.offset,
-            np.ascontiguousarray(self._plane.R[:, :, 0]),
-            np.array([radius_of(sphere) for sphere in spheres]),
+        self.data = SmoothPairs(
+            self.first.held,
+            self.second.held,
+            np.ascontiguousarray(self.first.R[:, :, 0]),
+            np.array([radius_of(sphere) for sphere in spheres], dtype=float),
             0.5 * stiffness ** (2.0 / 3.0),
             dissipation,
             lowest,
@@ -69,20 +56,15 @@ class SmoothContacts:
             ),
         )
 
-    def act(self, s: Moving) -> Acting:
-        frames, n = len(s.q), len(self.names)
-        wrench, energy = np.empty((frames, n, 6)), np.empty((frames, n))
-        smooth_frames(self._pairs, s.R, s.motion, wrench, energy, 0, frames)
-        every = np.arange(n)
-        rows = np.concatenate([every, every]), np.concatenate([self._sphere.body, self._plane.body])
-        return on_bodies(frames, *rows, np.concatenate([-wrench, wrench], axis=1), energy, n)
+    def acting(self, s: Moving, found: Found) -> Acting:
+        return between(self.first, self.second, found)
 
     def columns(self, s: Moving, acting: Acting) -> Columns:
         found: Columns = []
         n = len(self.names)
-        of_sphere, of_plane = self._sphere.body_origin(s), self._plane.body_origin(s)
+        of_plane, of_sphere = self.first.body_origin(s), self.second.body_origin(s)
         for k, name in enumerate(self.names):
-            for origin, row, label in ((of_sphere, k, "Sphere"), (of_plane, n + k, "HalfSpace")):
+            for origin, row, label in ((of_sphere, n + k, "Sphere"), (of_plane, k, "HalfSpace")):
                 F = acting.wrench[:, row, 3:]
                 T = acting.wrench[:, row, :3] - cross(origin[:, k], F)
                 found += vector_columns(k, f"{name}.{label}.force", F)

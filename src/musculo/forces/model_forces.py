@@ -22,8 +22,7 @@ from musculo.forces.placed import Acting, Columns, Moving
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.geometry import path_geometry
-from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.muscle.path_forces import path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled_arrays import labelled
 from musculo.results.result import Result, times_or_numbers
@@ -145,7 +144,8 @@ def model_forces(
     """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
 
     Muscles and actuators are none of them: they need an activation or a control. A force that is switched off
-    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.forces`.
+    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.kernels.forces` and
+    `musculo.kernels.contact`.
 
         tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
 
@@ -173,7 +173,7 @@ def model_forces(
     frames = len(Q)
     poses = kinematics(model, Q[0] if single else Q, U[0] if single else U, threads=threads)
     s = moving(poses, Q, U, times)
-    parts = tuple((at, group.act(s)) for at, group in zip(c.at, c.groups, strict=True))
+    parts = tuple(zip(c.at, c.acting(s, threads), strict=True))
     energy = np.zeros((frames, len(c.names)))
     wrench, direct = np.zeros((frames, 1 + len(model.bodies), 6)), np.zeros_like(U)
     for at, acting in parts:
@@ -234,32 +234,6 @@ def passive_forces(
         return np.zeros_like(U), np.zeros((len(Q), 1 + len(model.bodies), 6))
     wrench, direct, poses = acting_on(model, c, Q, U, time, threads)
     return direct + poses.pull_back(wrench), wrench
-
-
-class ForcesAtStates:
-    """Generalized forces (n_u,) of all passive forces at one state after the other, for integrators.
-
-    Args:
-        model: the model.
-        method, paths: as `model_forces`.
-    """
-
-    __name__ = "model_forces"
-
-    def __init__(self, model: Model, method: Method = "exact", paths: bool = True) -> None:
-        self.model, self._method = model, method
-        self._along = passive_paths(model) if paths else None
-        self.any = bool(compiled_forces(model, method).groups) or self._along is not None
-
-    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        Q, U = q[None], u[None]
-        tau, _ = passive_forces(self.model, Q, U, np.array([t]), self._method, threads=1)
-        if self._along is not None:
-            g = path_geometry(self._along, Q, U, threads=1)
-            assert g.speed is not None
-            tension = path_tensions(self._along, g.length, g.speed, threads=1)
-            tau = tau + path_generalized_forces(g, tension.tension, tension.names)
-        return np.asarray(tau[0])
 
 
 def _arrays(

@@ -1,4 +1,4 @@
-"""Frames of a model that forces hold on to, many at a time: where they are, how they move, and wrenches there."""
+"""Frames of a model that forces hold on to, many at a time: where they are, and wrenches there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.compile.joint_nodes import placed as in_body
+from musculo.kernels.forces.held_frames import Held
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.spatial.pose import Pose
@@ -22,20 +24,31 @@ class Moving(NamedTuple):
     q: FloatArray  # (frames, n)
     u: FloatArray  # (frames, n_u)
     time: FloatArray  # (frames,)
-    R: FloatArray  # (frames, nodes, 3, 3)
-    motion: FloatArray  # (frames, nodes, 5, 3) positions, angular velocities, velocities of the origins, ...
+    rows: FloatArray  # (frames, MOTION_ROWS nodes) as kernels have them
+
+    @property
+    def _nodes(self) -> FloatArray:
+        return self.rows.reshape(len(self.rows), -1, MOTION_ROWS)
+
+    @property
+    def R(self) -> FloatArray:
+        """(frames, nodes, 3, 3)."""
+        nodes = self._nodes
+        return nodes[:, :, ROTATION : ROTATION + 9].reshape(*nodes.shape[:2], 3, 3)
 
     @property
     def p(self) -> FloatArray:
-        return self.motion[:, :, 0]
+        """(frames, nodes, 3)."""
+        return self._nodes[:, :, POSITION : POSITION + 3]
 
-    @property
-    def w(self) -> FloatArray:
-        return self.motion[:, :, 1]
 
-    @property
-    def v(self) -> FloatArray:
-        return self.motion[:, :, 2]
+class Found(NamedTuple):
+    """What a kernel found of the forces of one group."""
+
+    on_speed: FloatArray  # (frames, forces) of those on speeds
+    wrench: FloatArray  # (frames, rows, 6) of those on bodies: on the second body of each pair
+    energy: FloatArray  # (frames, forces or rows)
+    state: IntArray  # (frames, rows) of contacts
 
 
 class Acting(NamedTuple):
@@ -64,10 +77,19 @@ class Placed:
     offset: FloatArray = field(repr=False)  # (rows, 3) origin in the node
     base: FloatArray = field(repr=False)  # (rows, 3) origin of the body in the node
 
-    def pose(self, s: Moving) -> tuple[FloatArray, FloatArray]:
-        """R_WF (frames, rows, 3, 3) and p (frames, rows, 3) in ground."""
-        R_WN = s.R[:, self.node]
-        return R_WN @ self.R, s.p[:, self.node] + turned(R_WN, self.offset)
+    def rows(self, rows: IntArray) -> Placed:
+        """Some of them, in any order."""
+        names = tuple(self.names[k] for k in rows.tolist())
+        return Placed(names, self.node[rows], self.body[rows], self.R[rows], self.offset[rows], self.base[rows])
+
+    @property
+    def held(self) -> Held:
+        """As kernels take them."""
+        return Held(self.node, np.ascontiguousarray(self.R.reshape(-1, 9)), self.offset)
+
+    def rotation(self, s: Moving) -> FloatArray:
+        """R_WF (frames, rows, 3, 3)."""
+        return s.R[:, self.node] @ self.R
 
     def origin(self, s: Moving) -> FloatArray:
         """(frames, rows, 3) in ground."""
@@ -76,14 +98,6 @@ class Placed:
     def body_origin(self, s: Moving) -> FloatArray:
         """(frames, rows, 3): of the bodies that carry the frames."""
         return s.p[:, self.node] + turned(s.R[:, self.node], self.base)
-
-    def spin(self, s: Moving) -> FloatArray:
-        """(frames, rows, 3) angular velocity in ground."""
-        return s.w[:, self.node]
-
-    def velocity(self, s: Moving, x: FloatArray) -> FloatArray:
-        """(frames, rows, 3): of the points of the bodies that are at x in ground."""
-        return s.v[:, self.node] + cross(s.w[:, self.node], x - s.p[:, self.node])
 
 
 def placed(model: Model, frames: Sequence[str], offsets: Sequence[Pose] | None = None) -> Placed:
@@ -138,19 +152,25 @@ def turned_back(R: FloatArray, v: FloatArray) -> FloatArray:
     return R[..., 0, :] * x + R[..., 1, :] * y + R[..., 2, :] * z
 
 
-def wrench_at(point: FloatArray, force: FloatArray, moment: FloatArray | None = None) -> FloatArray:
-    """(..., 6) moment about ground's origin, and force, of a force at a point and a free moment."""
-    about = cross(point, force)
-    return np.concatenate([about if moment is None else about + moment, force], axis=-1)
+_NONE = np.zeros(0, dtype=np.int64)
 
 
-def on_bodies(
-    frames: int, row_force: IntArray, row_body: IntArray, wrench: FloatArray, energy: FloatArray | None, count: int
-) -> Acting:
+def on_speeds(speed: IntArray, found: Found) -> Acting:
+    """Forces that act on one speed each."""
+    frames, n = found.on_speed.shape
+    return Acting(_NONE, _NONE, np.zeros((frames, 0, 6)), np.arange(n), speed, found.on_speed, found.energy)
+
+
+def on_bodies(row_force: IntArray, row_body: IntArray, wrench: FloatArray, energy: FloatArray) -> Acting:
     """Forces that act on bodies alone."""
-    none = np.zeros(0, dtype=np.int64)
-    held = np.zeros((frames, count)) if energy is None else energy
-    return Acting(row_force, row_body, wrench, none, none, np.zeros((frames, 0)), held)
+    return Acting(row_force, row_body, wrench, _NONE, _NONE, np.zeros((len(wrench), 0)), energy)
+
+
+def between(first: Placed, second: Placed, found: Found) -> Acting:
+    """Forces on the bodies of second frames, and their opposites on those of first ones; the latter come first."""
+    every = np.arange(len(first.names))
+    rows = np.concatenate([every, every]), np.concatenate([first.body, second.body])
+    return on_bodies(*rows, np.concatenate([-found.wrench, found.wrench], axis=1), found.energy)
 
 
 XYZ = ("X", "Y", "Z")

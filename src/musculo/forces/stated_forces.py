@@ -86,6 +86,14 @@ def frame(force: Force, key: str, model: Model) -> str:
     raise UnknownName("frame", stated, known, f"{key} of {described(force)}")
 
 
+def body(force: Force, key: str, model: Model) -> str:
+    """The body that a property names, or ground."""
+    name = last_name(force.text(key).strip())
+    if name not in (GROUND, *model.body_names):
+        raise UnknownName("body", name, (GROUND, *model.body_names), described(force))
+    return name
+
+
 def last_name(path: str) -> str:
     """The name of a component, the last part of its path."""
     return path.rsplit("/", 1)[-1]

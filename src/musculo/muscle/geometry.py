@@ -194,8 +194,9 @@ class PathGeometry(LabelledGeometry, Result):
         """r J (frames, paths, n_zu): per independent speed (`independent_names`), couplings and closed loops included;
         made when first asked for. It is minus the slope of the length where the other independent coordinates rest.
 
-        Without closed loops this is OpenSim's computeMomentArm. Under closed loops it depends on which coordinates are
-        called independent; `muscle_analysis` gives OpenSim's arms, which do not.
+        Without closed loops this is OpenSim's computeMomentArm, if no coordinate follows several independent ones. If
+        one does, OpenSim's arm is not the slope, and `muscle_analysis(like="opensim")` gives it. Under closed loops it
+        depends on which coordinates are called independent; `muscle_analysis` gives OpenSim's arms, which do not.
 
         Frames whose loops cannot be closed are NaN, and a `MusculoWarning` names the first.
 

@@ -188,7 +188,7 @@ def _path_files(study: Study, analysis: MuscleAnalysis, muscles: Sequence[str], 
     )
     study.tell_paths(g, muscles, analysis.name)
     columns = [g.index(name) for name in muscles]
-    arms = moment_arms(study.model, g, study.motion.q, coordinates)
+    arms = moment_arms(study.model, g, study.motion.q, coordinates, study.work.method)
     parts = {"Length": g.length} | {f"MomentArm_{name}": arms[:, :, k] for k, name in enumerate(coordinates)}
     for what, values in parts.items():
         study.work.write(study.file(analysis, what), what, study.time, tuple(muscles), values[:, columns], MUSCLES)

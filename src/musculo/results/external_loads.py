@@ -220,18 +220,42 @@ class ExternalLoads:
         point_in = force.point_in if force.point_identifier else force.body
         return LoadSeries(force.body, values[0], values[1], values[2], force.force_in, point_in, self._of(force))
 
+    def pieces(self) -> tuple[FloatArray, FloatArray]:
+        """Times (n,) and cubic polynomials (n + 1, 9 loads, 4) of force, point and moment of the loads that apply.
+
+        They are `at` as piecewise polynomials, laid out as `NaturalSpline.cubic_pieces` says.
+        """
+        columns = []
+        for force in self.forces:
+            if force.applies:
+                for identifier in (force.force_identifier, force.point_identifier, force.torque_identifier):
+                    none = np.zeros((len(self.table.time), 3))
+                    columns.append(self._data(force, identifier) if identifier else none)
+        data = np.concatenate(columns, axis=1) if columns else np.zeros((len(self.table.time), 0))
+        time = np.asarray(self.table.time, dtype=float)
+        if len(data) == 1 or not columns:
+            constant = np.zeros((2, data.shape[1], 4))
+            constant[:, :, 3] = data[0]
+            return time[:1].copy(), constant
+        spline = NaturalSpline(time, data, 3 if len(data) > 3 else 1)
+        return np.ascontiguousarray(spline.time), spline.cubic_pieces()
+
     def _curve(self, force: ExternalForce, identifier: str, time: FloatArray) -> FloatArray:
-        columns = self._columns(force, identifier)
-        data = self.table.values[:, columns]
+        data = self._data(force, identifier)
+        if len(data) == 1:
+            return np.broadcast_to(data[0], (len(time), 3)).copy()
+        return NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)(time)
+
+    def _data(self, force: ExternalForce, identifier: str) -> FloatArray:
+        """(n, 3) the columns of an identifier, without gaps."""
+        data = self.table.values[:, self._columns(force, identifier)]
         if not np.isfinite(data).all():
             at = int(np.argmin(np.isfinite(data).all(axis=1)))
             raise InvalidInput(
                 f"{self._of(force)}: columns {identifier!r} have gaps, the first at {self.table.time[at]:g} s; "
                 "fill them (--fill-gaps SECONDS in the shell, loads.table.fill in Python) or set them to zero"
             )
-        if len(data) == 1:
-            return np.broadcast_to(data[0], (len(time), 3)).copy()
-        return NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)(time)
+        return data
 
 
 def _identifiers(force: ExternalForce) -> list[str]:

@@ -44,7 +44,7 @@ class NaturalSpline:
         apart = np.append(np.diff(t) > _SAME_TIME * np.median(np.diff(t)), True)
         if not apart.all() and apart.sum() > degree:
             t, y = t[apart], y[apart]
-        self.degree = degree
+        self.degree, self.time = degree, t
         self._shape = y.shape[1:]
         # In steps instead of seconds: derivatives of order 4 would scale the end conditions by 1e12 at 1 kHz.
         self._start, self._step = t[0], (t[-1] - t[0]) / (len(t) - 1)
@@ -72,6 +72,29 @@ class NaturalSpline:
             if outside.any():
                 y[outside] = self._beyond(end, s[outside] - end, derivative)
         return np.asarray(y / self._step**derivative).reshape(t.shape + self._shape)
+
+    def cubic_pieces(self) -> FloatArray:
+        """(n + 1, columns, 4) polynomials, highest power first, of a spline of degree 1 or 3.
+
+        Row 0 holds before the first time, row k from time k - 1 on, the last one after the last time; of the time since
+        that, the first since the first time.
+        """
+        t, columns = self.time, self._spline.coefficients.shape[1]
+        out = np.zeros((len(t) + 1, columns, 4))
+        y, h = self(t).reshape(len(t), columns), np.diff(t)[:, None]
+        out[1:, :, 3] = y
+        out[0, :, 3] = y[0]
+        if self.degree == 1:
+            out[1:-1, :, 2] = np.diff(y, axis=0) / h
+            return out
+        if self.degree != 3:
+            raise InvalidInput(f"a spline of degree {self.degree} has no cubic pieces")
+        slope, bend = (self(t, order).reshape(len(t), columns) for order in (1, 2))
+        out[1:, :, 2] = slope
+        out[0, :, 2] = slope[0]
+        out[1:-1, :, 1] = 0.5 * bend[:-1]
+        out[1:-1, :, 0] = np.diff(bend, axis=0) / (6.0 * h)
+        return out
 
     def _beyond(self, end: float, offset: FloatArray, derivative: int) -> FloatArray:
         """The Taylor polynomial of degree m - 1 at an end."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
+from musculo.forces.actuator_rows import KINDS, controlled_forces
 from musculo.functions.elementary_functions import Constant, PiecewiseLinear
 from musculo.functions.function import Function
 from musculo.model.force import Force, Muscle
@@ -23,24 +24,23 @@ Controller: TypeAlias = "Callable[[float, Any], ArrayLike | Mapping[str, float]]
 OneControl: TypeAlias = "float | Function | tuple[ArrayLike, ArrayLike]"
 Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | Controller"
 
-CONTROLLED = (
-    "CoordinateActuator",
-    "ActivationCoordinateActuator",
-    "PointActuator",
-    "TorqueActuator",
-    "BodyActuator",
-    "PointToPointActuator",
-)
-
-
-def is_controlled(force: Force) -> bool:
-    """Whether a force of a model takes a control."""
-    return isinstance(force, Muscle | PathActuator | ClutchedPathSpring) or force.kind in CONTROLLED
-
 
 def actuator_names(model: Model) -> tuple[str, ...]:
-    """Muscles and other forces that take a control, in the order of the file."""
-    return tuple(force.name for force in model.forces if is_controlled(force))
+    """What takes a control, in the order of the file; of a BodyActuator `NAME_0` to `NAME_5`."""
+    return tuple(name for force in model.forces for name in _controls_of(force))
+
+
+def control_rows(model: Model) -> dict[str, int]:
+    """Places in `actuator_names` of the first control of actuators that are no muscles and have no path."""
+    names = {name: k for k, name in enumerate(actuator_names(model))}
+    return {one.name: names[_controls_of(one)[0]] for one in controlled_forces(model) if one.applies_force}
+
+
+def _controls_of(force: Force) -> tuple[str, ...]:
+    if force.kind == "BodyActuator":
+        return tuple(f"{force.name}_{k}" for k in range(6))
+    takes = isinstance(force, Muscle | PathActuator | ClutchedPathSpring) or force.kind in KINDS
+    return (force.name,) if takes else ()
 
 
 def control_functions(model: Model, excitations: Excitations) -> tuple[Function, ...]:

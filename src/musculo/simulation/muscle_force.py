@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.errors import InvalidInput, UnknownName
-from musculo.forces.stated_forces import coordinate, number
+from musculo.forces.stated_forces import number
 from musculo.functions.function import Function
 from musculo.functions.function_table import compile_functions
 from musculo.kernels.compiler.driver_code import c_function
@@ -40,8 +40,9 @@ from musculo.muscle.path_forces import compile_path_forces
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.kernel_force import KernelForce
 
+# An actuator whose force follows an activation that follows the control; OpenSim's time constant of it [s].
+_SLOW, _SLOW_TIME = "ActivationCoordinateActuator", 0.01
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-_AT_COORDINATE = ("CoordinateActuator",)
 
 
 class ControllerState(NamedTuple):
@@ -76,7 +77,10 @@ class MuscleForce(KernelForce):
         wrapping: "geodesic" or "opensim".
         like_opensim: whether the laws of muscles are OpenSim's where these differ.
         controller: (t, state) -> what is added to the prescribed controls, by actuator or by name.
+        springs: whether springs and ligaments along paths act, too.
     """
+
+    names: tuple[str, ...] = ("muscles",)
 
     def __init__(
         self,
@@ -85,14 +89,16 @@ class MuscleForce(KernelForce):
         wrapping: Wrapping = "geodesic",
         like_opensim: bool = False,
         controller: Callable[[float, ControllerState], ArrayLike | Mapping[str, float]] | None = None,
+        springs: bool = True,
     ) -> None:
         self.model, self.actuator_names, self.wrapping = model, actuator_names(model), wrapping
         m, p = compiled_muscles(model), compiled_paths(model, muscles_only=False)
         self.path_names = p.names
-        self.activation_state, self.fiber_state, self.state_names = _states(model, m)
-        self.drive = _drive(
-            model, m, self.actuator_names, functions, self.activation_state, self.fiber_state, like_opensim
-        )
+        self.activation_state, self.fiber_state, names = _states(model, m)
+        self.slow = tuple(f for f in model.forces if f.kind == _SLOW and f.applies_force)
+        self.state_names = (*names, *(f"{one.name}/activation" for one in self.slow))
+        self.slow_state = len(names) + np.arange(len(self.slow), dtype=np.int64)
+        self.drive = self._drive(model, m, functions, like_opensim, springs)
         lines = compile_path_forces(model)
         depth = max(int(lines.programs.depth) + 2, 1)
         self.room = r = muscle_room(self.drive, len(self.state_names), len(self.actuator_names), depth)
@@ -106,10 +112,46 @@ class MuscleForce(KernelForce):
         if controller is not None:
             self._bind_controller(controller)
 
+    def follow(self, functions: tuple[Function, ...]) -> None:
+        """Begin anew with other controls; what was bound before keeps those that it was bound with."""
+        # where the search for a fiber begins is what the stage before found
+        self.room.F[:], self.room.slopes[:] = 0.0, 0.0
+        self.drive = self.drive._replace(controls=compile_functions(functions))
+        super().__init__(muscle_drive, self.drive, self.room)
+
     @property
     def size(self) -> int:
         """How many states there are."""
         return len(self.state_names)
+
+    def _drive(
+        self, model: Model, m: CompiledMuscles, functions: tuple[Function, ...], like_opensim: bool, springs: bool
+    ) -> MuscleDrive:
+        """The model and its controls as the kernel takes them."""
+        c, lines = compiled(model), compile_path_forces(model)
+        place = {name: k for k, name in enumerate(self.actuator_names)}
+        forces = {force.name: force for force in model.forces}
+        controlled = [isinstance(forces[name], PathActuator | ClutchedPathSpring) for name in lines.names]
+        return MuscleDrive(
+            c.tree,
+            c.table,
+            *m.arrays,
+            self.activation_state,
+            self.fiber_state,
+            np.array([muscle.applies_force for muscle in model.muscles], dtype=np.int64),
+            np.array([place[name] for name in m.names], dtype=np.int64),
+            lines.forces._replace(
+                applies=np.where(springs | np.array(controlled, dtype=bool), lines.forces.applies, 0)
+            ),
+            lines.table,
+            lines.programs,
+            np.array([place[n] if of else -1 for n, of in zip(lines.names, controlled, strict=True)], dtype=np.int64),
+            self.slow_state,
+            np.array([place[one.name] for one in self.slow], dtype=np.int64),
+            np.array([number(one, "activation_time_constant", _SLOW_TIME) for one in self.slow], dtype=np.float64),
+            compile_functions(functions),
+            like_opensim,
+        )
 
     def _bind_paths(self, p: CompiledPaths, wrapping: Wrapping) -> None:
         r, c = self.room, compiled(self.model)
@@ -182,7 +224,7 @@ class MuscleForce(KernelForce):
                         f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one control "
                         f"for each of {len(names)} actuators, or numbers by name"
                     )
-                r.control += given
+                r.control[:] += given
             except BaseException as error:  # nothing may leave a function that compiled code calls
                 self.refused = error
                 r.control[:] = np.nan
@@ -230,37 +272,3 @@ def _states(model: Model, m: CompiledMuscles) -> tuple[IntArray, IntArray, tuple
             fiber[k] = len(names)
             names.append(f"{name}/fiber_length")
     return activation, fiber, tuple(names)
-
-
-def _drive(
-    model: Model,
-    m: CompiledMuscles,
-    actuators: tuple[str, ...],
-    functions: tuple[Function, ...],
-    activation: IntArray,
-    fiber: IntArray,
-    like_opensim: bool,
-) -> MuscleDrive:
-    c, lines = compiled(model), compile_path_forces(model)
-    place = {name: k for k, name in enumerate(actuators)}
-    forces = {force.name: force for force in model.forces}
-    controlled = [isinstance(forces[name], PathActuator | ClutchedPathSpring) for name in lines.names]
-    moved = [f for f in model.forces if f.kind in _AT_COORDINATE and f.applies_force]
-    return MuscleDrive(
-        c.tree,
-        c.table,
-        *m.arrays,
-        activation,
-        fiber,
-        np.array([muscle.applies_force for muscle in model.muscles], dtype=np.int64),
-        np.array([place[name] for name in m.names], dtype=np.int64),
-        lines.forces,
-        lines.table,
-        lines.programs,
-        np.array([place[n] if of else -1 for n, of in zip(lines.names, controlled, strict=True)], dtype=np.int64),
-        np.array([model.speed_index(coordinate(f, model)) for f in moved], dtype=np.int64),
-        np.array([place[f.name] for f in moved], dtype=np.int64),
-        np.array([number(f, "optimal_force", 1.0) for f in moved], dtype=float),
-        compile_functions(functions),
-        like_opensim,
-    )

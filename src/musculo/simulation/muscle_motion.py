@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
+from musculo.forces.stated_forces import number
 from musculo.like import Method
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
@@ -21,6 +22,8 @@ from musculo.results.result import Result, Series
 from musculo.results.table import Table
 from musculo.simulation.muscle_force import MuscleForce
 
+# OpenSim's default activation of an ActivationCoordinateActuator.
+_SLOW_START = 0.5
 FiberStart = ArrayLike | Literal["equilibrium", "default"]
 
 
@@ -41,6 +44,7 @@ def start_of_muscles(
             "default": what the model states.
     """
     model, states = force.model, np.zeros(force.size)
+    states[force.slow_state] = [number(one, "default_activation", _SLOW_START) for one in force.slow]
     if not model.muscles:
         return states
     stated = np.array([activation_at_start(muscle) for muscle in model.muscles])

@@ -13,14 +13,14 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
-from musculo.forces.stated_forces import flag, number, vector
+from musculo.forces.actuator_rows import AT_COORDINATE, speed_of
+from musculo.forces.stated_forces import body, flag, number, vector
 from musculo.model.body import GROUND
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.model.path_force import PathActuator
 
 Reserves = float | Mapping[str, float]
-AT_COORDINATE = ("CoordinateActuator", "ActivationCoordinateActuator")
 ON_BODY = ("PointActuator", "TorqueActuator", "PointToPointActuator")
 
 
@@ -52,9 +52,7 @@ def actuators_of(model: Model) -> tuple[Actuator, ...]:
         if isinstance(force, PathActuator):
             found.append(Actuator(force.name, force.optimal_force, force.min_control, force.max_control, force=force))
         elif force.kind in (*AT_COORDINATE, *ON_BODY):
-            coordinate = force.text("coordinate").strip() if force.kind in AT_COORDINATE else ""
-            if force.kind in AT_COORDINATE and coordinate not in model.speed_names:
-                raise UnknownName("speed", coordinate, model.speed_names, f"{force.kind} {force.name!r}")
+            coordinate = speed_of(model, force) if force.kind in AT_COORDINATE else ""
             found.append(
                 Actuator(
                     force.name,
@@ -111,7 +109,7 @@ def unit_loads(model: Model, force: Force, q: FloatArray) -> list[ExternalLoad]:
 
 def _between(model: Model, force: Force, q: FloatArray) -> list[ExternalLoad]:
     """Of two points: they are pushed apart along the line between them, as in OpenSim."""
-    bodies = [_body(model, force, key) for key in ("bodyA", "bodyB")]
+    bodies = [body(force, key, model) for key in ("bodyA", "bodyB")]
     points = [vector(force, key, (0.0, 0.0, 0.0)) for key in ("pointA", "pointB")]
     if flag(force, "points_are_global", False):
         places = [np.broadcast_to(point, (len(q), 3)) for point in points]
@@ -122,27 +120,20 @@ def _between(model: Model, force: Force, q: FloatArray) -> list[ExternalLoad]:
     length = np.linalg.norm(apart, axis=1, keepdims=True)
     along = apart / np.where(length > 0.0, length, 1.0)
     both = zip(bodies, places, (along, -along), strict=True)
-    return [ExternalLoad(body, push, place) for body, place, push in both if body != GROUND]
+    return [ExternalLoad(name, push, place) for name, place, push in both if name != GROUND]
 
 
 def _point(model: Model, force: Force) -> list[ExternalLoad]:
-    body = _body(model, force, "body")
-    force_in = GROUND if flag(force, "force_is_global", False) else body
-    point_in = GROUND if flag(force, "point_is_global", False) else body
+    on = body(force, "body", model)
+    force_in = GROUND if flag(force, "force_is_global", False) else on
+    point_in = GROUND if flag(force, "point_is_global", False) else on
     direction = vector(force, "direction", (1.0, 0.0, 0.0), unit=True)
-    return [ExternalLoad(body, direction, vector(force, "point", (0.0, 0.0, 0.0)), (0, 0, 0), force_in, point_in)]
+    return [ExternalLoad(on, direction, vector(force, "point", (0.0, 0.0, 0.0)), (0, 0, 0), force_in, point_in)]
 
 
 def _torque(model: Model, force: Force) -> list[ExternalLoad]:
-    first, second = _body(model, force, "bodyA"), _body(model, force, "bodyB")
+    first, second = body(force, "bodyA", model), body(force, "bodyB", model)
     axis = vector(force, "axis", (0.0, 0.0, 1.0), unit=True)
     frame = GROUND if flag(force, "torque_is_global", True) else first
     both = ((first, axis), (second, -axis))
-    return [ExternalLoad(body, moment=turn, force_in=frame) for body, turn in both if body != GROUND]
-
-
-def _body(model: Model, force: Force, key: str) -> str:
-    name = force.text(key).strip().rsplit("/", 1)[-1]
-    if name not in (GROUND, *model.body_names):
-        raise UnknownName("body", name, (GROUND, *model.body_names), f"{force.kind} {force.name!r}")
-    return name
+    return [ExternalLoad(name, moment=turn, force_in=frame) for name, turn in both if name != GROUND]

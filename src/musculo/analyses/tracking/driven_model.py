@@ -153,9 +153,11 @@ class DrivenModel:
             return Moved(m.q, m.u, m.J, m.b)
         Q, U = np.zeros((len(z), len(self.model.coordinates))), np.zeros((len(z), n_u))
         Q[:, self._free_q], U[:, self._free_u] = z, zu
-        slopes, b, q, u = rules.slopes_and_bias(Q, U, time)
         J = np.zeros((len(z), n_u, len(self._free_u)))
         J[:, self._free_u, np.arange(len(self._free_u))] = 1.0
+        if not self.embedding.rules:
+            return Moved(Q, U, J, np.zeros_like(U))
+        slopes, b, q, u = rules.slopes_and_bias(Q, U, time)
         f = rules.followers
         for k, dependent in enumerate(f.dependent.tolist()):
             for at in range(f.first_input[k], f.first_input[k + 1]):

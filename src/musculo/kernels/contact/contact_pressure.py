@@ -1,8 +1,8 @@
-"""Contacts: what shapes that touch do to each other.
+"""Contacts: what two shapes that touch do to each other at one state.
 
-Rotations R (frames, nodes, 3, 3) and motion (frames, nodes, 5, 3) of the nodes of a tree are as `kinematics` has them:
-positions, angular velocities and velocities are the first three rows. A wrench is a moment about ground's origin and a
-force, in ground. States are real numbers here: contacts begin and end, and no derivative is taken through them.
+`motion` (MOTION_ROWS nodes, lanes) is what `kinematics` writes. A wrench is a moment about ground's origin and a force,
+in ground, on the second shape; the first feels the opposite. States are real numbers here: contacts begin and end, and
+no derivative is taken through them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import driver, inline
+from musculo.kernels.compiler.parts import apart, inline, kernel
 from musculo.kernels.contact.nearest_triangle import nearest_of_mesh
+from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, node_rotation, velocity_at
+from musculo.kernels.scalar.vectors import add, add_scaled, cross, dot, rotate, rotate_back, scale, subtract
 
 # Of a pair of shapes: not in contact, pressing, or parting so fast that nothing presses.
 APART, PRESSING, PARTING = range(3)
@@ -34,10 +34,8 @@ class Friction(NamedTuple):
 class Pairs(NamedTuple):
     """Two shapes each that may touch: a half-space or a sphere, and a sphere."""
 
-    node_1: IntArray
-    node_2: IntArray
-    p_1: FloatArray  # (pairs, 3) origin of the half-space, or centre, in its node
-    p_2: FloatArray
+    first: Held  # origin of the half-space, or centre
+    second: Held
     axis: FloatArray  # (pairs, 3) x of a half-space in its node: there it is solid
     on_plane: IntArray  # whether the first is a half-space
     r_1: FloatArray
@@ -52,10 +50,8 @@ class Pairs(NamedTuple):
 class SmoothPairs(NamedTuple):
     """A half-space and a sphere each."""
 
-    node_1: IntArray
-    node_2: IntArray
-    p_1: FloatArray
-    p_2: FloatArray
+    first: Held
+    second: Held
     axis: FloatArray
     radius: FloatArray
     stiffness: FloatArray  # E^(2/3) / 2
@@ -67,92 +63,18 @@ class SmoothPairs(NamedTuple):
     friction: Friction
 
 
-class Mesh(NamedTuple):
-    """Triangles of a shape, in its frame."""
+class Beds(NamedTuple):
+    """The springs of a mesh each, and the shape that they are pressed by."""
 
-    middle: FloatArray  # (triangles, 3)
-    area: FloatArray  # (triangles,)
-    normal: FloatArray  # (triangles, 3) outward
-    corners: FloatArray  # (triangles, 9)
-    size: FloatArray  # (triangles,) radius about the middle
-
-
-class Bed(NamedTuple):
-    """The springs of a mesh, and the shape that they are pressed by."""
-
-    node_1: int
-    node_2: int
-    R_1: FloatArray  # (3, 3) in the node
-    R_2: FloatArray
-    p_1: FloatArray  # (3,)
-    p_2: FloatArray
-    kind: int  # of the other shape
-    radius: float  # of a sphere
-    stiffness: float  # by area
-    dissipation: float
-    friction: Friction  # of one entry
-
-
-# --- small vectors ----------------------------------------------------------------------------------------------------
-@inline
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inline
-def _cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@inline
-def _plus(a, s, b):
-    """a + s b."""
-    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
-
-
-@inline
-def _turn(R, v):
-    return (
-        R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
-        R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
-        R[2, 0] * v[0] + R[2, 1] * v[1] + R[2, 2] * v[2],
-    )
-
-
-@inline
-def _turn_back(R, v):
-    return (
-        R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2],
-        R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2],
-        R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2],
-    )
-
-
-@inline
-def _product(A, B, out):
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
-
-
-@inline
-def _place(R, motion, p):
-    """A point of a node in ground."""
-    return _plus(_turn(R, p), 1.0, motion[0])
-
-
-@inline
-def _speed(motion, x):
-    """Velocity of the point of a node that is at x in ground."""
-    return _plus(_cross(motion[1], _plus(x, -1.0, motion[0])), 1.0, motion[2])
-
-
-@inline
-def _put(wrench, point, force):
-    m = _cross(point, force)
-    for k in range(3):
-        wrench[k] = m[k]
-        wrench[3 + k] = force[k]
+    first: Held  # the mesh
+    second: Held
+    mesh: IntArray  # (beds,) which of `Meshes`
+    other: IntArray  # (beds,) likewise, of another mesh; -1: it is none
+    kind: IntArray  # (beds,) of the other shape
+    radius: FloatArray  # (beds,) of a sphere
+    stiffness: FloatArray  # (beds,) by area
+    dissipation: FloatArray
+    friction: Friction
 
 
 @inline
@@ -174,135 +96,173 @@ def _friction(friction, k, slip):
 @inline
 def _push(normal, n, v, v_n, softened, friction, k):
     """The force of a contact: normal n, and friction along the slip, whose speed is softened by a constant."""
-    slide = _plus(v, -v_n, n)
-    slip = math.sqrt(_dot(slide, slide) + softened)
+    slide = add_scaled(v, -v_n, n)
+    slip = math.sqrt(dot(slide, slide) + softened)
     along = normal * _friction(friction, k, slip) / slip if slip > 0.0 else 0.0
-    return along * slide[0] + normal * n[0], along * slide[1] + normal * n[1], along * slide[2] + normal * n[2]
+    return add_scaled(scale(normal, n), along, slide)
 
 
-# --- over all frames --------------------------------------------------------------------------------------------------
-@driver
-def hertz_frames(pairs, R, motion, wrench, energy, state, start, stop):
-    """The law of `musculo.forces.contact_hertz.HertzContacts`.
+@inline
+def _axis(pairs, k, motion, lane):
+    """x of the half-space of a pair, in ground."""
+    x = (pairs.axis[k, 0], pairs.axis[k, 1], pairs.axis[k, 2])
+    return rotate(node_rotation(pairs.first.node[k], motion, lane), x)
 
-    Writes the wrench (frames, pairs, 6) on the second shape, the energy and the state (frames, pairs).
+
+@kernel
+def hertz_wrench(pairs, k, motion, lane):
+    """Moment and force on the second shape of pair k, its energy, and its state.
+
+        x    = depth;   1 / k = 1 / k_1 + 1 / k_2,   k_i = E_i^(2/3);   c = (k_2 c_1 + k_1 c_2) / (k_1 + k_2)
+        f_H  = 4/3 k x sqrt(R k x),   1 / R = 1 / R_1 + 1 / R_2
+        f    = f_H (1 + 3/2 c v_n),   none where that is negative;   V = 2/5 f_H x
+        friction  f mu(|v_t|) against the slip v_t (`_friction`), mu = 2 mu_1 mu_2 / (mu_1 + mu_2)
+
+    It acts at the point that divides the depth as the stiffnesses do. There, v_n is the speed of approach.
+
+    Source:     [HuntCrossley1975], [Sherman2011]; OpenSim 4.6, observed behavior.
+    Guarantees: f_H = -dV/dq at rest.
     """
-    for f in range(start, stop):
-        for k in range(pairs.node_1.size):
-            a, b = pairs.node_1[k], pairs.node_2[k]
-            wrench[f, k, :] = 0.0
-            energy[f, k] = 0.0
-            state[f, k] = APART
-            p_1, p_2 = _place(R[f, a], motion[f, a], pairs.p_1[k]), _place(R[f, b], motion[f, b], pairs.p_2[k])
-            apart = _plus(p_2, -1.0, p_1)
-            if pairs.on_plane[k] == 1:
-                x = _turn(R[f, a], pairs.axis[k])
-                n = (-x[0], -x[1], -x[2])
-                depth = pairs.r_2[k] - _dot(apart, n)
-            else:
-                distance = math.sqrt(_dot(apart, apart))
-                # centres that coincide have no direction, and OpenSim sees no contact
-                if distance == 0.0:
-                    continue
-                n = (apart[0] / distance, apart[1] / distance, apart[2] / distance)
-                depth = pairs.r_1[k] + pairs.r_2[k] - distance
-            if depth <= 0.0:
-                continue
-            point = _plus(p_2, depth * (1.0 - pairs.share[k]) - pairs.r_2[k], n)
-            v = _plus(_speed(motion[f, a], point), -1.0, _speed(motion[f, b], point))
-            v_n = _dot(v, n)
-            hertz = 4.0 / 3.0 * pairs.stiffness[k] * depth * math.sqrt(pairs.radius[k] * pairs.stiffness[k] * depth)
-            energy[f, k] = 0.4 * hertz * depth
-            normal = hertz * (1.0 + 1.5 * pairs.dissipation[k] * v_n)
-            if normal <= 0.0:
-                state[f, k] = PARTING
-                continue
-            state[f, k] = PRESSING
-            _put(wrench[f, k], point, _push(normal, n, v, v_n, 0.0, pairs.friction, k))
+    apart()
+    a, b = pairs.first.node[k], pairs.second.node[k]
+    none = (0.0, 0.0, 0.0)
+    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    between = subtract(p_2, p_1)
+    if pairs.on_plane[k] == 1:
+        n = scale(-1.0, _axis(pairs, k, motion, lane))
+        depth = pairs.r_2[k] - dot(between, n)
+    else:
+        distance = math.sqrt(dot(between, between))
+        # centres that coincide have no direction, and OpenSim sees no contact
+        if distance == 0.0:
+            return none, none, 0.0, APART
+        n = (between[0] / distance, between[1] / distance, between[2] / distance)
+        depth = pairs.r_1[k] + pairs.r_2[k] - distance
+    if depth <= 0.0:
+        return none, none, 0.0, APART
+    point = add_scaled(p_2, depth * (1.0 - pairs.share[k]) - pairs.r_2[k], n)
+    v = subtract(velocity_at(a, point, motion, lane), velocity_at(b, point, motion, lane))
+    v_n = dot(v, n)
+    hertz = 4.0 / 3.0 * pairs.stiffness[k] * depth * math.sqrt(pairs.radius[k] * pairs.stiffness[k] * depth)
+    energy = 0.4 * hertz * depth
+    normal = hertz * (1.0 + 1.5 * pairs.dissipation[k] * v_n)
+    if normal <= 0.0:
+        return none, none, energy, PARTING
+    force = _push(normal, n, v, v_n, 0.0, pairs.friction, k)
+    return cross(point, force), force, energy, PRESSING
 
 
-@driver
-def smooth_frames(pairs, R, motion, wrench, energy, start, stop):
-    """The law of `musculo.forces.contact_smooth.SmoothContacts`.
+@kernel
+def smooth_wrench(pairs, k, motion, lane):
+    """Moment and force on the sphere of pair k, and its energy.
 
-    Writes the wrench (frames, pairs, 6) on the half-space and the energy (frames, pairs).
+        x    = R + n . (p_S - p_H)               n into the half-space, its x axis; x is negative where they are apart
+        f_H  = 4/3 k sqrt(R k) (x^2 + c_f)^(3/4) (1 + tanh(b_d x)) / 2,    k = E^(2/3) / 2
+        f    = f_H (1 + 3/2 c v_n) (1 + tanh(b_v (v_n + 2 / (3 c)))) / 2,  v_n the speed of approach
+        v_s  = sqrt(|v_t|^2 + c_f),   friction f mu(v_s) v_t / v_s          (`_friction`)
+        V    = 2/5 f_H x
+
+    The sphere feels -(f n + friction) at the point half way between the surfaces, the half-space the opposite.
+
+    Source:  [Serrancoli2019]; OpenSim 4.6, observed behavior.
+    Departs: nothing by intention. V is OpenSim's, and no integral of f_H: it is only close to one, and negative where
+             the surfaces are apart. min(v_s / v_t, 1) of friction is a corner that is left. Without dissipation the
+             last factor of f is 1, as its limit is.
     """
-    for f in range(start, stop):
-        for k in range(pairs.node_1.size):
-            a, b = pairs.node_1[k], pairs.node_2[k]
-            p_1, p_2 = _place(R[f, a], motion[f, a], pairs.p_1[k]), _place(R[f, b], motion[f, b], pairs.p_2[k])
-            n = _turn(R[f, a], pairs.axis[k])
-            radius, stiffness, c, constant = (
-                pairs.radius[k],
-                pairs.stiffness[k],
-                pairs.dissipation[k],
-                pairs.constant[k],
-            )
-            x = _dot(_plus(p_2, -1.0, p_1), n) + radius
-            point = _plus(p_2, radius - 0.5 * x, n)
-            v = _plus(_speed(motion[f, b], point), -1.0, _speed(motion[f, a], point))
-            v_n = _dot(v, n)
-            hertz = 4.0 / 3.0 * stiffness * math.sqrt(radius * stiffness) * (x * x + constant) ** 0.75
-            hertz *= 0.5 + 0.5 * math.tanh(pairs.hertz[k] * x)
-            energy[f, k] = 0.4 * hertz * x
-            normal = hertz * (1.0 + 1.5 * c * v_n) * (0.5 + 0.5 * math.tanh(pairs.hunt[k] * (v_n + pairs.lowest[k])))
-            _put(wrench[f, k], point, _push(normal, n, v, v_n, constant, pairs.friction, k))
+    apart()
+    a, b = pairs.first.node[k], pairs.second.node[k]
+    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    n = _axis(pairs, k, motion, lane)
+    radius, stiffness, c, constant = pairs.radius[k], pairs.stiffness[k], pairs.dissipation[k], pairs.constant[k]
+    x = dot(subtract(p_2, p_1), n) + radius
+    point = add_scaled(p_2, radius - 0.5 * x, n)
+    v = subtract(velocity_at(b, point, motion, lane), velocity_at(a, point, motion, lane))
+    v_n = dot(v, n)
+    hertz = 4.0 / 3.0 * stiffness * math.sqrt(radius * stiffness) * (x * x + constant) ** 0.75
+    hertz *= 0.5 + 0.5 * math.tanh(pairs.hertz[k] * x)
+    normal = hertz * (1.0 + 1.5 * c * v_n) * (0.5 + 0.5 * math.tanh(pairs.hunt[k] * (v_n + pairs.lowest[k])))
+    force = scale(-1.0, _push(normal, n, v, v_n, constant, pairs.friction, k))
+    return cross(point, force), force, 0.4 * hertz * x
 
 
-@driver
-def bed_frames(bed, mesh, other, R, motion, wrench, energy, start, stop):
-    """The law of `musculo.forces.contact_foundation.Foundations`, of one mesh and one other shape.
+@inline
+def _away(beds, meshes, k, y):
+    """Whether a mesh whose middle is at y in the other's frame is nowhere inside the other."""
+    m = beds.mesh[k]
+    reach = meshes.radius[m]
+    if beds.kind[k] == PLANE:
+        return y[0] + reach <= 0.0
+    if beds.kind[k] == BALL:
+        reach = reach + beds.radius[k]
+    else:
+        o = beds.other[k]
+        c = meshes.center[o]
+        y = (y[0] - c[0], y[1] - c[1], y[2] - c[2])
+        reach = reach + meshes.radius[o]
+    return dot(y, y) >= reach * reach
 
-    `other` are the triangles of the other shape where it is a mesh. Adds to the wrench (frames, 6) on the mesh and to
-    the energy (frames,).
+
+@kernel
+def _surface(beds, meshes, k, y):
+    """The point of the other shape's surface that is nearest to y, in its frame, and whether y is inside."""
+    if beds.kind[k] == PLANE:
+        return (0.0, y[1], y[2]), y[0] > 0.0
+    if beds.kind[k] == BALL:
+        length = math.sqrt(dot(y, y))
+        # from the centre there is no nearest way
+        inside = 0.0 < length < beds.radius[k]
+        return scale(beds.radius[k] / length if inside else 0.0, y), inside
+    o = beds.other[k]
+    low, high = meshes.low[o], meshes.high[o]
+    if low[0] < y[0] < high[0] and low[1] < y[1] < high[1] and low[2] < y[2] < high[2]:
+        return nearest_of_mesh(y, meshes, o)
+    return (0.0, 0.0, 0.0), False
+
+
+@kernel
+def bed_wrench(beds, k, meshes, motion, lane):
+    """Moment and force on the shape that the springs of a mesh press on, and their energy.
+
+        x = the way from the middle of a triangle to the nearest point of the other's surface, d = |x|, e = x / d
+        f = k A d (1 + c v_n),   none where that is negative;   V = k A d^2 / 2 over all springs
+        friction  f mu(|v_t|) along the slip v_t of the other (`_friction`)
+
+    It acts at the nearest point, with A the area of the triangle, v_n the speed of approach along e; the mesh is pushed
+    along e, the other shape against it.
+
+    Source:     [Sherman2011]; OpenSim 4.6, observed behavior.
+    Departs:    two meshes of which one is wholly inside the other do not touch in OpenSim, whose search begins with
+                triangles that cross; here they push each other out by the nearest way.
     """
-    low, high = np.full(3, -math.inf), np.full(3, math.inf)
-    if bed.kind == MESH:
-        low[:], high[:] = math.inf, -math.inf
-        for j in range(other.corners.shape[0]):
-            for k in range(other.corners.shape[1]):
-                low[k % 3] = min(low[k % 3], other.corners[j, k])
-                high[k % 3] = max(high[k % 3], other.corners[j, k])
-    R_1, R_2 = np.empty((3, 3)), np.empty((3, 3))
-    for f in range(start, stop):
-        a, b = bed.node_1, bed.node_2
-        _product(R[f, a], bed.R_1, R_1)
-        _product(R[f, b], bed.R_2, R_2)
-        p_1, p_2 = _place(R[f, a], motion[f, a], bed.p_1), _place(R[f, b], motion[f, b], bed.p_2)
-        for k in range(mesh.area.size):
-            x = _plus(_turn(R_1, mesh.middle[k]), 1.0, p_1)
-            y = _turn_back(R_2, _plus(x, -1.0, p_2))
-            if bed.kind == PLANE:
-                inside = y[0] > 0.0
-                surface = (0.0, y[1], y[2])
-            elif bed.kind == BALL:
-                length = math.sqrt(_dot(y, y))
-                # from the centre there is no nearest way
-                inside = 0.0 < length < bed.radius
-                scale = bed.radius / length if inside else 0.0
-                surface = (scale * y[0], scale * y[1], scale * y[2])
-            else:
-                inside = low[0] < y[0] < high[0] and low[1] < y[1] < high[1] and low[2] < y[2] < high[2]
-                surface = (0.0, 0.0, 0.0)
-                if inside:
-                    surface, inside = nearest_of_mesh(y, other)
-            if not inside:
-                continue
-            way = _turn(R_2, _plus(surface, -1.0, y))
-            distance = math.sqrt(_dot(way, way))
-            if distance == 0.0:
-                continue
-            e = (way[0] / distance, way[1] / distance, way[2] / distance)
-            point = _plus(x, 1.0, way)
-            v = _plus(_speed(motion[f, b], point), -1.0, _speed(motion[f, a], point))
-            v_n = _dot(v, e)
-            stiffness = bed.stiffness * mesh.area[k]
-            energy[f] += 0.5 * stiffness * distance * distance
-            normal = stiffness * distance * (1.0 + bed.dissipation * v_n)
-            if normal <= 0.0:
-                continue
-            force = _push(normal, e, v, v_n, 0.0, bed.friction, 0)
-            moment = _cross(point, force)
-            for i in range(3):
-                wrench[f, i] += moment[i]
-                wrench[f, 3 + i] += force[i]
+    apart()
+    m, a, b = beds.mesh[k], beds.first.node[k], beds.second.node[k]
+    R_1, R_2 = held_rotation(beds.first, k, motion, lane), held_rotation(beds.second, k, motion, lane)
+    p_1, p_2 = held_point(beds.first, k, motion, lane), held_point(beds.second, k, motion, lane)
+    moment, force, energy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
+    c = meshes.center[m]
+    middle = add(p_1, rotate(R_1, (c[0], c[1], c[2])))
+    if _away(beds, meshes, k, rotate_back(R_2, subtract(middle, p_2))):
+        return moment, force, energy
+    for j in range(meshes.first[m], meshes.first[m + 1]):
+        x = add(p_1, rotate(R_1, (meshes.middle[j, 0], meshes.middle[j, 1], meshes.middle[j, 2])))
+        y = rotate_back(R_2, subtract(x, p_2))
+        surface, inside = _surface(beds, meshes, k, y)
+        if not inside:
+            continue
+        way = rotate(R_2, subtract(surface, y))
+        distance = math.sqrt(dot(way, way))
+        if distance == 0.0:
+            continue
+        e = (way[0] / distance, way[1] / distance, way[2] / distance)
+        point = add(x, way)
+        v = subtract(velocity_at(b, point, motion, lane), velocity_at(a, point, motion, lane))
+        v_n = dot(v, e)
+        stiffness = beds.stiffness[k] * meshes.area[j]
+        energy += 0.5 * stiffness * distance * distance
+        normal = stiffness * distance * (1.0 + beds.dissipation[k] * v_n)
+        if normal <= 0.0:
+            continue
+        push = _push(normal, e, v, v_n, 0.0, beds.friction, k)
+        force = subtract(force, push)
+        moment = subtract(moment, cross(point, push))
+    return moment, force, energy

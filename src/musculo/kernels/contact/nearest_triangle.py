@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
+
+
+class Meshes(NamedTuple):
+    """Surfaces of triangles, each in its frame, one after the other: mesh m is first[m] .. first[m + 1] - 1."""
+
+    first: IntArray  # (meshes + 1,)
+    middle: FloatArray  # (triangles, 3)
+    area: FloatArray  # (triangles,)
+    normal: FloatArray  # (triangles, 3) outward
+    corners: FloatArray  # (triangles, 9)
+    size: FloatArray  # (triangles,) radius about the middle
+    low: FloatArray  # (meshes, 3) least x, y, z
+    high: FloatArray  # (meshes, 3)
+    center: FloatArray  # (meshes, 3) of the sphere that holds all
+    radius: FloatArray  # (meshes,)
 
 
 @kernel
@@ -55,21 +72,21 @@ def nearest_on_triangle(p, a, b, c):
 
 
 @kernel
-def nearest_of_mesh(p, mesh):
-    """The nearest point of all triangles to p, and whether p is behind its face.
+def nearest_of_mesh(p, meshes, m):
+    """The nearest point of all triangles of mesh m to p, and whether p is behind its face.
 
     A triangle whose sphere is further away than what is found already is passed over.
     """
     best = math.inf
     behind = False
     found = (0.0, 0.0, 0.0)
-    for k in range(mesh.area.size):
-        m = mesh.middle[k]
+    for k in range(meshes.first[m], meshes.first[m + 1]):
+        m = meshes.middle[k]
         d = _minus(p, (m[0], m[1], m[2]))
-        least = math.sqrt(_dot(d, d)) - mesh.size[k]
+        least = math.sqrt(_dot(d, d)) - meshes.size[k]
         if least > 0.0 and least * least >= best:
             continue
-        t, n = mesh.corners[k], mesh.normal[k]
+        t, n = meshes.corners[k], meshes.normal[k]
         x = nearest_on_triangle(p, (t[0], t[1], t[2]), (t[3], t[4], t[5]), (t[6], t[7], t[8]))
         d = _minus(p, x)
         if _dot(d, d) < best:

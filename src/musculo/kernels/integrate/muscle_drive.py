@@ -28,8 +28,8 @@ FIRST_PASS, SECOND_PASS, CONTROLLER = 0, 1, 2
 # that nobody gave.
 NEXT, LEFT = 0, 1
 ALONE = -1
-# A fiber's equation is solved to this part of its optimal length, or to this part of what its stage changes it by.
-_SOLVED, _MOST_TRIALS = 1e-10, 30
+# A fiber's equation is solved to this part of its optimal length.
+_SOLVED, _MOST_TRIALS = 1e-9, 60
 
 
 class MuscleDrive(NamedTuple):
@@ -47,9 +47,9 @@ class MuscleDrive(NamedTuple):
     line_table: Any
     programs: Any
     line_control: IntArray  # (lines,) which control; -1: none
-    moved: IntArray  # (coordinate actuators,) rows of u
-    moved_control: IntArray
-    moved_force: FloatArray  # (coordinate actuators,) optimal forces [N m, N]
+    slow_state: IntArray  # (slow actuators,) which state is the activation of an ActivationCoordinateActuator
+    slow_control: IntArray  # which control it follows
+    slow_time: FloatArray  # its time constant [s]
     controls: Any  # table of functions of time, one for each control
     like_opensim: bool  # whether states of muscles are OpenSim's
 
@@ -73,6 +73,7 @@ class MuscleRoom(NamedTuple):
     arms: FloatArray  # (paths n_u, 1)
     status: Any  # (paths, 1)
     control: FloatArray  # (controls,)
+    applied: FloatArray  # (controls,) as actuators take them: of those that are slow their activation
     tension: FloatArray  # (paths, 1) [N]
     line_control: FloatArray  # (lines, 1)
     stretch: FloatArray  # (lines, 1)
@@ -102,6 +103,7 @@ def muscle_room(p, states, controls, depth):
         np.zeros((paths, 1)),
         np.zeros((paths * n_u, 1)),
         np.zeros((paths, 1), dtype=np.int8),
+        np.zeros(controls),
         np.zeros(controls),
         np.zeros((paths, 1)),
         np.zeros((lines, 1)),
@@ -145,6 +147,12 @@ def _control(t, q, u, p, r, lane):
             r.known[n + 2 * m + i] = r.length[i, 0]
             r.known_rates[n_u + i] = r.speed[i, 0]
         call_force(r.calls[CONTROLLER], t, r.known, r.known_rates, r.control)
+    for k in range(r.control.size):
+        r.applied[k] = r.control[k]
+    for k in range(p.slow_state.size):
+        row, x = p.slow_state[k], p.slow_control[k]
+        r.F[row, lane] = (r.control[x] - r.Y[row, lane]) / p.slow_time[k]
+        r.applied[x] = r.Y[row, lane]
 
 
 @kernel
@@ -160,25 +168,33 @@ def _excitation(p, i, x):
 def _implicit_fiber(p, r, i, L, a, known, rate, slope):
     """(l, slope, found): the length of fiber i with l = known + h g v(a, l, L), and what the muscle is there.
 
-    v falls as l grows, so there is one root, and Newton's method with slopes of chords comes to it.
+    v falls as l grows, so l - known - h g v grows faster than l: there is one root, at most as far away as that
+    difference is large. Chords come to it, or the middle of what is left where they lead outside.
 
     Args: rate, slope: of v, as they were in the last stage.
     """
     m, weight = p.muscles, r.weight[0]
     tolerance = _SOLVED * m.optimal_length[i]
     l = known + weight * rate
+    low, high = -np.inf, np.inf
     before, v_before = l, rate
-    found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
     for trial in range(_MOST_TRIALS):
+        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
         v = found[FIBER_VELOCITY]
         if trial > 0 and l != before:
             slope = min((v - v_before) / (l - before), 0.0)
-        change = (known + weight * v - l) / (1.0 - weight * slope)
+        gap = l - known - weight * v
+        if gap > 0.0:
+            low, high = max(low, l - gap), l
+        else:
+            low, high = l, min(high, l - gap)
+        new = l - gap / (1.0 - weight * slope)
+        if not (low <= new and new <= high):
+            new = 0.5 * (low + high)
         before, v_before = l, v
-        l = l + change
-        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
-        if abs(change) <= tolerance:
-            return l, slope, found
+        if abs(new - l) <= tolerance:
+            return new, slope, found
+        l = new
     return np.nan, 0.0, found
 
 
@@ -210,9 +226,9 @@ def _muscles(p, r, lane):
 
 @kernel
 def muscle_drive(t, q, u, tau, p, r):
-    """Add forces of muscles, other paths and coordinate actuators to tau; rates of their states go to r.F.
+    """Add forces of muscles and other paths to tau; rates of their states go to r.F, controls to r.control.
 
-        tau_j += sum_k T_k r_kj + x_j F_j,   ldot = v(a, l, L(q)),   adot = (x - a) / time(x, a)
+        tau_j += sum_k T_k r_kj,   ldot = v(a, l, L(q)),   adot = (x - a) / time(x, a)
 
     Source:     [Ehsani2023] eq. 174-195 for the moment arms r; the laws of muscles are in `kernels.hill`.
     Departs:    a path that needs a second pass while none is known leaves tau NaN, and says so in r.turn.
@@ -244,5 +260,3 @@ def muscle_drive(t, q, u, tau, p, r):
         if pull != 0.0:
             for j in range(n_u):
                 tau[j] += pull * r.arms[k * n_u + j, 0]
-    for k in range(p.moved.size):
-        tau[p.moved[k]] += r.control[p.moved_control[k]] * p.moved_force[k]
