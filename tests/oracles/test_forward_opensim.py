@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from musculo.simulation.excitations import control_functions
-from musculo.simulation.muscle_force import MuscleForce
 from numpy.testing import assert_allclose
 
 from musculo import read_osim, simulate
@@ -20,6 +18,8 @@ from musculo.model import Model
 from musculo.model.coordinate import coordinate_path
 from musculo.opensim_tools.forward_tool import PART_OF_TOLERANCE
 from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.simulation.excitations import control_functions
+from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.simulation import Simulation
 from support.opensim_forward import forward, rates
 from support.opensim_server import in_opensim

@@ -18,6 +18,7 @@ from musculo.report import folder_report as report_folder
 from musculo.results import Orientations, Table
 from support import listed_signatures
 from support.tool_setups import ARM_TASKS, RESERVES
+from support.tracking_setups import muscle_control
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
@@ -35,6 +36,8 @@ COMMANDS = {
     "demo": "demo -o {}",
     **STEPS,
     **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
+    "cmc": "run cmc.xml --exact --no-report -o {}",
+    f"cmc {drivers.LIKE_OPENSIM}": "run cmc.xml --no-report -o {}",
     "view": "view arm.osim arm_ik.mot --no-open -o page.html",
     "report": "report . -o page.html",
     "info": "info arm.osim",
@@ -49,6 +52,7 @@ def folder(tmp_path_factory):
     arm_chain().write(path)
     (path / "tasks.xml").write_text(ARM_TASKS)
     (path / "reserves.xml").write_text(RESERVES)
+    (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")
     names = arm().muscle_names

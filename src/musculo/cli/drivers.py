@@ -27,6 +27,7 @@ _POSES, _TRACK, _MOMENTS = (
 )
 _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
+_STATES = "hill.hill_frames:state_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
@@ -70,7 +71,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "rra": (*_MOTION, _TRACKED, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
-    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
+    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
     "forward": (_POSES, _PATHS, "hill.hill_frames:equilibrium_frames", "paths.paths_of_state:geodesic_paths", *_DRIVEN),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
@@ -85,7 +86,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _POSES,
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
-        "hill.hill_frames:state_frames",
+        _STATES,
     ),
     f"forward {LIKE_OPENSIM}": (
         _POSES,
@@ -96,6 +97,31 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
+    "cmc": (
+        *_MOTION,
+        _POSES,
+        _PATHS,
+        _MOMENTS,
+        _MASSES,
+        "hill.hill_frames:equilibrium_frames",
+        "hill.muscle_node:node_reach",
+        "hill.muscle_node:node_activations",
+        "hill.muscle_node:node_excitations",
+        "hill.muscle_window:window_states",
+        _STATES,
+    ),
+    f"cmc {LIKE_OPENSIM}": (
+        *_SPLINE,
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill.hill_frames:opensim_equilibrium_frames",
+        "hill.muscle_window:window_states",
+        _MOMENTS,
+        _MASSES,
+        _CAPACITIES,
+        "hill.muscle_window:window_excitations",
+        _STATES,
+    ),
     "view": (_POSES, _PATHS),
     "report": (_POSES, *_MOTION),
     "info": (),
@@ -116,7 +142,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _EQUILIBRIUM,
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
-        "hill.hill_frames:state_frames",
+        _STATES,
         _MOMENTS,
         _CAPACITIES,
         *_LOADS,
@@ -241,9 +267,12 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# Steps that compute nothing else beside them, to compare.
+_ALONE = ("cmc",)
 # What `musculo run` does for an element of a set-up file.
 _TOOLS = {
     "ScaleTool": "scale",
+    "CMCTool": "cmc",
     "InverseKinematicsTool": "ik",
     "InverseDynamicsTool": "id",
     "RRATool": "rra",
@@ -297,5 +326,6 @@ def _keys(command: str, given: Mapping[str, Any]) -> list[str]:
         for element in dict.fromkeys(_ELEMENT.findall(text)):
             step = _TOOLS[element]
             found += [] if given["exact"] else [f"{step} {LIKE_OPENSIM}"]
-            found += [step] if given["exact"] or not given["no_compare"] else []
+            compared = step not in _ALONE and not given["no_compare"]
+            found += [step] if given["exact"] or compared else []
     return found

@@ -191,6 +191,16 @@ class Kinematics:
         twists = self._twists.reshape(self.frames, -1, 6)
         return self._shape(np.sum(moved * twists, axis=2))
 
+    def pull_back_each(self, bodies: Sequence[str], wrench: FloatArray) -> FloatArray:
+        """(frames, wrenches, n_u): generalized forces of single wrenches, each on a body of its own.
+
+        Args:
+            bodies: names, ground among them.
+            wrench: (frames, wrenches, 6) moment about ground's origin, and force, in ground.
+        """
+        moved = self.compiled.moved_by[[self.compiled.body_node[name] for name in bodies]]
+        return np.asarray((wrench @ np.swapaxes(self._twists.reshape(self.frames, -1, 6), 1, 2)) * moved)
+
     def frame_jacobian(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
         """(frames, 6, n_u): (angular velocity, velocity of the point) = J u, per speed of the tree."""
         node, _ = self._node(frame)

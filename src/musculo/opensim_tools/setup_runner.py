@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from musculo.errors import Unsupported, unwarned
+from musculo.errors import unwarned
 from musculo.io.setup import CMCSetup, ForwardSetup, IMUPlacerSetup, RRASetup, Setup, read_setup
 from musculo.io.text import PathLike, hashes_of_reads
 from musculo.like import Like, like_opensim
@@ -40,6 +40,7 @@ TOOLS = (
     "AnalyzeTool",
     "ForwardTool",
     "RRATool",
+    "CMCTool",
     "IMUPlacer",
     "IMUInverseKinematicsTool",
 )
@@ -73,8 +74,9 @@ def _tool(task: Task) -> tuple[str, Run]:
 
             return "RRATool", run_rra
         case CMCSetup():
-            kind = type(task).__name__.removesuffix("Setup") + "Tool"
-            raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
+            from musculo.opensim_tools.cmc_tool import run_cmc
+
+            return "CMCTool", run_cmc
         case IMUPlacerSetup():
             from musculo.opensim_tools.imu import run_imu_placer
 
