@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -36,11 +37,17 @@ def acting_data(
         InvalidModel: a force whose numbers, frames or expressions cannot be used; names it.
         InvalidInput, UnknownName: loads that do not fit the model.
     """
-    own = compiled_forces(model).data if passive else no_forces(model)
+    own = compiled_forces(model).data if passive else no_forces()
     actuators, recorded = actuator_rows(model, rows), load_rows(model, loads)
     groups = (actuators.point, actuators.torque, actuators.pair, actuators.body)
     somewhere = own.second.size + recorded.node.size + sum(group.control.size for group in groups)
     return ActingForces(own, actuators, recorded, int(somewhere > 0))
+
+
+@cache
+def nothing_acting() -> ActingForces:
+    """What kernels take where nothing acts."""
+    return acting_data(Model("nothing", (), ()), passive=False)
 
 
 def load_rows(model: Model, loads: ExternalLoads | None) -> RecordedLoads:

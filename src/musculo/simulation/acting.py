@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad, listed
-from musculo.dynamics.inverse import inverse_dynamics
+from musculo.compile.compiled import compiled
+from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
+from musculo.forces.acting_data import nothing_acting
 from musculo.kernels.compiler.driver_code import c_function
-from musculo.kernels.integrate.forced_tree import in_turn
+from musculo.kernels.integrate.forced_tree import ForcedTree, forced_room, in_turn, wrench_force
 from musculo.model.model import Model
 from musculo.simulation.kernel_force import KernelForce
 
@@ -219,15 +221,18 @@ class _OfLoads:
     """
 
     def __init__(self, model: Model, loads: LoadsOfState) -> None:
-        self._model, self._loads = model, loads
+        self._model, self._loads, self._compiled = model, loads, compiled(model)
+        c = self._compiled
+        self._tree = ForcedTree(c.tree, c.table, nothing_acting(), np.zeros((1, 1)))
+        self._room = forced_room(self._tree)
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         loads = listed(self._loads(t, q, u), 1)
-        rest = np.zeros_like(u)
-        if not loads:
-            return rest
-        without, under = (inverse_dynamics(self._model, q, rest, rest, x, threads=1) for x in ((), loads))
-        return np.asarray(without - under)
+        tau = np.zeros(len(u))
+        if loads:
+            wrench = node_wrenches(self._compiled, loads, 1, lambda: kinematics(self._model, q, threads=1))
+            wrench_force(q, wrench[0], tau, self._tree, self._room)
+        return tau
 
 
 def listed_forces(forces: Any) -> list[Any]:
