@@ -97,8 +97,8 @@ def test_what_acts_on_no_body_asks_for_no_motion(tmp_path):
     plain = model.replace(forces=[f for f in model.forces if "Coordinate" in f.kind or "Generalized" in f.kind])
     q, u, time = every_state(plain, 5)
     one = ModelForce(plain)
-    assert one._data[0].forces.on_bodies == 0
-    assert ModelForce(model)._data[0].forces.on_bodies == 1
+    assert one.data[0].forces.on_bodies == 0
+    assert ModelForce(model).data[0].forces.on_bodies == 1
     found = np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)])
     close(found, model_forces(plain, q, u, time=time).tau)
 

@@ -145,7 +145,8 @@ def model_forces(
     """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
 
     Muscles and actuators are none of them: they need an activation or a control. A force that is switched off
-    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.forces`.
+    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.kernels.forces` and
+    `musculo.kernels.contact`.
 
         tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
 
