@@ -13,9 +13,10 @@ from musculo import Table, model_forces
 from musculo.compile.compiled import compiled
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.actuator_rows import control_names
+from musculo.forces.compiled_forces import passive_paths
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.simulation.model_force import ModelForce
+from musculo.simulation.model_force import ModelForce, PathForce
 from support.acting import generalized, wrenches
 from support.force_models import driven, every_state, foundations, zoo
 
@@ -69,6 +70,17 @@ def test_one_state_is_one_of_many(case):
     one = ModelForce(model)
     close(np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)]), known)
     assert one.any == known.any()
+
+
+def test_ligaments_and_springs_along_paths_are_compiled_too(tmp_path):
+    model = zoo(tmp_path)
+    q, u, time = every_state(model)
+    known = model_forces(model, q, u, time=time)
+    mine = [name for name in known.names if name in ("cord", "band", "knee_band", "rule")]
+    assert len(mine) == 4
+    tau = sum(known.of(name).tau for name in mine)
+    one = PathForce(passive_paths(model))
+    close(np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)]), tau)
 
 
 def test_power_is_that_of_all_wrenches(case):

@@ -46,3 +46,16 @@ class ModelForce(KernelForce):
         c = compiled(model)
         tree = ForcedTree(c.tree, c.table, forces, controls)
         super().__init__(model_force, tree, forced_room(tree))
+
+
+class PathForce(MuscleForce):
+    """Springs and ligaments along paths.
+
+    Args:
+        along: the model with these as its only forces (`passive_paths`).
+    """
+
+    names = ("model_forces",)
+
+    def __init__(self, along: Model) -> None:
+        super().__init__(along, ())

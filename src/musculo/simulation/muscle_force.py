@@ -79,6 +79,8 @@ class MuscleForce(KernelForce):
         controller: (t, state) -> what is added to the prescribed controls, by actuator or by name.
     """
 
+    names: tuple[str, ...] = ("muscles",)
+
     def __init__(
         self,
         model: Model,

@@ -17,7 +17,7 @@ from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem, Unsupported
-from musculo.forces.model_forces import PathForcesAtStates
+from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
@@ -32,7 +32,7 @@ from musculo.simulation.doubts import first_doubt
 from musculo.simulation.driven_system import DrivenSystem
 from musculo.simulation.excitations import Controller, Excitations, control_functions
 from musculo.simulation.kernel_force import KernelForce
-from musculo.simulation.model_force import ModelForce
+from musculo.simulation.model_force import ModelForce, PathForce
 from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of_muscles
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
@@ -282,10 +282,10 @@ def _acting(
     if compiled_ones.any:
         own.append(compiled_ones)
     # those along paths are among the muscles' own
-    along = PathForcesAtStates(model) if springs and muscles is None else None
-    if along is not None and along.any:
-        own.append(along)
-    sprung = compiled_ones.passive or (along is not None and along.any)
+    along = passive_paths(model) if springs and muscles is None else None
+    if along is not None:
+        own.append(PathForce(along))
+    sprung = compiled_ones.passive or along is not None
     of_states = None if isinstance(loads, ExternalLoads) else loads
     return Acting(model, forces, of_states, own), sprung
 
