@@ -89,7 +89,7 @@ def test_power_is_that_of_all_wrenches(case):
     loads = recorded()
     E, tau = wrenches(model, q, u, controls, time, loads=loads)
     whole = generalized(model, q, u, controls, time, loads=loads)
-    motion = musculo.kinematics(model, q, u).rows.reshape(len(q), -1, 24)
+    motion = musculo.kinematics(model, q, u).node_rows.reshape(len(q), -1, 24)
     p, w, v = (motion[:, :, k : k + 3] for k in (9, 12, 15))
     moment = E[..., 3:] - np.cross(p, E[..., :3])
     power = np.sum(E[..., :3] * v + moment * w, axis=(1, 2)) + np.sum(tau * u, axis=1)
@@ -148,6 +148,24 @@ def test_loads_act_in_a_simulation_as_a_function_of_them_does(tmp_path):
     assert_allclose(ours.q[-1], theirs.q[-1], rtol=0, atol=1e-9)
     assert_allclose(ours.udot[0], theirs.udot[0], rtol=0, atol=1e-9 * np.abs(theirs.udot[0]).max())
     assert ours.provenance.options["forces"] == "model_forces, external loads"
+
+
+def test_constant_loads_act_where_they_say(tmp_path):
+    model = zoo(tmp_path).replace(forces=())
+    q, u, _ = every_state(model, 20)
+    loads = [
+        musculo.ExternalLoad("a", (1.0, 2.0, 3.0), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0)),
+        musculo.ExternalLoad("c", (1.0, -2.0, 3.0), (0.1, 0.2, -0.3), (1.0, 2.0, 1.0), "/bodyset/b", "/bodyset/d"),
+    ]
+    rest = np.zeros_like(u)
+    without, under = (musculo.inverse_dynamics(model, q, rest, rest, x) for x in ((), loads))
+    close(generalized(model, q, u, loads=loads), without - under)
+    times = np.linspace(0.0, 0.1, 3)
+    for given in (loads, loads[0]):
+        ours = musculo.simulate(model, q[0], u[0], times, loads=given)
+        theirs = musculo.simulate(model, q[0], u[0], times, loads=lambda t, q, u, given=given: given)
+        assert ours.status == "finished"
+        assert_allclose(ours.q, theirs.q, rtol=0, atol=1e-7)
 
 
 def test_loads_that_do_not_fit_are_refused(tmp_path):

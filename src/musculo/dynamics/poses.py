@@ -38,7 +38,7 @@ class Kinematics:
     compiled: CompiledModel = field(repr=False)
     single: bool
     frames: int
-    rows: FloatArray = field(repr=False)  # (frames, MOTION_ROWS nodes) as kernels have them
+    _rows: FloatArray = field(repr=False)  # (frames, MOTION_ROWS nodes) as kernels have them
     _R: FloatArray = field(repr=False)  # (frames, nodes, 3, 3)
     _motion: FloatArray = field(repr=False)  # (frames, nodes, 5, 3): p, w, v, alpha, a
     _q: FloatArray = field(repr=False)
@@ -171,10 +171,10 @@ class Kinematics:
         return self._shape(np.swapaxes(J * self.compiled.moved_by[node][:, None], 1, 2))
 
     @property
-    def nodes(self) -> tuple[FloatArray, FloatArray]:
-        """R (frames, nodes, 3, 3) of all nodes of `compiled`, and (frames, nodes, 5, 3) their p, w, v, alpha, a."""
+    def node_rows(self) -> FloatArray:
+        """(frames, MOTION_ROWS nodes): how all nodes of `compiled` stand and move, as kernels have it."""
         self._need(1)
-        return self._R, self._motion
+        return self._rows
 
     def pull_back(self, wrench: ArrayLike) -> FloatArray:
         """(frames, n_u): generalized forces of wrenches on bodies, sum over bodies of J^T F.

@@ -204,7 +204,7 @@ def _able(
 
 
 def moving(poses: Kinematics, Q: FloatArray, U: FloatArray, time: FloatArray) -> Moving:
-    return Moving(Q, U, time, poses.rows)
+    return Moving(Q, U, time, poses.node_rows)
 
 
 def acting_on(

@@ -130,11 +130,6 @@ class Acting:
         self, model: Model, forces: AllForces, loads: LoadsOfState | None, own: Sequence[KernelForce | Forces] = ()
     ) -> None:
         self.model = model
-        if loads is not None and not callable(loads):
-            raise InvalidInput(
-                f"loads is {loads!r:.60}; give a function (t, q, u) -> list of ExternalLoad, or loads over time from "
-                "read_external_loads"
-            )
         sizes = len(model.coordinates), len(model.speed_names)
         self.constant = np.zeros(sizes[1])
         self._names: list[str] = []

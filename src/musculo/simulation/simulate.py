@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
+from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.joint_variables import LoopMethod
@@ -21,7 +22,7 @@ from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
-from musculo.results.external_loads import ExternalLoads
+from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState
 from musculo.simulation.ahead import AT_ONCE, Landed
@@ -65,7 +66,7 @@ def simulate(
     times: ArrayLike,
     *,
     forces: AllForces = None,
-    loads: LoadsOfState | ExternalLoads | None = None,
+    loads: LoadsOfState | Loads | None = None,
     model_forces: bool = True,
     excitations: Excitations | None = None,
     controller: Controller | None = None,
@@ -103,8 +104,8 @@ def simulate(
         forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
             kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
             code), or a list of such, which add up. A controller is such a force.
-        loads: from outside: those of a recording (`read_external_loads`), or a function (t, q, u) -> list of
-            `ExternalLoad`.
+        loads: from outside: those of a recording (`read_external_loads`), one or several `ExternalLoad` that are
+            constant, or a function (t, q, u) -> list of `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
             functions of time or (times, values); or a table. Those without one get zero.
@@ -262,23 +263,28 @@ def _muscles(
 def _acting(
     model: Model,
     forces: AllForces,
-    loads: LoadsOfState | ExternalLoads | None,
+    loads: LoadsOfState | Loads | None,
     springs: bool,
     times: FloatArray,
     muscles: MuscleForce | None,
 ) -> tuple[Acting, bool]:
     """What acts on the model, and whether its own forces are among that."""
-    recorded = loads if isinstance(loads, ExternalLoads) else None
-    if recorded is not None:
-        known = recorded.table.time
+    if isinstance(loads, ExternalLoads):
+        known = loads.table.time
         if times[-1] < known[0] or times[0] > known[-1]:
             raise InvalidInput(
                 f"the simulation, {times[0]:g} to {times[-1]:g} s, lies outside the external loads of "
-                f"{recorded.table.source or recorded.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
+                f"{loads.table.source or loads.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
             )
+    elif loads is not None and not callable(loads) and not isinstance(loads, ExternalLoad | LoadSeries | Sequence):
+        raise InvalidInput(
+            f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ExternalLoads, or a function "
+            "(t, q, u) -> list of ExternalLoad"
+        )
+    of_states, fixed = (loads, ()) if callable(loads) else (None, loads if loads is not None else ())
     # muscles come first: they work out the controls that other actuators take
     own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
-    compiled_ones = ModelForce(model, springs, recorded, muscles)
+    compiled_ones = ModelForce(model, springs, fixed, muscles)
     if compiled_ones.any:
         own.append(compiled_ones)
     # those along paths are among the muscles' own
@@ -286,7 +292,6 @@ def _acting(
     if along is not None:
         own.append(PathForce(along))
     sprung = compiled_ones.passive or along is not None
-    of_states = None if isinstance(loads, ExternalLoads) else loads
     return Acting(model, forces, of_states, own), sprung
 
 
