@@ -278,8 +278,8 @@ def _acting(
             )
     elif loads is not None and not callable(loads) and not isinstance(loads, ExternalLoad | LoadSeries | Sequence):
         raise InvalidInput(
-            f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ExternalLoads, or a function "
-            "(t, q, u) -> list of ExternalLoad"
+            f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ones (ExternalLoad), or a "
+            "function (t, q, u) -> list of ExternalLoad"
         )
     of_states, fixed = (loads, ()) if callable(loads) else (None, loads if loads is not None else ())
     # muscles come first: they work out the controls that other actuators take
