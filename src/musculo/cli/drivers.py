@@ -29,6 +29,10 @@ _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_f
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
+# Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
+_FORCES = "forces.force_frames:force_frames"
+_MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
+
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
     "tree.tree_frames:aba_frames",
@@ -56,7 +60,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "scale": (_POSES, _PATHS, _TRACK),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
     "imu-place": (_POSES,),
@@ -64,7 +68,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
-    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
@@ -174,8 +178,9 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MASSES,
         _CONSTRAINED,
         _TRANSMITTED,
+        _MODEL_FORCE,
+        _IN_TURN,
         _OPEN_STATE,
-        _CALLED_STATE,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (
