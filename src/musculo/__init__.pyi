@@ -74,6 +74,7 @@ from musculo.results.markers import Markers as Markers
 from musculo.results.table import Table as Table
 from musculo.signals.natural_smoothing import time_derivative as time_derivative
 from musculo.simulation.computed_torque import computed_torque as computed_torque
+from musculo.simulation.many import simulate_many as simulate_many
 from musculo.simulation.simulate import simulate as simulate
 from musculo.viewer import view as view
 

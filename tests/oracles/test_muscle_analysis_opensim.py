@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import musculo
+from musculo import embedding_of
 from musculo.analyses.muscle_analysis import muscle_analysis
+from musculo.functions import MultivariatePolynomial
+from musculo.model import CoordinateCoupler
 from support.muscle_analysis_tool import muscle_analysis_files
 
 pytest.importorskip("opensim", reason="OpenSim is not installed; pip install 'musculo[oracles]'")
@@ -30,6 +35,7 @@ CASES = {
     "dgf": ("gait10dof18musc/subject01_DGF.osim", "equilibrium", 0.15),
     "coupled patella": ("leg6dof9musc/leg6dof9musc.osim", "equilibrium", 0.1),
     "locked": ("gait2392/subject01_simbody.osim", "equilibrium", 0.05),
+    "coupled to two": ("leg6dof9musc/leg6dof9musc.osim", "equilibrium", 0.1),
 }
 
 
@@ -40,6 +46,16 @@ def _locked(model, tmp_path):
     return tmp_path / "locked.osim", locked
 
 
+def _coupled_to_two(model, tmp_path):
+    """The same with a patella that follows the hip, too: OpenSim's arms are not slopes of lengths then."""
+    (first, *_) = [c for c in model.constraints if isinstance(c, CoordinateCoupler)]
+    hip = next(name for name in embedding_of(model).coordinate_names if name.startswith("hip_flexion"))
+    both = MultivariatePolynomial(2, 1, (0.02, 0.01, -0.015))
+    tied = model.with_constraint(replace(first, independents=(*first.independents, hip), function=both))
+    musculo.write_osim(tied, tmp_path / "tied.osim")
+    return tmp_path / "tied.osim", tied
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_same_files_columns_and_numbers(data_folder, tmp_path, name):
     path, fibers, spread = CASES[name]
@@ -47,6 +63,8 @@ def test_same_files_columns_and_numbers(data_folder, tmp_path, name):
     model = musculo.read_osim(file)
     if name == "locked":
         file, model = _locked(model, tmp_path)
+    if name == "coupled to two":
+        file, model = _coupled_to_two(model, tmp_path)
     e = musculo.embedding_of(model)
     rng = np.random.default_rng(4)
     z = e.independent(np.array([c.default_value for c in model.coordinates]))

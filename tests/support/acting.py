@@ -16,7 +16,7 @@ def wrenches(model, q, u, controls=None, time=None, **options):
     frames, nodes = len(q), compiled(model).tree.parent.size
     time = np.zeros(frames) if time is None else time
     controls = np.zeros((frames, 1)) if controls is None else controls
-    motion = np.ascontiguousarray(kinematics(model, q, u).rows.T)
+    motion = np.ascontiguousarray(kinematics(model, q, u).node_rows.T)
     E, tau = np.zeros((6 * nodes, frames)), np.zeros(u.T.shape)
     lanes = (np.ascontiguousarray(x.T) for x in (q, u, controls))
     Q, U, C = lanes

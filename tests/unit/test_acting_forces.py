@@ -13,9 +13,10 @@ from musculo import Table, model_forces
 from musculo.compile.compiled import compiled
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.actuator_rows import control_names
+from musculo.forces.compiled_forces import passive_paths
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.simulation.model_force import ModelForce
+from musculo.simulation.model_force import ModelForce, PathForce
 from support.acting import generalized, wrenches
 from support.force_models import driven, every_state, foundations, zoo
 
@@ -71,13 +72,24 @@ def test_one_state_is_one_of_many(case):
     assert one.any == known.any()
 
 
+def test_ligaments_and_springs_along_paths_are_compiled_too(tmp_path):
+    model = zoo(tmp_path)
+    q, u, time = every_state(model)
+    known = model_forces(model, q, u, time=time)
+    mine = [name for name in known.names if name in ("cord", "band", "knee_band", "rule")]
+    assert len(mine) == 4
+    tau = sum(known.of(name).tau for name in mine)
+    one = PathForce(passive_paths(model))
+    close(np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)]), tau)
+
+
 def test_power_is_that_of_all_wrenches(case):
     """tau . u + sum over nodes of wrench . twist, whatever acts."""
     model, q, u, controls, time = case
     loads = recorded()
     E, tau = wrenches(model, q, u, controls, time, loads=loads)
     whole = generalized(model, q, u, controls, time, loads=loads)
-    motion = musculo.kinematics(model, q, u).rows.reshape(len(q), -1, 24)
+    motion = musculo.kinematics(model, q, u).node_rows.reshape(len(q), -1, 24)
     p, w, v = (motion[:, :, k : k + 3] for k in (9, 12, 15))
     moment = E[..., 3:] - np.cross(p, E[..., :3])
     power = np.sum(E[..., :3] * v + moment * w, axis=(1, 2)) + np.sum(tau * u, axis=1)
@@ -97,8 +109,8 @@ def test_what_acts_on_no_body_asks_for_no_motion(tmp_path):
     plain = model.replace(forces=[f for f in model.forces if "Coordinate" in f.kind or "Generalized" in f.kind])
     q, u, time = every_state(plain, 5)
     one = ModelForce(plain)
-    assert one._data[0].forces.on_bodies == 0
-    assert ModelForce(model)._data[0].forces.on_bodies == 1
+    assert one.data[0].forces.on_bodies == 0
+    assert ModelForce(model).data[0].forces.on_bodies == 1
     found = np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)])
     close(found, model_forces(plain, q, u, time=time).tau)
 
@@ -136,6 +148,24 @@ def test_loads_act_in_a_simulation_as_a_function_of_them_does(tmp_path):
     assert_allclose(ours.q[-1], theirs.q[-1], rtol=0, atol=1e-9)
     assert_allclose(ours.udot[0], theirs.udot[0], rtol=0, atol=1e-9 * np.abs(theirs.udot[0]).max())
     assert ours.provenance.options["forces"] == "model_forces, external loads"
+
+
+def test_constant_loads_act_where_they_say(tmp_path):
+    model = zoo(tmp_path).replace(forces=())
+    q, u, _ = every_state(model, 20)
+    loads = [
+        musculo.ExternalLoad("a", (1.0, 2.0, 3.0), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0)),
+        musculo.ExternalLoad("c", (1.0, -2.0, 3.0), (0.1, 0.2, -0.3), (1.0, 2.0, 1.0), "/bodyset/b", "/bodyset/d"),
+    ]
+    rest = np.zeros_like(u)
+    without, under = (musculo.inverse_dynamics(model, q, rest, rest, x) for x in ((), loads))
+    close(generalized(model, q, u, loads=loads), without - under)
+    times = np.linspace(0.0, 0.1, 3)
+    for given in (loads, loads[0]):
+        ours = musculo.simulate(model, q[0], u[0], times, loads=given)
+        theirs = musculo.simulate(model, q[0], u[0], times, loads=lambda t, q, u, given=given: given)
+        assert ours.status == "finished"
+        assert_allclose(ours.q, theirs.q, rtol=0, atol=1e-7)
 
 
 def test_loads_that_do_not_fit_are_refused(tmp_path):

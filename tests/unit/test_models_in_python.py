@@ -115,6 +115,15 @@ def test_forces_are_added_replaced_and_changed(leg):
         leg.with_force(name, max_isometric_forc=1.5)
 
 
+def test_constraints_are_added_and_replaced(leg):
+    coupler = next(c for c in leg.constraints if isinstance(c, CoordinateCoupler))
+    looser = leg.with_constraint(dataclasses.replace(coupler, enforced=False))
+    assert [c.name for c in looser.constraints] == [c.name for c in leg.constraints]
+    assert [c.enforced for c in looser.constraints if c.name == coupler.name] == [False]
+    twin = leg.with_constraint(dataclasses.replace(coupler, name="twin"))
+    assert [c.name for c in twin.constraints] == [*(c.name for c in leg.constraints), "twin"]
+
+
 def test_a_name_stands_for_the_frame_of_a_body():
     assert model().joints[0].parent == Placement("ground")
 

@@ -124,7 +124,11 @@ def test_controls_of_every_form_are_the_same(model) -> None:
         assert state.length.shape == state.activation.shape == (len(names),)
         return {names[0]: float(np.interp(time, t, x))}
 
-    for other in ({"excitations": {names[0]: function}}, {"excitations": table}, {"controller": controller}):
+    def for_all(time, state):
+        return [float(np.interp(time, t, x))] + [0.0] * (len(actuator_names(model)) - 1)
+
+    forms = ({"excitations": {names[0]: function}}, {"excitations": table}, {"controller": controller})
+    for other in (*forms, {"controller": for_all}):
         found = simulate(model, None, None, SPAN, **other)
         assert_allclose(found.q[-1], one.q[-1], atol=1e-12)
         assert_allclose(found.muscles.excitation[-1], one.muscles.excitation[-1], atol=1e-12)

@@ -11,13 +11,14 @@ import pytest
 from musculo.cli import drivers, main, reproduce
 from musculo.cli.reproduce import FALLS_SHORT
 from musculo.demo import arm, arm_chain
-from musculo.io import write_orientations
+from musculo.io import write_orientations, write_storage
 from musculo.kernels.compiler import parts
 from musculo.replications import rival_times, squeezer_work, timing
 from musculo.report import folder_report as report_folder
-from musculo.results import Orientations
+from musculo.results import Orientations, Table
 from support import listed_signatures
 from support.tool_setups import ARM_TASKS, RESERVES
+from support.tracking_setups import muscle_control
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
@@ -27,6 +28,7 @@ STEPS = {
     "so": "so arm.osim arm_ik.mot --lowpass 6 --reserve 1 -o {}",
     "jr": "jr arm.osim arm_ik.mot --time 0:1 -m arm_StaticOptimization_force.sto -o {}",
     "muscles": "muscles arm.osim arm_ik.mot --time 0:1 -a arm_StaticOptimization_activation.sto -o {}",
+    "forward": "forward arm.osim -c controls.sto --time 0:0.05 -o {}",
     "imu-place": "imu-place arm.osim still.sto -o placed.osim",
     "imu-ik": "imu-ik placed.osim still.sto -o {}",
 }
@@ -34,10 +36,13 @@ COMMANDS = {
     "demo": "demo -o {}",
     **STEPS,
     **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
+    "cmc": "run cmc.xml --exact --no-report -o {}",
+    f"cmc {drivers.LIKE_OPENSIM}": "run cmc.xml --no-report -o {}",
     "view": "view arm.osim arm_ik.mot --no-open -o page.html",
     "report": "report . -o page.html",
     "info": "info arm.osim",
     "convert": "convert arm.osim new.osim",
+    "fit-paths": "fit-paths arm.osim --motion arm_ik.mot --samples 100 -o fitted.osim",
 }
 
 
@@ -47,8 +52,12 @@ def folder(tmp_path_factory):
     arm_chain().write(path)
     (path / "tasks.xml").write_text(ARM_TASKS)
     (path / "reserves.xml").write_text(RESERVES)
+    (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")
+    names = arm().muscle_names
+    rows = np.full((2, len(names)), 0.1)
+    write_storage(Table(np.array([0.0, 1.0]), names, rows), path / "controls.sto")
     return path
 
 
@@ -98,8 +107,12 @@ def test_a_command_knows_what_it_calls(monkeypatch, folder, tmp_path, command):
     assert found == [f"musculo.kernels.{name}" for name in drivers.DRIVERS[command]]
 
 
+# Studies of a model that is part of the recorded data.
+WITH_DATA = ("shoulder-moment-arms", "shoulder-tracking")
+
+
 @pytest.mark.parametrize("study", drivers.STUDIES)
-def test_a_study_knows_what_it_calls(monkeypatch, study):
+def test_a_study_knows_what_it_calls(monkeypatch, request, study):
     def once(call, repeats):
         call()
         return 1.0
@@ -109,7 +122,8 @@ def test_a_study_knows_what_it_calls(monkeypatch, study):
     monkeypatch.setattr(squeezer_work, "_AT_LEAST", 0.0)
     monkeypatch.setattr(rival_times, "CROWD", 8)
     monkeypatch.delenv("MUSCULO_DATA", raising=False)
-    found = called(monkeypatch, ["reproduce", study, "--no-opensim", "--quiet"], (None, 0, FALLS_SHORT))
+    data = ["--data", str(request.getfixturevalue("data_folder"))] if study in WITH_DATA else []
+    found = called(monkeypatch, ["reproduce", study, "--no-opensim", "--quiet", *data], (None, 0, FALLS_SHORT))
     assert found == [f"musculo.kernels.{name}" for name in drivers.STUDIES[study]]
 
 

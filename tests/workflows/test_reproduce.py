@@ -11,7 +11,15 @@ import pytest
 from musculo.cli import reproduce
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
-from musculo.replications import andrews, five_bar, four_bar, knee, squeezer_work
+from musculo.replications import (
+    andrews,
+    five_bar,
+    four_bar,
+    knee,
+    shoulder_moment_arms,
+    shoulder_tracking,
+    squeezer_work,
+)
 from musculo.replications import ellipsoid_study as ellipsoid
 from musculo.replications.arm26 import arm26_study
 from musculo.replications.peer import PYTHON, ask_opensim, opensim_version, run_opensim
@@ -138,8 +146,19 @@ def test_rows_that_cannot_fail_or_be_looked_up_are_not_made(given, told):
             ("to 7 significant figures", "identical to each other up to 6 significant", "up to 7 significant"),
         ),
         ("000_*.txt", ("0.0001 rad for the generalized coordinate and 0.003 rad/s", "was 4 times faster than the")),
+        ("000_*.txt", ("the results are identical to 8 significant figures",)),
+        (
+            "000_*.txt",
+            (
+                "trajectories up to 16 significant figures",
+                "is less than  $2 \\times 10^{-4}$  rad",
+                "tracking error in the elevation angle was 0.02 rad/s",
+                "performed more than 3 times faster as compared to DAE",
+                "\\text{diagonal}.(100,100,1000)",
+            ),
+        ),
     ],
-    ids=["table 1", "table 2", "section 4-3", "section 4-4 B"],
+    ids=["table 1", "table 2", "section 4-3", "section 4-4 B", "section 4-4 A", "section 4-4 C"],
 )
 def test_figures_of_papers_are_in_the_papers(data_folder, paper, said):
     """What the code calls a paper's figure, looked up where the texts are at hand."""
@@ -158,6 +177,10 @@ def test_figures_of_papers_are_in_the_papers(data_folder, paper, said):
     assert (ellipsoid.MANIFOLD_ERROR, knee.VIOLATION) == (1e-14, 1e-11)
     assert (four_bar.FIGURES, five_bar.CLASSICAL_FIGURES, five_bar.MOLECULE_FIGURES) == (7, 6, 7)
     assert (andrews.PAPER_RMS, squeezer_work.PAPER_SPEEDUP) == ((1e-4, 3e-3), 4.0)
+    assert shoulder_moment_arms.FIGURES == 8
+    tracked = shoulder_tracking
+    assert (tracked.PAPER_ERRORS, tracked.PAPER_FIGURES, tracked.PAPER_SPEEDUP) == ((2e-4, 0.02), 16, 3.0)
+    assert list(tracked.GAINS.values()) == [100.0, 100.0, 1000.0]
 
 
 def test_what_has_no_goal_is_printed_apart(monkeypatch, capsys):

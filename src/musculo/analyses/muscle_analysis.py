@@ -224,7 +224,7 @@ def muscle_analysis(
             f = muscle_force(model, length, speed, a, f.fiber_length, tendon=tendon, method="opensim", threads=threads)
     else:
         f = muscle_force(model, length, speed, a, fiber_length, tendon=tendon, method=method, threads=threads)
-    arms = moment_arms(model, g, Q, wanted)
+    arms = moment_arms(model, g, Q, wanted, method)
     series = _series(model, f, speed, method == "opensim")
     for values in series.values():
         values[lost] = np.nan
@@ -279,13 +279,22 @@ def _series(model: Model, f: MuscleForces, speed: FloatArray, opensim: bool) -> 
     }
 
 
-def moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
-    """(frames, muscles, wanted): what unit tension does on each coordinate, with all that follows it."""
+def moment_arms(
+    model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str, ...], method: Method = "exact"
+) -> FloatArray:
+    """(frames, muscles, wanted): what unit tension does on each coordinate, with all that follows it.
+
+    OpenSim's arm is that of the motion nearest to e_k which constraints allow, over its own part. For an independent
+    coordinate this is minus the slope of the length, unless something follows it and another one: then OpenSim moves
+    the other one, too. So does `method="opensim"`, and the exact method does not. Under closed loops, where it is a
+    matter of choice which coordinates are independent, both do.
+    """
     e = embedding_of(model)
-    # Under closed loops OpenSim moves what it must as little as it can, whichever coordinates are called independent.
-    if set(wanted) <= set(e.speed_names) and not e.loops:
+    tied = bool(e.loops) or (method == "opensim" and _shared(e.jacobian(Q)))
+    if set(wanted) <= set(e.speed_names) and not tied:
         columns = [e.speed_names.index(name) for name in wanted]
-        return g.moment_arm_independent[:, :, columns] if columns else np.empty((*g.length.shape, 0))
+        arms = g.moment_arm_independent[:, :, columns] if columns else np.empty((*g.length.shape, 0))
+        return _as_opensim_asks(model, g, arms, wanted)
     released = model
     for c in model.coordinates:
         if c.locked or c.prescribed:
@@ -295,18 +304,32 @@ def moment_arms(model: Model, g: PathGeometry, Q: FloatArray, wanted: tuple[str,
     squares = np.swapaxes(J, 1, 2) @ J  # regular: the independent speeds are among all speeds
     arms = np.empty((*g.length.shape, len(wanted)))
     for k, name in enumerate(wanted):
-        if name in e.speed_names and not e.loops:
+        if name in e.speed_names and not tied:
             arms[:, :, k] = g.moment_arm_independent[:, :, e.speed_names.index(name)]
-        elif name in free.speed_names and not e.loops:
+        elif name in free.speed_names and not tied:
             column = free.speed_names.index(name)
             arms[:, :, k] = (g.moment_arm @ J[:, :, [column]])[:, :, 0]
         else:
-            # A coupled coordinate, or loops: u = J J+ e_k is the nearest motion that they allow, over its own part.
+            # u = J J+ e_k is the nearest motion that they allow, over its own part.
             row = J[:, model.speed_index(name), :, None]
             follow = J @ np.linalg.solve(squares, row)
             own = follow[:, [model.speed_index(name)], 0]
             arms[:, :, k] = (g.moment_arm @ follow)[:, :, 0] / np.where(own > 0.0, own, np.nan)
+    return _as_opensim_asks(model, g, arms, wanted)
+
+
+def _as_opensim_asks(model: Model, g: PathGeometry, arms: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
+    """With like="opensim" the arms of paths that are functions of coordinates are those of their own coordinates:
+    OpenSim does not ask there what follows a coordinate."""
+    if g.wrapping == "opensim":
+        own, columns = list(g.function_paths), [model.speed_index(name) for name in wanted]
+        arms[:, own] = g.moment_arm[:, own][:, :, columns]
     return arms
+
+
+def _shared(J: FloatArray) -> bool:
+    """Whether a speed follows several independent ones; J (frames, n_u, n_zu)."""
+    return bool((np.count_nonzero(J.any(axis=0), axis=1) > 1).any())
 
 
 def _indices(kind: str, wanted: Iterable[str] | None, known: tuple[str, ...]) -> list[int]:

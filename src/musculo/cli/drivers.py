@@ -27,8 +27,12 @@ _POSES, _TRACK, _MOMENTS = (
 )
 _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
+_STATES = "hill.hill_frames:state_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
+# Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
+_FORCES = "forces.force_frames:force_frames"
+_MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
 _TRACKED = "integrate.tracked_motion:tracked_nodes"
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
@@ -39,7 +43,13 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 )
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+# Of a model that its muscles move.
+_DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_SECOND_PASS, _COUPLED = (
+    "paths.second_pass_frames:second_pass_frames",
+    "functions.function_values:evaluate_many_lanes",
+)
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
@@ -59,30 +69,64 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
     "rra": (*_MOTION, _TRACKED, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
-    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, "hill.hill_frames:state_frames"),
+    "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
+    "forward": (_POSES, _PATHS, "hill.hill_frames:equilibrium_frames", "paths.paths_of_state:geodesic_paths", *_DRIVEN),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
     f"rra {LIKE_OPENSIM}": (*_SPLINE, _TRACKED, _POSES),
-    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
         _POSES,
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
-        "hill.hill_frames:state_frames",
+        _STATES,
+    ),
+    f"forward {LIKE_OPENSIM}": (
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill.hill_frames:opensim_equilibrium_frames",
+        "paths.paths_of_state:opensim_paths",
+        *_DRIVEN,
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
+    "cmc": (
+        *_MOTION,
+        _POSES,
+        _PATHS,
+        _MOMENTS,
+        _MASSES,
+        "hill.hill_frames:equilibrium_frames",
+        "hill.muscle_node:node_reach",
+        "hill.muscle_node:node_activations",
+        "hill.muscle_node:node_excitations",
+        "hill.muscle_window:window_states",
+        _STATES,
+    ),
+    f"cmc {LIKE_OPENSIM}": (
+        *_SPLINE,
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill.hill_frames:opensim_equilibrium_frames",
+        "hill.muscle_window:window_states",
+        _MOMENTS,
+        _MASSES,
+        _CAPACITIES,
+        "hill.muscle_window:window_excitations",
+        _STATES,
+    ),
     "view": (_POSES, _PATHS),
     "report": (_POSES, *_MOTION),
     "info": (),
     "convert": (),
+    "fit-paths": (*_SPLINE, _POSES, _PATHS, "paths.fitted_path_frames:fitted_path_frames"),
 }
 
 # Loops of equations that a user writes, or that Python evaluates for all frames at once.
@@ -98,7 +142,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _EQUILIBRIUM,
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
-        "hill.hill_frames:state_frames",
+        _STATES,
         _MOMENTS,
         _CAPACITIES,
         *_LOADS,
@@ -124,6 +168,32 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "integrate.known_forces:spline_force",
         _ACCELERATIONS,
         _MOMENTS,
+    ),
+    # both with the model in the recorded data; without it they call nothing
+    "shoulder-moment-arms": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _PATHS,
+        _OPENSIM_PATHS,
+        _SECOND_PASS,
+        _COUPLED,
+    ),
+    "shoulder-tracking": (
+        _FUNCTIONS,
+        "scalar.banded_equations:solve_banded",
+        _POSES,
+        _COUPLED,
+        "integrate.tracking_torque:tracking_torque",
+        "constraints.coupler_frames:rule_frames",
+        "constraints.embedded_acceleration:embedded_frames",
+        _OPEN_STATE,
+        _MASSES,
+        _CONSTRAINED_STATE,
+        _MOMENTS,
+        _PATHS,
+        _SECOND_PASS,
+        _CAPACITIES,
     ),
     "ellipsoid": (
         _POSES,
@@ -178,8 +248,9 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MASSES,
         _CONSTRAINED,
         _TRANSMITTED,
+        _MODEL_FORCE,
+        _IN_TURN,
         _OPEN_STATE,
-        _CALLED_STATE,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (
@@ -196,15 +267,19 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# Steps that compute nothing else beside them, to compare.
+_ALONE = ("cmc",)
 # What `musculo run` does for an element of a set-up file.
 _TOOLS = {
     "ScaleTool": "scale",
+    "CMCTool": "cmc",
     "InverseKinematicsTool": "ik",
     "InverseDynamicsTool": "id",
     "RRATool": "rra",
     "StaticOptimization": "so",
     "JointReaction": "jr",
     "MuscleAnalysis": "muscles",
+    "ForwardTool": "forward",
     "IMUPlacer": "imu-place",
     "IMUInverseKinematicsTool": "imu-ik",
 }
@@ -251,5 +326,6 @@ def _keys(command: str, given: Mapping[str, Any]) -> list[str]:
         for element in dict.fromkeys(_ELEMENT.findall(text)):
             step = _TOOLS[element]
             found += [] if given["exact"] else [f"{step} {LIKE_OPENSIM}"]
-            found += [step] if given["exact"] or not given["no_compare"] else []
+            compared = step not in _ALONE and not given["no_compare"]
+            found += [step] if given["exact"] or compared else []
     return found

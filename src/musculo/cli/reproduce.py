@@ -54,6 +54,8 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     "four-bar": ("Ehsani2023: a loop of one degree of freedom by splines", _in("four_bar")),
     "five-bar": ("Ehsani2023: a loop of two degrees of freedom by projection", _in("five_bar")),
     "andrews": ("Ehsani2023: Andrews' squeezer as ODE and as DAE", _in("andrews")),
+    "shoulder-moment-arms": ("Ehsani2023: moment arms at a shoulder with a rhythm", _in("shoulder_moment_arms")),
+    "shoulder-tracking": ("Ehsani2023: a shoulder follows an elevation, as ODE and as DAE", _in("shoulder_tracking")),
     "ellipsoid": ("Seth2010: a body on an ellipsoid by mobilizer and by constraints", _in("ellipsoid_study")),
     "knee": ("Seth2010: a knee along splines by mobilizer and by constraints", _in("knee")),
     "screw": ("Seth2010: a collar on a screw by mobilizer and by constraint", _in("screw_study")),

@@ -38,7 +38,7 @@ class Kinematics:
     compiled: CompiledModel = field(repr=False)
     single: bool
     frames: int
-    rows: FloatArray = field(repr=False)  # (frames, MOTION_ROWS nodes) as kernels have them
+    _rows: FloatArray = field(repr=False)  # (frames, MOTION_ROWS nodes) as kernels have them
     _R: FloatArray = field(repr=False)  # (frames, nodes, 3, 3)
     _motion: FloatArray = field(repr=False)  # (frames, nodes, 5, 3): p, w, v, alpha, a
     _q: FloatArray = field(repr=False)
@@ -171,10 +171,10 @@ class Kinematics:
         return self._shape(np.swapaxes(J * self.compiled.moved_by[node][:, None], 1, 2))
 
     @property
-    def nodes(self) -> tuple[FloatArray, FloatArray]:
-        """R (frames, nodes, 3, 3) of all nodes of `compiled`, and (frames, nodes, 5, 3) their p, w, v, alpha, a."""
+    def node_rows(self) -> FloatArray:
+        """(frames, MOTION_ROWS nodes): how all nodes of `compiled` stand and move, as kernels have it."""
         self._need(1)
-        return self._R, self._motion
+        return self._rows
 
     def pull_back(self, wrench: ArrayLike) -> FloatArray:
         """(frames, n_u): generalized forces of wrenches on bodies, sum over bodies of J^T F.
@@ -190,6 +190,16 @@ class Kinematics:
         moved = self.compiled.moved_by[nodes].T @ W
         twists = self._twists.reshape(self.frames, -1, 6)
         return self._shape(np.sum(moved * twists, axis=2))
+
+    def pull_back_each(self, bodies: Sequence[str], wrench: FloatArray) -> FloatArray:
+        """(frames, wrenches, n_u): generalized forces of single wrenches, each on a body of its own.
+
+        Args:
+            bodies: names, ground among them.
+            wrench: (frames, wrenches, 6) moment about ground's origin, and force, in ground.
+        """
+        moved = self.compiled.moved_by[[self.compiled.body_node[name] for name in bodies]]
+        return np.asarray((wrench @ np.swapaxes(self._twists.reshape(self.frames, -1, 6), 1, 2)) * moved)
 
     def frame_jacobian(self, frame: str, point: ArrayLike = _ORIGIN) -> FloatArray:
         """(frames, 6, n_u): (angular velocity, velocity of the point) = J u, per speed of the tree."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
 from musculo.compile.compiled import compiled
+from musculo.dynamics.external import ExternalLoad, Loads, listed
 from musculo.errors import UnknownName
 from musculo.forces.actuator_rows import actuator_rows
 from musculo.forces.compiled_forces import compiled_forces, no_forces
@@ -21,7 +23,7 @@ def acting_data(
     model: Model,
     *,
     passive: bool = True,
-    loads: ExternalLoads | None = None,
+    loads: Loads = (),
     rows: Mapping[str, int] | None = None,
 ) -> ActingForces:
     """Passive forces, actuators and loads of a model, as `kernels.forces.acting_forces` takes them.
@@ -29,30 +31,41 @@ def acting_data(
     Args:
         model: the model.
         passive: whether limits, springs, bushings, contacts and prescribed forces are among them.
-        loads: from outside, over time.
+        loads: from outside, over time or constant.
         rows: of controls by the names of actuators, as `actuator_rows` takes them; an empty mapping for no actuators.
 
     Raises:
         InvalidModel: a force whose numbers, frames or expressions cannot be used; names it.
         InvalidInput, UnknownName: loads that do not fit the model.
     """
-    own = compiled_forces(model).data if passive else no_forces(model)
+    own = compiled_forces(model).data if passive else no_forces()
     actuators, recorded = actuator_rows(model, rows), load_rows(model, loads)
     groups = (actuators.point, actuators.torque, actuators.pair, actuators.body)
     somewhere = own.second.size + recorded.node.size + sum(group.control.size for group in groups)
     return ActingForces(own, actuators, recorded, int(somewhere > 0))
 
 
-def load_rows(model: Model, loads: ExternalLoads | None) -> RecordedLoads:
-    """Loads over time as kernels take them."""
-    some = [] if loads is None else [force for force in loads.forces if force.applies]
+@cache
+def nothing_acting() -> ActingForces:
+    """What kernels take where nothing acts."""
+    return acting_data(Model("nothing", (), ()), passive=False)
+
+
+def load_rows(model: Model, loads: Loads) -> RecordedLoads:
+    """Loads over time, or constant ones, as kernels take them."""
+    if isinstance(loads, ExternalLoads):
+        breaks, pieces = loads.pieces()
+        some = [ExternalLoad(*load) for load in loads.at(breaks[:1])]
+    else:
+        some = listed(loads, 1)
+        breaks, pieces = np.zeros(1), np.zeros((2, 9 * len(some), 4))
+        values = [np.ravel(part) for load in some for part in (load.force, load.point, load.moment)]
+        pieces[:, :, 3] = np.concatenate([np.zeros(0), *values])
     c = compiled(model)
-    for force in some:
-        if force.body not in c.body_node:
-            raise UnknownName("body", force.body, c.body_node, f"external force {force.name!r}")
-    node = np.array([c.body_node[force.body] for force in some], dtype=np.int64)
-    force_frame = placed(model, [force.force_in for force in some]).held
-    # without a point the force acts at the body's origin
-    point_frame = placed(model, [f.point_in if f.point_identifier else f.body for f in some]).held
-    breaks, pieces = (np.zeros(1), np.zeros((2, 0, 4))) if loads is None else loads.pieces()
+    for load in some:
+        if load.body not in c.body_node:
+            raise UnknownName("body", load.body, c.body_node, load.source or "an external load")
+    node = np.array([c.body_node[load.body] for load in some], dtype=np.int64)
+    force_frame = placed(model, [load.force_in for load in some]).held
+    point_frame = placed(model, [load.point_in for load in some]).held
     return RecordedLoads(node, force_frame, point_frame, breaks, pieces)

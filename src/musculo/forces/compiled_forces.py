@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -139,15 +139,15 @@ def _compile(model: Model, method: Method) -> CompiledForces:
             reasons[force.name] = f"forces of kind {force.kind} are kept but exert no force"
     groups: list[Group] = []
     spans: list[Span] = []
-    every: list[Any] = []  # a group of each law, empty ones too
+    every: list[Any] = []  # of each law, empty ones too
     ends = {True: 0, False: 0}
     for kind, make in _GROUPS.items():
         made = partial(HertzContacts, opensim=method == "opensim") if make is HertzContacts else make
         group = _able(made, model, [force for force in found if force.kind == kind], reasons)
-        every.append(made(model, []) if group is None else group)
+        every.append(_none()[kind] if group is None else group)
         if group is not None:
             on_speeds = kind in _ON_SPEEDS
-            count = len(every[-1].speed) if on_speeds else len(every[-1].second.names)
+            count = len(group.speed) if on_speeds else len(group.second.names)
             groups.append(group)
             spans.append(Span(on_speeds, ends[on_speeds], ends[on_speeds] + count))
             ends[on_speeds] += count
@@ -157,9 +157,17 @@ def _compile(model: Model, method: Method) -> CompiledForces:
     return CompiledForces(names, kinds, tuple(groups), at, reasons, _data(every), tuple(spans))
 
 
-def no_forces(model: Model) -> PassiveForces:
+@cache
+def _none() -> dict[str, Any]:
+    """A group of each law without forces."""
+    nothing = Model("no forces", (), ())
+    return {kind: make(nothing, []) for kind, make in _GROUPS.items()}
+
+
+@cache
+def no_forces() -> PassiveForces:
     """What kernels take where no force acts."""
-    return model.derived("no forces", lambda: _data([make(model, []) for make in _GROUPS.values()]))
+    return _data(list(_none().values()))
 
 
 def _data(every: Sequence[Any]) -> PassiveForces:
@@ -180,7 +188,7 @@ def _data(every: Sequence[Any]) -> PassiveForces:
 
 def _able(
     make: Callable[[Model, Sequence[Force]], Any], model: Model, forces: Sequence[Force], reasons: dict[str, str]
-) -> Group | None:
+) -> Any:
     """The group of those forces that can be computed, if any can; adds why others cannot."""
     able, alone = [], []
     for force in forces:
@@ -196,7 +204,7 @@ def _able(
 
 
 def moving(poses: Kinematics, Q: FloatArray, U: FloatArray, time: FloatArray) -> Moving:
-    return Moving(Q, U, time, poses.rows)
+    return Moving(Q, U, time, poses.node_rows)
 
 
 def acting_on(

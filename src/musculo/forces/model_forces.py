@@ -22,8 +22,7 @@ from musculo.forces.placed import Acting, Columns, Moving
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.geometry import path_geometry
-from musculo.muscle.path_forces import path_generalized_forces, path_tensions
+from musculo.muscle.path_forces import path_tensions
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled_arrays import labelled
 from musculo.results.result import Result, times_or_numbers
@@ -145,7 +144,8 @@ def model_forces(
     """What the forces of a model do by themselves: limits of coordinates, springs, bushings, contacts, ligaments.
 
     Muscles and actuators are none of them: they need an activation or a control. A force that is switched off
-    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.forces`.
+    (`applies_force`) does nothing. The law of each kind is stated where it is computed, in `musculo.kernels.forces` and
+    `musculo.kernels.contact`.
 
         tau = inverse_dynamics(model, q, u, udot, acting=model_forces(model, q, u).tau)
 
@@ -234,27 +234,6 @@ def passive_forces(
         return np.zeros_like(U), np.zeros((len(Q), 1 + len(model.bodies), 6))
     wrench, direct, poses = acting_on(model, c, Q, U, time, threads)
     return direct + poses.pull_back(wrench), wrench
-
-
-class PathForcesAtStates:
-    """Generalized forces (n_u,) of springs and ligaments along paths, one state after the other, for integrators.
-
-    Args:
-        model: the model.
-    """
-
-    __name__ = "model_forces"
-
-    def __init__(self, model: Model) -> None:
-        self._along = passive_paths(model)
-        self.any = self._along is not None
-
-    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        assert self._along is not None
-        g = path_geometry(self._along, q[None], u[None], threads=1)
-        assert g.speed is not None
-        tension = path_tensions(self._along, g.length, g.speed, threads=1)
-        return np.asarray(path_generalized_forces(g, tension.tension, tension.names)[0])
 
 
 def _arrays(

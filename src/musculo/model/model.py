@@ -268,6 +268,10 @@ class Model:
         old = _find("force", force, self.forces, self._where) if isinstance(force, str) else force
         return replace(self, forces=_put(self.forces, _changed(old, changes)))
 
+    def with_constraint(self, constraint: Constraint) -> Model:
+        """A copy with the constraint of that name replaced, or the constraint added."""
+        return replace(self, constraints=_put(self.constraints, constraint))
+
     def with_coordinate(self, name: str, **changes: Any) -> Model:
         """A copy with fields of one coordinate changed, for instance `with_coordinate("knee", locked=True)`."""
         self.coordinate(name)

@@ -61,6 +61,11 @@ def simbody_loads(model: Model, q: FloatArray, u: FloatArray) -> list[ExternalLo
     return loads
 
 
+def departs(model: Model) -> bool:
+    """Whether there are ever such loads."""
+    return bool(_joints(model))
+
+
 def _joints(model: Model) -> Sequence[CustomJoint]:
     """Joints in which one coordinate drives several rotations."""
     found = []

@@ -216,7 +216,7 @@ def simulated(hand: Model, thorax: Model, end: float, tolerance: float = 1e-8) -
 
     def run(model: Model, q: FloatArray, u: FloatArray, formulation: Formulation) -> Simulation:
         return simulate(
-            model, q, u, times, forces=moments, loads=lambda t, q, u: [toe_load()], method="rkf45",
+            model, q, u, times, forces=moments, loads=toe_load(), method="rkf45",
             formulation=formulation, rtol=tolerance, atol=tolerance,
         )  # fmt: skip
 

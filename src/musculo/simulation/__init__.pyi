@@ -8,4 +8,8 @@ from musculo.simulation.computed_torque import ComputedTorque as ComputedTorque
 from musculo.simulation.constraint_projection import constraint_drift as constraint_drift
 from musculo.simulation.constraint_projection import project_position as project_position
 from musculo.simulation.constraint_projection import project_velocity as project_velocity
+from musculo.simulation.excitations import actuator_names as actuator_names
+from musculo.simulation.many import Simulations as Simulations
+from musculo.simulation.muscle_force import ControllerState as ControllerState
+from musculo.simulation.muscle_motion import MuscleMotion as MuscleMotion
 from musculo.simulation.simulation_events import SimulationEvent as SimulationEvent

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad, listed
-from musculo.dynamics.inverse import inverse_dynamics
+from musculo.compile.compiled import compiled
+from musculo.dynamics.external import ExternalLoad, listed, node_wrenches
+from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
+from musculo.forces.acting_data import nothing_acting
 from musculo.kernels.compiler.driver_code import c_function
-from musculo.kernels.integrate.forced_tree import in_turn
+from musculo.kernels.integrate.forced_tree import ForcedTree, forced_room, in_turn, wrench_force
 from musculo.model.model import Model
 from musculo.simulation.kernel_force import KernelForce
 
@@ -128,11 +130,6 @@ class Acting:
         self, model: Model, forces: AllForces, loads: LoadsOfState | None, own: Sequence[KernelForce | Forces] = ()
     ) -> None:
         self.model = model
-        if loads is not None and not callable(loads):
-            raise InvalidInput(
-                f"loads is {loads!r:.60}; give a function (t, q, u) -> list of ExternalLoad, or loads over time from "
-                "read_external_loads"
-            )
         sizes = len(model.coordinates), len(model.speed_names)
         self.constant = np.zeros(sizes[1])
         self._names: list[str] = []
@@ -219,15 +216,18 @@ class _OfLoads:
     """
 
     def __init__(self, model: Model, loads: LoadsOfState) -> None:
-        self._model, self._loads = model, loads
+        self._model, self._loads, self._compiled = model, loads, compiled(model)
+        c = self._compiled
+        self._tree = ForcedTree(c.tree, c.table, nothing_acting(), np.zeros((1, 1)))
+        self._room = forced_room(self._tree)
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         loads = listed(self._loads(t, q, u), 1)
-        rest = np.zeros_like(u)
-        if not loads:
-            return rest
-        without, under = (inverse_dynamics(self._model, q, rest, rest, x, threads=1) for x in ((), loads))
-        return np.asarray(without - under)
+        tau = np.zeros(len(u))
+        if loads:
+            wrench = node_wrenches(self._compiled, loads, 1, lambda: kinematics(self._model, q, threads=1))
+            wrench_force(q, wrench[0], tau, self._tree, self._room)
+        return tau
 
 
 def listed_forces(forces: Any) -> list[Any]:

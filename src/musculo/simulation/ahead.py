@@ -115,6 +115,7 @@ class Ahead:
         method, control: of the steps.
         projects: whether steps end on the constraints.
         begin: called before each call of the driver.
+        retries: whether a trial without rates is tried again, shorter; else it is left to whoever asks for steps.
         volumes: gives (steps,) `Landed.volume` of matrices (steps, m, n_u), where it is wanted.
     """
 
@@ -126,9 +127,10 @@ class Ahead:
         control: Control,
         projects: bool = False,
         begin: Callable[[], None] | None = None,
+        retries: bool = False,
         volumes: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
-        c = bounds_of(control, method)._replace(projects=int(projects))
+        c = bounds_of(control, method)._replace(projects=int(projects), retries=int(retries))
         self._driver, self._force, self._begin, self._volumes = driver, int(acting.address), begin, volumes
         self._request = request_of(driver.sizes, AT_ONCE, c)
         self._request.tau[:] = acting.constant

@@ -78,7 +78,8 @@ class _DrivenAhead(Ahead):
     """Steps of a tree and its muscles; where a path waits for the second pass that is compiled, and they go on."""
 
     def __init__(self, driver: Driver, acting: Acting, method: str, control: Control, muscles: MuscleForce) -> None:
-        super().__init__(driver, acting, method, control)
+        # a shorter step leads on where a fiber's equation was not solved
+        super().__init__(driver, acting, method, control, retries=True)
         self._muscles = muscles
 
     def steps(self, t: float, y: FloatArray, f: FloatArray, h: float, end: float) -> list[Landed]:

@@ -20,11 +20,11 @@ class KernelForce:
     """
 
     def __init__(self, kernel: Kernel, *data: Any) -> None:
-        self._kernel, self._data = kernel, data
+        self._kernel, self.data = kernel, data
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray, tau: FloatArray) -> None:
         """Add the forces at a state to tau (n_u,)."""
-        self._kernel(float(t), q, u, tau, *self._data)
+        self._kernel(float(t), q, u, tau, *self.data)
 
     def as_function(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
         """The forces (n_u,), as a function of the state gives them."""
@@ -34,4 +34,4 @@ class KernelForce:
 
     def bound(self, n: int, n_u: int) -> Bound:
         """For calls from compiled code, with n coordinates and n_u speeds; not for two threads at once."""
-        return self._kernel.bound(0.0, np.zeros(n), np.zeros(n_u), np.zeros(n_u), *self._data)
+        return self._kernel.bound(0.0, np.zeros(n), np.zeros(n_u), np.zeros(n_u), *self.data)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.compile.compiled import compiled
+from musculo.dynamics.external import Loads
 from musculo.forces.acting_data import acting_data
 from musculo.kernels.integrate.forced_tree import ForcedTree, forced_room, model_force
 from musculo.model.model import Model
-from musculo.results.external_loads import ExternalLoads
 from musculo.simulation.excitations import control_rows
 from musculo.simulation.kernel_force import KernelForce
 from musculo.simulation.muscle_force import MuscleForce
@@ -20,7 +20,7 @@ class ModelForce(KernelForce):
     Args:
         model: the model.
         passive: whether these forces act.
-        loads: from outside, over time.
+        loads: from outside, over time or constant.
         controlled: whose controls actuators take, at the state that it was called for before; without it they are idle.
 
     Raises:
@@ -32,7 +32,7 @@ class ModelForce(KernelForce):
         self,
         model: Model,
         passive: bool = True,
-        loads: ExternalLoads | None = None,
+        loads: Loads = (),
         controlled: MuscleForce | None = None,
     ) -> None:
         rows, controls = {}, np.zeros((1, 1))
@@ -46,3 +46,16 @@ class ModelForce(KernelForce):
         c = compiled(model)
         tree = ForcedTree(c.tree, c.table, forces, controls)
         super().__init__(model_force, tree, forced_room(tree))
+
+
+class PathForce(MuscleForce):
+    """Springs and ligaments along paths.
+
+    Args:
+        along: the model with these as its only forces (`passive_paths`).
+    """
+
+    names = ("model_forces",)
+
+    def __init__(self, along: Model) -> None:
+        super().__init__(along, ())

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.forces.stated_forces import number
 from musculo.functions.function import Function
 from musculo.functions.function_table import compile_functions
@@ -21,6 +21,7 @@ from musculo.kernels.integrate.muscle_drive import (
     ALONE,
     CONTROLLER,
     FIRST_PASS,
+    FUNCTION_PATHS,
     LEFT,
     NEXT,
     SECOND_PASS,
@@ -35,7 +36,7 @@ from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.geometry import begins_later
+from musculo.muscle.geometry import begins_later, refuse_mixed_rates
 from musculo.muscle.path_forces import compile_path_forces
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.kernel_force import KernelForce
@@ -77,7 +78,10 @@ class MuscleForce(KernelForce):
         wrapping: "geodesic" or "opensim".
         like_opensim: whether the laws of muscles are OpenSim's where these differ.
         controller: (t, state) -> what is added to the prescribed controls, by actuator or by name.
+        springs: whether springs and ligaments along paths act, too.
     """
+
+    names: tuple[str, ...] = ("muscles",)
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class MuscleForce(KernelForce):
         wrapping: Wrapping = "geodesic",
         like_opensim: bool = False,
         controller: Callable[[float, ControllerState], ArrayLike | Mapping[str, float]] | None = None,
+        springs: bool = True,
     ) -> None:
         self.model, self.actuator_names, self.wrapping = model, actuator_names(model), wrapping
         m, p = compiled_muscles(model), compiled_paths(model, muscles_only=False)
@@ -94,7 +99,7 @@ class MuscleForce(KernelForce):
         self.slow = tuple(f for f in model.forces if f.kind == _SLOW and f.applies_force)
         self.state_names = (*names, *(f"{one.name}/activation" for one in self.slow))
         self.slow_state = len(names) + np.arange(len(self.slow), dtype=np.int64)
-        self.drive = self._drive(model, m, functions, like_opensim)
+        self.drive = self._drive(model, m, functions, like_opensim, springs)
         lines = compile_path_forces(model)
         depth = max(int(lines.programs.depth) + 2, 1)
         self.room = r = muscle_room(self.drive, len(self.state_names), len(self.actuator_names), depth)
@@ -108,13 +113,20 @@ class MuscleForce(KernelForce):
         if controller is not None:
             self._bind_controller(controller)
 
+    def follow(self, functions: tuple[Function, ...]) -> None:
+        """Begin anew with other controls; what was bound before keeps those that it was bound with."""
+        # where the search for a fiber begins is what the stage before found
+        self.room.F[:], self.room.slopes[:] = 0.0, 0.0
+        self.drive = self.drive._replace(controls=compile_functions(functions))
+        super().__init__(muscle_drive, self.drive, self.room)
+
     @property
     def size(self) -> int:
         """How many states there are."""
         return len(self.state_names)
 
     def _drive(
-        self, model: Model, m: CompiledMuscles, functions: tuple[Function, ...], like_opensim: bool
+        self, model: Model, m: CompiledMuscles, functions: tuple[Function, ...], like_opensim: bool, springs: bool
     ) -> MuscleDrive:
         """The model and its controls as the kernel takes them."""
         c, lines = compiled(model), compile_path_forces(model)
@@ -129,7 +141,9 @@ class MuscleForce(KernelForce):
             self.fiber_state,
             np.array([muscle.applies_force for muscle in model.muscles], dtype=np.int64),
             np.array([place[name] for name in m.names], dtype=np.int64),
-            lines.forces,
+            lines.forces._replace(
+                applies=np.where(springs | np.array(controlled, dtype=bool), lines.forces.applies, 0)
+            ),
             lines.table,
             lines.programs,
             np.array([place[n] if of else -1 for n, of in zip(lines.names, controlled, strict=True)], dtype=np.int64),
@@ -142,6 +156,8 @@ class MuscleForce(KernelForce):
 
     def _bind_paths(self, p: CompiledPaths, wrapping: Wrapping) -> None:
         r, c = self.room, compiled(self.model)
+        if wrapping == "geodesic":
+            refuse_mixed_rates(p)
         later = np.zeros(len(p.names), dtype=np.int64)
         if wrapping == "geodesic" and p.wrap_names:
             later[:] = begins_later(c, p, 1)
@@ -149,6 +165,10 @@ class MuscleForce(KernelForce):
         self._room = PathRoom(
             *(r.Q, r.U, r.motion, r.columns, r.length, r.speed, r.arms, r.status, r.turn, later), *scratch
         )
+        if p.functions.members:
+            self._bind_functions(p, wrapping)
+        if p.all_functions:
+            return
         if wrapping == "opensim":
             call = opensim_paths.bound(*self._state(), p.paths, p.table, self._room)
             self._put(FIRST_PASS, call)
@@ -157,6 +177,20 @@ class MuscleForce(KernelForce):
         self._put(FIRST_PASS, self._first)
         if later.any():
             self.bind_second_pass()
+
+    def _bind_functions(self, p: CompiledPaths, wrapping: Wrapping) -> None:
+        from musculo.kernels.paths.paths_of_state import function_paths_of_state
+
+        own = [m.name for m in p.functions.members if m.path.lengthening_speed_function is not None]
+        if own and wrapping == "opensim":
+            raise Unsupported(
+                f"the path of {own[0]!r} states its lengthening speed, which simulations do not take; leave out "
+                "like='opensim', and the speed follows from the length, or take the function out"
+            )
+        fitted, table = p.functions.arrays(wrapping == "opensim")
+        work = np.zeros((int(fitted.rows[0]), 1))
+        call = function_paths_of_state.bound(*self._state(), fitted, table, self._room, work)
+        self._put(FUNCTION_PATHS, call)
 
     def _state(self) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """Arguments that are given anew at every call."""
@@ -211,7 +245,7 @@ class MuscleForce(KernelForce):
                         f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one control "
                         f"for each of {len(names)} actuators, or numbers by name"
                     )
-                r.control += given
+                r.control[:] += given
             except BaseException as error:  # nothing may leave a function that compiled code calls
                 self.refused = error
                 r.control[:] = np.nan

@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import compiled
-from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
+from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoError, MusculoWarning, SingularSystem, Unsupported
-from musculo.forces.model_forces import PathForcesAtStates
+from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
-from musculo.results.external_loads import ExternalLoads
+from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
 from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState
 from musculo.simulation.ahead import AT_ONCE, Landed
@@ -34,12 +33,13 @@ from musculo.simulation.doubts import first_doubt
 from musculo.simulation.driven_system import DrivenSystem
 from musculo.simulation.excitations import Controller, Excitations, control_functions
 from musculo.simulation.kernel_force import KernelForce
-from musculo.simulation.model_force import ModelForce
+from musculo.simulation.model_force import ModelForce, PathForce
 from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of_muscles
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.start import start_of
 from musculo.simulation.steppers import OneStep, Stepper
 from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
@@ -66,7 +66,7 @@ def simulate(
     times: ArrayLike,
     *,
     forces: AllForces = None,
-    loads: LoadsOfState | ExternalLoads | None = None,
+    loads: LoadsOfState | Loads | None = None,
     model_forces: bool = True,
     excitations: Excitations | None = None,
     controller: Controller | None = None,
@@ -104,8 +104,8 @@ def simulate(
         forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
             kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
             code), or a list of such, which add up. A controller is such a force.
-        loads: from outside: those of a recording (`read_external_loads`), or a function (t, q, u) -> list of
-            `ExternalLoad`.
+        loads: from outside: those of a recording (`read_external_loads`), one or several `ExternalLoad` that are
+            constant, or a function (t, q, u) -> list of `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
             functions of time or (times, values); or a table. Those without one get zero.
@@ -159,11 +159,11 @@ def simulate(
     watched = events_of(events)
     start = float(wanted[0])
     used = _embedded_as(model, independent, loops, formulation)
-    q, u = _start(used, q0, u0, start)
+    q, u = start_of(used, q0, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
     muscles = None
     if muscular:
-        muscles = _muscles(used, excitations, controller, formulation, like, wrapping)
+        muscles = _muscles(used, excitations, controller, formulation, like, wrapping, model_forces)
     elif method == "imex" or activation is not None or fiber_length is not None:
         raise InvalidInput("no muscle acts without excitations or a controller; give excitations, or choose 'tr-bdf2'")
     acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles)
@@ -251,43 +251,48 @@ def _muscles(
     formulation: Formulation,
     like: Like | None,
     wrapping: Wrapping | None,
+    springs: bool,
 ) -> MuscleForce:
     """What muscles and other actuators do under these controls."""
     if formulation != "embedded":
         raise Unsupported("muscles act in the embedded form alone; omit formulation='constrained'")
     functions = control_functions(model, {} if excitations is None else excitations)
     opensim = method_of_muscles(like, None) == "opensim"
-    return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller)
+    return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller, springs)
 
 
 def _acting(
     model: Model,
     forces: AllForces,
-    loads: LoadsOfState | ExternalLoads | None,
+    loads: LoadsOfState | Loads | None,
     springs: bool,
     times: FloatArray,
     muscles: MuscleForce | None,
 ) -> tuple[Acting, bool]:
     """What acts on the model, and whether its own forces are among that."""
-    recorded = loads if isinstance(loads, ExternalLoads) else None
-    if recorded is not None:
-        known = recorded.table.time
+    if isinstance(loads, ExternalLoads):
+        known = loads.table.time
         if times[-1] < known[0] or times[0] > known[-1]:
             raise InvalidInput(
                 f"the simulation, {times[0]:g} to {times[-1]:g} s, lies outside the external loads of "
-                f"{recorded.table.source or recorded.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
+                f"{loads.table.source or loads.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
             )
+    elif loads is not None and not callable(loads) and not isinstance(loads, ExternalLoad | LoadSeries | Sequence):
+        raise InvalidInput(
+            f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ones (ExternalLoad), or a "
+            "function (t, q, u) -> list of ExternalLoad"
+        )
+    of_states, fixed = (loads, ()) if callable(loads) else (None, loads if loads is not None else ())
     # muscles come first: they work out the controls that other actuators take
     own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
-    compiled_ones = ModelForce(model, springs, recorded, muscles)
+    compiled_ones = ModelForce(model, springs, fixed, muscles)
     if compiled_ones.any:
         own.append(compiled_ones)
     # those along paths are among the muscles' own
-    along = PathForcesAtStates(model) if springs and muscles is None else None
-    if along is not None and along.any:
-        own.append(along)
-    sprung = compiled_ones.passive or (along is not None and along.any)
-    of_states = None if isinstance(loads, ExternalLoads) else loads
+    along = passive_paths(model) if springs and muscles is None else None
+    if along is not None:
+        own.append(PathForce(along))
+    sprung = compiled_ones.passive or along is not None
     return Acting(model, forces, of_states, own), sprung
 
 
@@ -433,22 +438,6 @@ def _control(rtol: float, atol: float, max_step: float) -> Control:
     if not (1e-15 <= rtol < 1.0) or not np.isfinite(atol):
         raise InvalidInput(f"rtol is {rtol!r} and atol {atol!r}; give rtol from 1e-15 to below 1, and a finite atol")
     return Control(float(rtol), float(atol), float(max_step))
-
-
-def _start(model: Model, q0: ArrayLike | None, u0: ArrayLike | None, time: float) -> tuple[FloatArray, FloatArray]:
-    e = embedding_of(model)
-    q = e.default_pose(time) if q0 is None else _one("q0", coordinates_of(model, q0, "q0"))
-    compiled(model).check_coordinates(q[None])
-    if u0 is not None:
-        return q, _one("u0", speeds_of(model, u0, "u0"))
-    return q, e.motion(e.independent(q), np.zeros(len(e.speed_names)), time=time, guess=q).u
-
-
-def _one(name: str, given: tuple[FloatArray, bool]) -> FloatArray:
-    array, single = given
-    if not single:
-        raise InvalidInput(f"{name} has shape {array.shape}; a simulation starts from one state, ({array.shape[1]},)")
-    return array[0].copy()
 
 
 def _system(

@@ -61,13 +61,33 @@ def model_force(t, q, u, tau, p, r):
         r.U[k, 0] = u[k]
         r.tau[k, 0] = 0.0
     if p.forces.on_bodies != 0:
-        kinematics(p.tree, p.table, r.Q, r.U, r.rest, u.size > 0, r.W, r.motion, 0)
+        # no literal: joints are compiled once for still and moving alike
+        kinematics(p.tree, p.table, r.Q, r.U, r.rest, q.size > 0, r.W, r.motion, 0)
         for k in range(r.E.size):
             r.E[k, 0] = 0.0
     acting_forces(p.forces, t, r.Q, r.U, r.motion, p.controls, r.E, r.tau, r.values, 0)
     if p.forces.on_bodies != 0:
         pull_back(p.tree, r.W, r.motion, r.E, r.tau, 0)
     for k in range(u.size):
+        tau[k] += r.tau[k, 0]
+
+
+@kernel
+def wrench_force(q, E, tau, p, r):
+    """Add the generalized forces of wrenches on nodes to tau: J^T E.
+
+    Args: q: (n,). E: (6 nodes,) force, then moment about ground's origin. tau: (n_u,). p: `ForcedTree`. r: room.
+    """
+    for k in range(q.size):
+        r.Q[k, 0] = q[k]
+    for k in range(tau.size):
+        r.tau[k, 0] = 0.0
+    for k in range(E.size):
+        r.E[k, 0] = E[k]
+    # no literal: joints are compiled once for still and moving alike
+    kinematics(p.tree, p.table, r.Q, r.rest, r.rest, q.size < 0, r.W, r.motion, 0)
+    pull_back(p.tree, r.W, r.motion, r.E, r.tau, 0)
+    for k in range(tau.size):
         tau[k] += r.tau[k, 0]
 
 

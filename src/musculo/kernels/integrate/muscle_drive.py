@@ -23,13 +23,13 @@ from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.tree_frames import work_rows
 
 # What `MuscleRoom.calls` holds: words of functions (`force_calls`), 0 for none.
-FIRST_PASS, SECOND_PASS, CONTROLLER = 0, 1, 2
+FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS = 0, 1, 2, 3
 # What `MuscleRoom.turn` holds: which of eight states comes next, or ALONE; and whether a path waits for a second pass
 # that nobody gave.
 NEXT, LEFT = 0, 1
 ALONE = -1
-# A fiber's equation is solved to this part of its optimal length, or to this part of what its stage changes it by.
-_SOLVED, _MOST_TRIALS = 1e-10, 30
+# A fiber's equation is solved to this part of its optimal length.
+_SOLVED, _MOST_TRIALS = 1e-9, 60
 
 
 class MuscleDrive(NamedTuple):
@@ -62,7 +62,7 @@ class MuscleRoom(NamedTuple):
     weight: FloatArray  # (1,) h g of a stage that is implicit in the fibers; 0: Y are the states
     slopes: FloatArray  # (states,) of rates by their own states, as they were last
     turn: IntArray  # (2,) NEXT and LEFT
-    calls: IntArray  # (3,) FIRST_PASS, SECOND_PASS, CONTROLLER
+    calls: IntArray  # (4,) FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS
     Q: FloatArray  # (n, 1)
     U: FloatArray  # (n_u, 1)
     W: FloatArray  # work of the tree
@@ -93,7 +93,7 @@ def muscle_room(p, states, controls, depth):
         np.zeros(1),
         np.zeros(states),
         np.array([ALONE, 0]),
-        np.zeros(3, dtype=np.int64),
+        np.zeros(4, dtype=np.int64),
         np.zeros((n, 1)),
         np.zeros((n_u, 1)),
         np.zeros((work_rows(p.tree), 1)),
@@ -121,11 +121,14 @@ def _measure_paths(t, q, u, p, r):
         r.Q[i, 0] = q[i]
     for i in range(u.size):
         r.U[i, 0] = u[i]
-    kinematics(p.tree, p.table, r.Q, r.U, r.U, False, r.W, r.motion, 0)
-    twists(p.tree, r.W, r.motion, r.columns, 0)
-    call_force(r.calls[FIRST_PASS], t, q, u, r.control)
+    if r.calls[FIRST_PASS] != 0:  # functions of coordinates need no poses of nodes
+        kinematics(p.tree, p.table, r.Q, r.U, r.U, False, r.W, r.motion, 0)
+        twists(p.tree, r.W, r.motion, r.columns, 0)
+        call_force(r.calls[FIRST_PASS], t, q, u, r.control)
     if r.calls[SECOND_PASS] != 0:
         call_force(r.calls[SECOND_PASS], t, q, u, r.control)
+    if r.calls[FUNCTION_PATHS] != 0:
+        call_force(r.calls[FUNCTION_PATHS], t, q, u, r.control)
 
 
 @kernel
@@ -157,9 +160,13 @@ def _control(t, q, u, p, r, lane):
 
 @kernel
 def _excitation(p, i, x):
-    """The control of muscle i as its activation follows it: OpenSim's first-order model has least and full ones."""
+    """The control of muscle i as its activation follows it.
+
+    That of the first-order model is from the least activation to one. OpenSim 4.6 takes it as it is: activations under
+    a control below the least one fall without end, and count as the least one.
+    """
     m = p.muscles
-    if m.activation_model[i] == FIRST_ORDER:
+    if m.activation_model[i] == FIRST_ORDER and not p.like_opensim:
         return min(max(x, m.least_activation[i]), 1.0)
     return x
 
@@ -168,25 +175,33 @@ def _excitation(p, i, x):
 def _implicit_fiber(p, r, i, L, a, known, rate, slope):
     """(l, slope, found): the length of fiber i with l = known + h g v(a, l, L), and what the muscle is there.
 
-    v falls as l grows, so there is one root, and Newton's method with slopes of chords comes to it.
+    v falls as l grows, so l - known - h g v grows faster than l: there is one root, at most as far away as that
+    difference is large. Chords come to it, or the middle of what is left where they lead outside.
 
     Args: rate, slope: of v, as they were in the last stage.
     """
     m, weight = p.muscles, r.weight[0]
     tolerance = _SOLVED * m.optimal_length[i]
     l = known + weight * rate
+    low, high = -np.inf, np.inf
     before, v_before = l, rate
-    found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
     for trial in range(_MOST_TRIALS):
+        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
         v = found[FIBER_VELOCITY]
         if trial > 0 and l != before:
             slope = min((v - v_before) / (l - before), 0.0)
-        change = (known + weight * v - l) / (1.0 - weight * slope)
+        gap = l - known - weight * v
+        if gap > 0.0:
+            low, high = max(low, l - gap), l
+        else:
+            low, high = l, min(high, l - gap)
+        new = l - gap / (1.0 - weight * slope)
+        if not (low <= new and new <= high):
+            new = 0.5 * (low + high)
         before, v_before = l, v
-        l = l + change
-        found, _ = state_forces(m, p.curves, i, L, a, l, p.like_opensim)
-        if abs(change) <= tolerance:
-            return l, slope, found
+        if abs(new - l) <= tolerance:
+            return new, slope, found
+        l = new
     return np.nan, 0.0, found
 
 
@@ -200,6 +215,8 @@ def _muscles(p, r, lane):
         a = min(max(x, 0.0), 1.0)
         if row >= 0:
             a = r.Y[row, lane]
+            if p.like_opensim and m.activation_model[i] == FIRST_ORDER:
+                a = min(a, 1.0)
             r.F[row, lane] = activation_rate(m, i, x, a)
         L, v = r.length[i, 0], r.speed[i, 0]
         if fiber < 0:

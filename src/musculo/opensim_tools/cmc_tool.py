@@ -1,0 +1,281 @@
+"""`<CMCTool>`: excitations of muscles under which a model follows a motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from musculo.analyses.recorded_motion import Motion
+from musculo.analyses.static_optimization.reserves import actuators_of
+from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
+from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
+from musculo.analyses.tracking.driven_model import DrivenModel
+from musculo.analyses.tracking.nodewise_muscle_control import integration_errors, nodewise_muscle_control
+from musculo.diagnostics.finding import listed_names
+from musculo.forces.compiled_forces import told
+from musculo.io.control_limits import ControlLimits, read_control_limits
+from musculo.io.controllers import controllers_of_model
+from musculo.io.force_set import with_force_sets
+from musculo.io.setup import CMCSetup
+from musculo.io.setup.tracking_tasks import OtherTracking, TrackingTasks, read_tracking_tasks
+from musculo.model.model import Model
+from musculo.opensim_tools.force_state import say_powerless
+from musculo.opensim_tools.simbody_departures import departs, simbody_loads
+from musculo.opensim_tools.tracking_files import (
+    ControlNodes,
+    FollowedStudy,
+    run_analyses,
+    write_control_files,
+    write_errors,
+    write_states,
+)
+from musculo.opensim_tools.work import Work, say_span
+from musculo.results.angle_columns import angle_columns
+from musculo.results.external_loads import ExternalLoads
+
+# Of the accuracy that a set-up asks of the integrator, what speeds at nodes may change in the last round.
+_ROUND = 0.1
+_LONGEST_ROUND = 1e-6
+
+
+def run_cmc(task: CMCSetup, work: Work) -> None:
+    """Follow the motion that the set-up names, and write what OpenSim writes."""
+    work.precision = task.output_precision
+    model = _model(task, work)
+    tasks = _tasks(task, work)
+    limits = _limits(task, model, work)
+    work.report("filter and splines", 0.05)
+    desired = _desired(task, model, work)
+    start, end = _span(task, desired, work)
+    loads = work.loads(task.external_loads_file, model)
+    say_span(loads, np.arange(start, end, task.cmc_time_window), np.array(desired.span), work)
+    departures = (lambda q, u: simbody_loads(model, q, u)) if not work.exact and departs(model) else None
+    driven = DrivenModel(model, loads, work.method, work.wrapping, departures)
+    controller = Controller(
+        driven,
+        desired,
+        tasks.coordinates,
+        limits=limits,
+        window=task.cmc_time_window,
+        fast=task.use_fast_optimization_target,
+        excluded=_excluded(task, model, work),
+        tolerance=min(_ROUND * task.integrator_error_tolerance, _LONGEST_ROUND),
+    )
+
+    def tell(part: float) -> None:
+        work.report("computed muscle control", 0.1 + 0.8 * part)
+
+    if work.exact:
+        found = nodewise_muscle_control(controller, start, end, tell)
+        _say_exact(found, controller, work)
+    else:
+        found = controller.run(start, end, tell)
+        _say(found, work)
+    _say_help(found, work)
+    work.report("write results", 0.9)
+    _write(task, found, controller, loads, work)
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+def _model(task: CMCSetup, work: Work) -> Model:
+    model = work.model(task.model_file)
+    for file in task.force_set_files:
+        work.needed(file, "force_set_files")
+    if task.force_set_files or task.replace_force_set:
+        known = len(model.notes)
+        model = with_force_sets(model, task.force_set_files, replace=task.replace_force_set)
+        work.notes += [str(note) for note in model.notes[known:]]
+    say_powerless(model, work)
+    lost = told(model)
+    if lost:
+        work.trouble(f"forces that are not computed, and do nothing here: {lost}")
+    others = [
+        one.name for one in (*task.controllers, *controllers_of_model(model, Path(work.source).parent)) if one.enabled
+    ]
+    if others:
+        work.trouble(
+            f"controllers besides computed muscle control are not used: {listed_names(others)}; what they would add to "
+            "controls is missing"
+        )
+    slow = [one.name for one in actuators_of(model) if one.force and one.force.kind == "ActivationCoordinateActuator"]
+    if slow:
+        work.note(
+            f"actuators whose activation dynamics is not followed, their control acts at once: {listed_names(slow)}"
+        )
+    return model
+
+
+def _tasks(task: CMCSetup, work: Work) -> TrackingTasks:
+    file = task.task_set_file
+    tasks = read_tracking_tasks(file) if file is not None else TrackingTasks(())
+    if file is not None:
+        work.used(file)
+    work.notes += [f"{file}: {note}" for note in tasks.notes]
+    points = [one.name for one in tasks.points]
+    points += [one.name for one in tasks.tasks if isinstance(one, OtherTracking) and one.on]
+    if points:
+        work.trouble(f"{file}: tasks that do not follow coordinates are ignored: {listed_names(points)}")
+    if task.desired_points_file is not None and not points:
+        work.note(f"desired_points_file {task.desired_points_file} is not used: no task follows a point")
+    limited = [one.name for one in tasks.coordinates if one.limit > 0.0]
+    if limited and not task.use_fast_optimization_target:
+        work.trouble(f"{file}: the error limit of tasks is ignored, and does not raise their weight: "
+                     f"{listed_names(limited)}")  # fmt: skip
+    if task.rra_controls_file is not None:
+        work.trouble(
+            f"rra_controls_file {task.rra_controls_file} is not used; OpenSim 4.6 refuses set-ups that name it"
+        )
+    return tasks
+
+
+def _limits(task: CMCSetup, model: Model, work: Work) -> tuple[ControlLimits, ...]:
+    file = task.constraints_file
+    if file is None:
+        return ()
+    work.needed(file, "constraints_file")
+    known = {*model.muscle_names, *(one.name for one in actuators_of(model))}
+    found = read_control_limits(file)
+    strangers = [one.name for one in found if one.name not in known]
+    if strangers:
+        work.note(f"{file}: limits of what the model does not have are ignored: {listed_names(strangers)}")
+    lines = [one.name for one in found if one.name in model.muscle_names and not one.steps]
+    if lines:
+        work.note(
+            f"{file}: excitations of {listed_names(lines)} are constant within windows, where the file lets OpenSim "
+            "join their nodes by lines (use_steps false)"
+        )
+    return tuple(one for one in found if one.name in known)
+
+
+def _excluded(task: CMCSetup, model: Model, work: Work) -> tuple[str, ...]:
+    names = {*model.muscle_names, *(one.name for one in actuators_of(model))}
+    unknown = [name for name in task.actuators_to_exclude if name not in names]
+    if unknown:
+        work.trouble(f"actuators_to_exclude names what is no actuator, and is ignored: {listed_names(unknown)}")
+    return tuple(name for name in task.actuators_to_exclude if name in names)
+
+
+def _desired(task: CMCSetup, model: Model, work: Work) -> DesiredMotion:
+    table = work.table(task.desired_kinematics_file, "desired_kinematics_file")
+    desired = desired_motion(model, table, task.lowpass_cutoff_frequency, like=work.like)
+    work.notes += desired.notes
+    return desired
+
+
+def _span(task: CMCSetup, desired: DesiredMotion, work: Work) -> tuple[float, float]:
+    """Within the recording, as in OpenSim."""
+    times, recording = np.array(desired.span), str(task.desired_kinematics_file)
+    start, end = work.asked_span(task, times, recording)
+    work.check_span((start, end), times, recording, opensim_refuses=True)
+    return max(start, desired.span[0]), min(end, desired.span[1])
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+def _say(found: MuscleControl, work: Work) -> None:
+    """How well the motion is followed."""
+    model = found.model.model
+    names = [one.coordinate for one in found.followed]
+    free = [c for c in model.free_coordinate_names if c not in names]
+    if free:
+        work.note(f"coordinates without a task move as forces let them: {listed_names(free)}")
+    if model.muscles:
+        work.note(
+            f"results begin at {found.time[0]:g} s: as in OpenSim, the first {START_WINDOW:g} s pass until muscles "
+            f"have the states of the motion; they end at {found.time[-1]:g} s, a window before the end"
+        )
+        work.note(
+            f"excitations meet forces at the ends of windows, which makes them alternate: in all they change by "
+            f"{_change(found):.3g}; --exact finds them node by node, without"
+        )
+    factor, unit = np.ones(len(names)), ["m"] * len(names)
+    for k in angle_columns(names, model):
+        factor[k], unit[k] = 180.0 / np.pi, "deg"
+    worst = np.abs(found.error * factor)
+    told_errors = []
+    for kind in ("deg", "m"):
+        columns = [k for k, one in enumerate(unit) if one == kind]
+        if columns:
+            row, place = np.unravel_index(int(worst[:, columns].argmax()), (len(worst), len(columns)))
+            k = columns[int(place)]
+            told_errors.append(f"{worst[row, k]:.3g} {kind} ({names[k]}, at {found.error_time[row]:g} s)")
+    work.note(f"the motion is followed to within {' and '.join(told_errors)}")
+
+
+def _change(found: MuscleControl) -> float:
+    """By how much excitations change from node to node, in all."""
+    n = len(found.model.model.muscles)
+    return float(np.abs(np.diff(found.control[:, :n], axis=0)).sum())
+
+
+def _say_exact(found: MuscleControl, controller: Controller, work: Work) -> None:
+    """What the exact method assumes, and how well it holds."""
+    model = found.model.model
+    names = [one.coordinate for one in found.followed]
+    free = [c for c in model.free_coordinate_names if c not in names]
+    if free:
+        work.trouble(
+            f"coordinates without a task move as recorded, and forces there need not fit: {listed_names(free)}; give "
+            "them a task"
+        )
+    work.note(
+        "the motion is followed exactly: forces give its accelerations at every node; gains, the optimization target "
+        "and the tracking of OpenSim are not used"
+    )
+    if model.muscles:
+        errors = np.sqrt((integration_errors(found, controller) ** 2).mean(axis=0))
+        off, worst = float(errors.max()), found.names[int(errors.argmax())]
+        work.note(
+            f"excitations change by {_change(found):.3g} in all. Muscles that are integrated under them along the "
+            f"motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, {worst}); "
+            "shorter windows (<cmc_time_window>) bring them nearer"
+        )
+
+
+def _say_help(found: MuscleControl, work: Work) -> None:
+    """Forces of actuators that are no muscles, and accelerations that were out of reach."""
+    model = found.model.model
+    others = found.names[len(model.muscles) :]
+    if others:
+        peak = np.abs(found.force[:, len(model.muscles) :]).max(axis=0)
+        order = np.argsort(-peak)[:3]
+        largest = ", ".join(f"{others[k]} {peak[k]:.3g}" for k in order.tolist())
+        work.note(f"actuators that are no muscles give at most [N, N m]: {largest}")
+    if found.failures:
+        first = found.failures[0]
+        missing = ", ".join(f"{name} by {value:.3g}" for name, value in list(first.missing.items())[:3])
+        stuck = f"; at a bound are {listed_names(first.at_bound)}" if first.at_bound else ""
+        work.trouble(
+            f"in {len(found.failures)} of {len(found.control_time) - 1} windows {first.why}, the first at "
+            f"{first.time:g} s: accelerations miss [rad/s^2, m/s^2] {missing or 'little'}{stuck}. The nearest ones "
+            "were taken, where OpenSim ends; give reserve actuators to these coordinates, more strength to the "
+            "muscles, or a longer window"
+        )
+    if found.stopped:
+        work.trouble(f"{found.stopped}; results end there")
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+def _write(
+    task: CMCSetup, found: MuscleControl, controller: Controller, loads: ExternalLoads | None, work: Work
+) -> None:
+    model = found.model.model
+    motion = Motion(found.time, found.q, found.u, found.udot, (), model.coordinate_names, model.speed_names)
+    driving = dict(zip(found.names, found.force.T, strict=True))
+    study = FollowedStudy(
+        task.name, model, motion, motion, False, loads, False, found.activation, found.fiber_length, work,
+        driving=driving,
+    )  # fmt: skip
+    write_states(work, task.name, model, found.time, found.q, found.u, found.activation, found.fiber_length)
+    order = [found.names.index(force.name) for force in model.forces if force.name in found.names]
+    low, high = controller.bounds(float(found.control_time[0]))
+    nodes = ControlNodes(
+        tuple(found.names[k] for k in order),
+        found.control_time,
+        found.control[:, order],
+        list(zip(low[order].tolist(), high[order].tolist(), strict=True)),
+        found.steps[order].tolist(),
+    )
+    write_control_files(work, task.name, model.name, found.time, found.controls_at_instants[:, order], nodes)
+    write_errors(work, task.name, found.error_time, found.tasks, found.error)
+    run_analyses(study, task.analyses)

@@ -1,0 +1,297 @@
+"""Many simulations in one call: other starts, excitations or models, over all cores."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.arrays import FloatArray
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput, MusculoError, Unsupported
+from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
+from musculo.model.model import Model
+from musculo.results.external_loads import ExternalLoads
+from musculo.results.provenance import Provenance
+from musculo.results.result import Result, Series
+from musculo.simulation.acting import Acting
+from musculo.simulation.called_steps import StepFailed
+from musculo.simulation.control import Control
+from musculo.simulation.dense import Course
+from musculo.simulation.driven_system import DrivenSystem
+from musculo.simulation.excitations import Excitations, control_functions
+from musculo.simulation.model_force import ModelForce
+from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscle_motion import start_of_muscles
+from musculo.simulation.simulation import SimulationStatus
+from musculo.simulation.start import start_of
+from musculo.simulation.steppers import OneStep
+
+Compiled = Literal["imex", "rkf45", "tr-bdf2"]
+# Steps of one simulation after which it counts as one that leads nowhere.
+_MOST_STEPS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulations(Result):
+    """Motions of many simulations at the same times; what comes after the end of one that failed is NaN."""
+
+    made_by: ClassVar[str] = "simulate_many"
+    statuses: ClassVar[type[Enum]] = SimulationStatus
+
+    model: Model = field(repr=False)  # the first
+    time: FloatArray = field(repr=False)  # (frames,) [s]
+    q: FloatArray = field(repr=False)  # (simulations, frames, n) [rad, m]
+    u: FloatArray = field(repr=False)  # (simulations, frames, n_u) [rad/s, m/s]
+    activation: FloatArray = field(repr=False)  # (simulations, frames, muscles); NaN where it is no state
+    fiber_length: FloatArray = field(repr=False)  # (simulations, frames, muscles) [m]; NaN of rigid tendons
+    status: tuple[SimulationStatus, ...]
+    reasons: tuple[str, ...]  # why one failed, else nothing
+    n_steps: np.ndarray = field(repr=False)  # (simulations,)
+    provenance: Provenance = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        failed = sum(one == SimulationStatus.FAILED for one in self.status)
+        end = f"{self.time[0]:g} to {self.time[-1]:g} s"
+        return f"Simulations({len(self)} of {self.model.name!r}, {end}, {failed} failed)"
+
+    def _series(self) -> Iterable[Series]:
+        one = {"simulation": tuple(range(len(self)))}
+        muscles = {"muscle": self.model.muscle_names}
+        yield Series("q", np.moveaxis(self.q, 1, 0), {**one, "coordinate": self.model.coordinate_names}, "rad or m")
+        yield Series("u", np.moveaxis(self.u, 1, 0), {**one, "speed": self.model.speed_names}, "rad/s or m/s")
+        yield Series("activation", np.moveaxis(self.activation, 1, 0), {**one, **muscles})
+        yield Series("fiber_length", np.moveaxis(self.fiber_length, 1, 0), {**one, **muscles}, "m")
+
+
+class _Case(NamedTuple):
+    """One simulation."""
+
+    model: Model
+    q: Any
+    u: Any
+    excitations: Any
+    activation: Any
+    fiber_length: Any
+
+
+class _Options(NamedTuple):
+    """What all share."""
+
+    times: FloatArray
+    control: Control
+    method: str
+    wrapping: Wrapping
+    like_opensim: bool
+    model_forces: bool
+    loads: ExternalLoads | None
+
+
+def simulate_many(
+    model: Model | Sequence[Model],
+    q0: ArrayLike | None,
+    u0: ArrayLike | None,
+    times: ArrayLike,
+    *,
+    excitations: Excitations | Sequence[Excitations] | None = None,
+    activation: ArrayLike | None = None,
+    fiber_length: ArrayLike | None = None,
+    model_forces: bool = True,
+    loads: ExternalLoads | None = None,
+    like: Like | None = None,
+    wrapping: Wrapping | None = None,
+    method: Compiled = "imex",
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    max_step: float = np.inf,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Simulations:
+    """Motions of a model that its muscles move, from many starts, under many excitations, or of many models.
+
+    Each is what `simulate` gives of it, to the last bit, whatever the number of threads; one that fails does not end
+    the others. What is given once is the same for all.
+
+    Args:
+        model: one, or one for each simulation; all with the same coordinates and muscles.
+        q0: (n,), or (simulations, n); None for the default pose. u0: (n_u,) or (simulations, n_u); None for rest.
+        times: the times of all results, two or more [s].
+        excitations: as in `simulate`, or a list of such; none for rest.
+        activation, fiber_length: (muscles,), or (simulations, muscles), as in `simulate`.
+        loads: from outside, of a recording.
+        method: "imex", "rkf45" or "tr-bdf2", which compiled code steps without Python.
+        threads: how many at once; all cores by default.
+        progress: called with the number of simulations that have ended.
+        Others: as in `simulate`.
+
+    Raises:
+        InvalidInput: lists of different lengths; what `simulate` refuses of a first state or of excitations.
+        Unsupported: a model with closed loops.
+    """
+    cases = _cases(model, q0, u0, excitations, activation, fiber_length)
+    t = np.asarray(times, dtype=float)
+    if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
+        raise InvalidInput(f"times is {times!r:.60}; give two times or more, finite and increasing [s]")
+    if method not in get_args(Compiled):
+        raise InvalidInput(f"method={method!r}; many simulations are stepped by 'imex', 'rkf45' or 'tr-bdf2'")
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
+    control = Control(float(rtol), float(atol), float(max_step))
+    opensim = method_of(like, None) == "opensim"
+    options = _Options(t, control, method, wrapping_of(like, wrapping), opensim, model_forces, loads)
+    first = cases[0].model
+    for one in cases:
+        if (one.model.coordinate_names, one.model.muscle_names) != (first.coordinate_names, first.muscle_names):
+            raise InvalidInput(f"the models {first.name!r} and {one.model.name!r} have other coordinates or muscles")
+    own, done, lock = threading.local(), [0], threading.Lock()
+
+    def run(case: _Case) -> _Outcome:
+        runners = own.__dict__.setdefault("runners", {})
+        if case.model not in runners:
+            runners.clear()  # a list of models goes from one to the next
+            runners[case.model] = _Runner(case.model, options)
+        found: _Outcome = runners[case.model](case)
+        if progress is not None:
+            with lock:
+                done[0] += 1
+                progress(done[0])
+        return found
+
+    # the first one alone: what it compiles and derives from the model is there for the others
+    outcomes = [run(cases[0])]
+    workers = threads if threads is not None else (os.cpu_count() or 1)
+    if workers == 1 or len(cases) < 3:
+        outcomes += [run(case) for case in cases[1:]]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            outcomes += list(pool.map(run, cases[1:]))
+    made = Provenance.of("simulate_many", first, simulations=len(cases), method=method, rtol=rtol, atol=atol)
+    return Simulations(
+        first,
+        t,
+        np.stack([one.q for one in outcomes]),
+        np.stack([one.u for one in outcomes]),
+        np.stack([one.activation for one in outcomes]),
+        np.stack([one.fiber_length for one in outcomes]),
+        tuple(one.status for one in outcomes),
+        tuple(one.reason for one in outcomes),
+        np.array([one.steps for one in outcomes]),
+        made,
+    )
+
+
+def _cases(model: Any, q0: Any, u0: Any, excitations: Any, activation: Any, fiber_length: Any) -> list[_Case]:
+    """Each simulation; what is given once is repeated."""
+    listed: dict[str, list[Any]] = {}
+    single: dict[str, Any] = {}
+    if isinstance(model, Model):
+        single["model"] = model
+    else:
+        listed["model"] = list(model)
+        if not listed["model"] or not all(isinstance(one, Model) for one in listed["model"]):
+            raise InvalidInput("model is neither a model nor a list of models")
+    if isinstance(excitations, list | tuple):
+        listed["excitations"] = list(excitations)
+    else:
+        single["excitations"] = {} if excitations is None else excitations
+    for name, value in (("q", q0), ("u", u0), ("activation", activation), ("fiber_length", fiber_length)):
+        if value is None or isinstance(value, str):
+            single[name] = value
+            continue
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{name}: not an array of numbers: {error}") from None
+        if array.ndim > 1:
+            listed[name] = list(array)
+        else:
+            single[name] = array
+    counts = {name: len(values) for name, values in listed.items()}
+    if len(set(counts.values())) > 1:
+        stated = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise InvalidInput(f"simulations are counted by the first axis, and lists differ in it: {stated}")
+    count = next(iter(counts.values()), 1)
+    if not count:
+        raise InvalidInput("there is no simulation: the lists are empty")
+    return [_Case(**single, **{name: values[k] for name, values in listed.items()}) for k in range(count)]
+
+
+class _Outcome(NamedTuple):
+    """Of one simulation, at all times."""
+
+    q: FloatArray
+    u: FloatArray
+    activation: FloatArray
+    fiber_length: FloatArray
+    status: SimulationStatus
+    reason: str
+    steps: int
+
+
+class _Runner:
+    """Simulations of one model, one after the other, in rooms of one thread."""
+
+    def __init__(self, model: Model, options: _Options) -> None:
+        if embedding_of(model).unsolved or embedding_of(model).loops:
+            raise Unsupported(f"{model.name!r} has closed loops; simulate its motions one by one")
+        self.model, self.options = model, options
+        functions = control_functions(model, {})
+        self.muscles = MuscleForce(
+            model, functions, options.wrapping, options.like_opensim, springs=options.model_forces
+        )
+
+    def __call__(self, case: _Case) -> _Outcome:
+        o, force = self.options, self.muscles
+        force.follow(control_functions(self.model, case.excitations))
+        own = ModelForce(self.model, o.model_forces, () if o.loads is None else o.loads, force)
+        system = DrivenSystem(Acting(self.model, None, None, [force, own] if own.any else [force]), force)
+        start, end = float(o.times[0]), float(o.times[-1])
+        q, u = start_of(self.model, case.q, case.u, start)
+        laws: Method = "opensim" if o.like_opensim else "exact"
+        states = start_of_muscles(force, start, q, u, case.activation, case.fiber_length, laws)
+        y = system.with_muscles(system.state(start, q, u), states)
+        t, course, reason = [start], [(y, system.rates(start, y))], ""
+        ahead = system.ahead(o.method, o.control, False)
+        stepper = OneStep(o.method, system.rates, start, y, o.control, None, ahead)
+        try:
+            while t[-1] < end and len(t) < _MOST_STEPS:
+                landed: list[Any] = stepper.many(end)
+                if not landed:
+                    stepper.advance(end)  # a step that the kernel leaves
+                    landed = [stepper]
+                t += [one.t for one in landed]
+                course += [(one.y, one.f) for one in landed]
+        except (MusculoError, StepFailed) as error:
+            reason = str(error)
+        if not reason and t[-1] < end:
+            reason = f"{_MOST_STEPS} steps led to {t[-1]:.6g} s"
+        return self._outcome(system, np.array(t), course, reason)
+
+    def _outcome(
+        self, system: DrivenSystem, t: FloatArray, course: list[tuple[FloatArray, FloatArray]], reason: str
+    ) -> _Outcome:
+        wanted, force = self.options.times, self.muscles
+        there = wanted[wanted <= t[-1]]
+        y = np.full((len(wanted), len(course[0][0])), np.nan)
+        steps = Course(t, np.array([one[0] for one in course]), np.array([one[1] for one in course]), None)
+        y[: len(there)] = steps(there)
+        q = np.full((len(wanted), len(self.model.coordinate_names)), np.nan)
+        u = np.full((len(wanted), len(self.model.speed_names)), np.nan)
+        q[: len(there)], u[: len(there)] = system.whole(there, y[: len(there)], np.zeros((len(there), q.shape[1])))
+        states = y[:, system.n_tree :]
+        parts = []
+        for rows in (force.activation_state, force.fiber_state):
+            parts.append(np.where(rows >= 0, states[:, rows] if states.shape[1] else np.nan, np.nan))
+        status = SimulationStatus.FAILED if reason else SimulationStatus.FINISHED
+        text = f"at t = {t[-1]:.9g} s: {reason}" if reason else ""
+        return _Outcome(q, u, parts[0], parts[1], status, text, len(t) - 1)

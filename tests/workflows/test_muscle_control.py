@@ -1,0 +1,158 @@
+"""`musculo run` on set-ups of CMCTool: the files that OpenSim writes, and words where something is not done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from typer.testing import CliRunner
+
+from musculo import read_storage
+from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE
+from musculo.cli.main import app
+from musculo.demo import ARM_FILE, arm
+from musculo.io.control_files import read_controls
+from musculo.opensim import run_setup
+from musculo.opensim_tools.result import Status
+from support.tool_setups import RESERVES, arm_folder, tracking_tasks
+from support.tracking_setups import muscle_control
+
+MUSCLES = arm().muscle_names
+ACTUATORS = (*MUSCLES, "shoulder_motor", "elbow_motor")
+FILES = {
+    *(f"arm_{what}" for what in ("states.sto", "controls.sto", "controls.xml", "pErr.sto")),
+    *(f"arm_Kinematics_{what}.sto" for what in ("q", "u", "dudt")),
+    *(f"arm_Actuation_{what}.sto" for what in ("force", "speed", "power")),
+}
+
+
+def shell(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module", params=["", "--exact"])
+def ran(request, tmp_path_factory):
+    """The folder of results, and what was printed, of OpenSim's way and of the exact one."""
+    folder = arm_folder(tmp_path_factory.mktemp("cmc"), cmc=muscle_control())
+    code, printed = shell("run", folder / "cmc.xml", "--no-report", *request.param.split())
+    assert code == 0, printed
+    return folder / "results", printed, bool(request.param)
+
+
+def test_the_files_of_opensim(ran):
+    results, _, exact = ran
+    assert {path.name for path in results.iterdir()} == {*FILES, "cmc.musculo.json"}
+    states = read_storage(results / "arm_states.sto")
+    values = [f"/jointset/{joint.name}/{c.name}/{what}" for joint in arm().joints for c in joint.coordinates
+              for what in ("value", "speed")]  # fmt: skip
+    muscles = [f"/forceset/{name}/{what}" for name in MUSCLES for what in ("activation", "fiber_length")]
+    assert list(states.names) == values + muscles
+    assert_allclose(states.time[0], 0.2 if exact else 0.23)
+    forces = read_storage(results / "arm_Actuation_force.sto")
+    assert forces.names == ACTUATORS
+    assert read_storage(results / "arm_pErr.sto").names == ("shoulder_flexion", "elbow_flexion")
+    assert read_storage(results / "arm_Kinematics_q.sto").degrees
+    assert_allclose(read_storage(results / "arm_Kinematics_q.sto").in_radians(arm()).values[:, -1],
+                    states.values[:, 2], atol=1e-8)  # fmt: skip
+
+
+def test_nodes_of_controls_make_the_controls(ran):
+    results, _, exact = ran
+    table = read_storage(results / "arm_controls.sto")
+    controls = {one.name: one for one in read_controls(results / "arm_controls.xml")}
+    assert set(controls) == set(ACTUATORS) == set(table.names)
+    for name, one in controls.items():
+        assert one.of_excitation
+        assert one.steps == (name in MUSCLES)
+        assert_allclose(one.at(table.time - (1e-9 if one.steps else 0.0)), table.column(name), atol=2e-8)
+    if not exact:
+        assert_allclose(controls["elbow_motor"].time[:3], [0.23, 0.24, 0.25])
+
+
+def test_forces_belong_to_states(ran):
+    """What an analysis of the states finds is what was written: forces of muscles, accelerations under all forces."""
+    results, _, exact = ran
+    folder = results.parent
+    (folder / "analyze.xml").write_text(
+        '<OpenSimDocument Version="40600"><AnalyzeTool name="again"><model_file>arm.osim</model_file>'
+        "<force_set_files>reserves.xml</force_set_files><replace_force_set>false</replace_force_set>"
+        "<results_directory>again</results_directory><initial_time>0</initial_time><final_time>1</final_time>"
+        "<states_file>results/arm_states.sto</states_file><AnalysisSet><objects>"
+        '<Actuation name="Actuation"/><Kinematics name="Kinematics"/></objects></AnalysisSet>'
+        '<ControllerSet><objects><ControlSetController name="c"><controls_file>results/arm_controls.xml</controls_file>'
+        "</ControlSetController></objects></ControllerSet></AnalyzeTool></OpenSimDocument>"
+    )
+    if exact:  # `--exact` puts fibers into equilibrium, and OpenSim's paths are others
+        return
+    run_setup(folder / "analyze.xml", compare=False)
+    # fiber lengths are printed to 1e-8 m, and tendons make 1e5 N/m of them; a forearm has little inertia
+    for what, scale in (("Actuation_force", 5e-5), ("Kinematics_dudt", 5e-4)):
+        ours, again = (read_storage(folder / where) for where in
+                       (f"results/arm_{what}.sto", f"again/again_{what}.sto"))  # fmt: skip
+        assert_allclose(again.values, ours.values, rtol=0.0, atol=scale * np.abs(ours.values).max())
+
+
+def test_what_is_said(ran):
+    _, printed, exact = ran
+    if exact:
+        assert "followed exactly" in printed
+        assert "differ by" in printed
+    else:
+        assert "results begin at 0.23 s" in printed
+        assert "the motion is followed to within" in printed
+    assert "actuators that are no muscles give at most" in printed
+
+
+def test_muscles_that_are_too_weak(tmp_path):
+    """Residuals that are not there cannot make up for them: windows fail, and words say where and why."""
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
+    text = ARM_FILE.read_text()
+    for force in {m.max_isometric_force for m in arm().muscles}:
+        text = text.replace(f"<max_isometric_force>{force:g}<", f"<max_isometric_force>{0.02 * force:g}<")
+    (folder / "arm.osim").write_text(text)
+    bounds = "</coordinate><min_control>-0.01</min_control><max_control>0.01</max_control>"
+    (folder / "reserves.xml").write_text(RESERVES.replace("</coordinate>", bounds))
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    words = " ".join(printed.split())
+    assert code == INCOMPLETE, printed
+    assert "windows the accelerations cannot be reached, the first at 0.23 s" in words
+    assert "elbow_flexion by" in words
+    assert "elbow_motor" in words
+    assert (folder / "results" / "arm_states.sto").exists()
+
+
+def test_what_is_not_done_has_a_word(tmp_path):
+    more = (
+        "<actuators_to_exclude>nobody</actuators_to_exclude><rra_controls_file>c.xml</rra_controls_file>"
+        "<constraints_file>limits.xml</constraints_file>"
+    )
+    folder = arm_folder(tmp_path, cmc=muscle_control(more, end=0.28))
+    point = '<CMC_Point name="hand"><on>true</on><active>true true true</active></CMC_Point>'
+    tasks = tracking_tasks(elbow_flexion=1.0).replace("<CMC_Joint", f"{point}<CMC_Joint", 1)
+    (folder / "tasks.xml").write_text(tasks)
+    (folder / "limits.xml").write_text(
+        '<ControlSet name="l"><objects><ControlLinear name="stranger"/>'
+        f'<ControlLinear name="{MUSCLES[0]}.excitation"/></objects></ControlSet>'
+    )
+    found = run_setup(folder / "cmc.xml")
+    assert found.status is Status.INCOMPLETE
+    told = "\n".join((*found.troubles, *found.notes))
+    for words in (
+        "do not follow coordinates are ignored: hand",
+        "is no actuator, and is ignored: nobody",
+        "rra_controls_file",
+        "limits of what the model does not have are ignored: stranger",
+        "use_steps false",
+        "coordinates without a task move as forces let them: shoulder_flexion",
+    ):
+        assert words in told
+
+
+def test_a_span_outside_the_recording_is_refused(tmp_path):
+    folder = arm_folder(tmp_path, cmc=muscle_control(start=5.0, end=6.0))
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert "outside" in printed
