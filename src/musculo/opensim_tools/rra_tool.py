@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
-from musculo.analyses.tracking.acceleration_targets import AccelerationTargets, targets_of
+from musculo.analyses.tracking.acceleration_targets import AccelerationTargets, tracking_targets
 from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
 from musculo.analyses.tracking.mass_center import (
@@ -70,7 +70,7 @@ def run_rra(task: RRASetup, work: Work) -> None:
     work.needed(tasks_file, "task_set_file")
     tasks = read_tracking_tasks(tasks_file)
     work.notes += tasks.notes
-    targets = targets_of(model, tasks)
+    targets = tracking_targets(model, tasks)
     limits: tuple[ControlLimits, ...] = ()
     if task.constraints_file is not None:
         work.needed(task.constraints_file, "constraints_file")
@@ -154,7 +154,13 @@ def _adjust(
     asked = zip(task.com_adjustment_span, desired.span, strict=True)
     start, end = (known if np.isinf(stated) else stated for stated, known in asked)
     changed, found = adjusted_mass_center(
-        model, task.adjusted_com_body, desired.rows, (start, end), loads, None if work.exact else _departures
+        model,
+        task.adjusted_com_body,
+        desired.rows,
+        (start, end),
+        loads=loads,
+        departures=None if work.exact else _departures,
+        threads=work.threads,
     )
     dx, dz = found.moved
     ends = "{:g} to {:g} s".format(*found.span)

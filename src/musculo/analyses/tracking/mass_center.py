@@ -72,6 +72,7 @@ def mean_residuals(
     motion: Motion,
     loads: ExternalLoads | None = None,
     departures: StateLoads | None = None,
+    *,
     threads: int | None = None,
 ) -> FloatArray:
     """Mean residuals (6,) FX, FY, FZ, MX, MY, MZ with which the actuators of a model give a motion [N, N m].
@@ -102,6 +103,7 @@ def adjusted_mass_center(
     body: str,
     motion: Motion,
     span: tuple[float, float],
+    *,
     loads: ExternalLoads | None = None,
     departures: Callable[[Model], StateLoads] | None = None,
     threads: int | None = None,
@@ -126,7 +128,7 @@ def adjusted_mass_center(
     rows = motion.rows(opensim_rows(motion.time, *span))
 
     def means(one: Model) -> FloatArray:
-        return mean_residuals(one, rows, loads, departures(one) if departures else None, threads)
+        return mean_residuals(one, rows, loads, departures(one) if departures else None, threads=threads)
 
     before = means(model)
     g = model.gravity[1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from musculo.kernels.integrate.tracked_motion import (
 from musculo.like import Like, like_opensim
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
+from musculo.results.result import Result, Series, also
 
 # OpenSim's, which no set-up can change [s].
 WINDOW = 0.001
@@ -36,12 +38,15 @@ _NO_STEP = 1e-6
 UNBOUNDED = 10000.0
 
 
-@dataclass(frozen=True, eq=False)
-class TrackedMotion:
-    """A motion under actuators, at the nodes."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TrackedMotion(Result):
+    """A motion under actuators that follow another, at the nodes; made by `residual_reduction`."""
 
-    actuators: tuple[str, ...]
-    tasks: tuple[str, ...]
+    made_by: ClassVar[str] = "residual_reduction"
+
+    model: Model = field(repr=False)
+    actuator_names: tuple[str, ...]
+    task_names: tuple[str, ...]
     time: FloatArray = field(repr=False)  # (nodes,) [s]
     q: FloatArray = field(repr=False)  # (nodes, n)
     u: FloatArray = field(repr=False)  # (nodes, n_u)
@@ -50,6 +55,22 @@ class TrackedMotion:
     error: FloatArray = field(repr=False)  # (nodes, tasks) desired less reached coordinates [rad, m]
     control_time: FloatArray = field(repr=False)  # (controls,) [s]
     control: FloatArray = field(repr=False)  # (controls, actuators) force by optimal force, linear in between
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+
+    actuators = also("actuator_names")
+    tasks = also("task_names")
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def _series(self) -> Iterable[Series]:
+        speeds = {"speed": self.model.speed_names}
+        yield Series("q", self.q, {"coordinate": self.model.coordinate_names}, "rad or m")
+        yield Series("u", self.u, speeds, "rad/s or m/s")
+        yield Series("udot", self.udot, speeds, "rad/s^2 or m/s^2")
+        yield Series("force", self.force, {"actuator": self.actuator_names}, "N or N m")
+        yield Series("error", self.error, {"task": self.task_names}, "rad or m")
 
 
 def residual_reduction(
@@ -134,6 +155,7 @@ def residual_reduction(
     if not opensim:
         out.control[-1], control_time = out.control[-2], time
     return TrackedMotion(
+        model,
         tuple(motor.name for motor in made.actuators),
         t.names,
         time,
@@ -144,6 +166,8 @@ def residual_reduction(
         out.error,
         control_time,
         out.control[: len(control_time)],
+        {"start": start, "end": end, "window": window, "substeps": substeps, "like": like or ""},
+        desired.notes,
     )
 
 
