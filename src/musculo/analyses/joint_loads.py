@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
-from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
+from musculo.analyses.applied_forces import (
+    AppliedForces,
+    Forces,
+    GivenForces,
+    OwnForces,
+    applied_forces,
+    given_forces,
+    needs_paths,
+)
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, motion_in, speeds_of
@@ -29,6 +37,7 @@ from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND, Placement
+from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.geometry import STATUSES
 from musculo.muscle.path_wrenches import PathWrenches
@@ -253,7 +262,7 @@ def joint_loads(
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
-        texts(findings),
+        (*texts(findings), *_function_paths(model, given)),
     )
 
 
@@ -263,6 +272,18 @@ def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
         return {}
     frames = (np.isin(acting.paths.status, _DOUBTFUL) & (acting.tension != 0.0)).sum(axis=0)
     return {name: int(n) for name, n in zip(acting.paths.names, frames, strict=True) if n}
+
+
+def _function_paths(model: Model, given: GivenForces) -> tuple[str, ...]:
+    """A sentence about muscles that pull on coordinates, and press no joint together."""
+    names = [m.name for m in model.muscles if isinstance(m.path, FunctionPath)]
+    if not names or not needs_paths(model, given):
+        return ()
+    more = f" and {len(names) - 1} others" if names[1:] else ""
+    return (
+        f"the path of {names[0]!r}{more} is a function of coordinates: it acts on coordinates alone, so that these "
+        "loads lack what it presses the joints together, as in OpenSim; use the model with points for loads of joints",
+    )
 
 
 def _warn(doubtful: Counter[str], frames: int) -> None:

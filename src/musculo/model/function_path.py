@@ -48,7 +48,8 @@ class FunctionPath(Path):
                 "one for each, or none"
             )
         functions = [("length", self.length_function, count)]
-        functions += [(f"moment arm of {n!r}", f, count) for n, f in zip(self.coordinates, self.moment_arm_functions)]
+        for name, arm in zip(self.coordinates, self.moment_arm_functions or (), strict=False):
+            functions.append((f"moment arm over {name!r}", arm, count))
         if self.lengthening_speed_function is not None:
             functions.append(("lengthening speed", self.lengthening_speed_function, 2 * count))
         for what, function, needed in functions:

@@ -114,7 +114,7 @@ class _Lists:
     argument_speed: list[int] = field(default_factory=list)
 
     def add_group(self, rows: tuple[int, ...], columns: list[_Column]) -> None:
-        """Polynomials of the coordinates `rows`; those of the highest degree come first, so that blocks are of alike."""
+        """Polynomials of the coordinates `rows`; the highest degree comes first, so that blocks hold alike ones."""
         columns.sort(key=lambda column: -column.degree)
         monomials = sorted(exponent_rows(len(rows), columns[0].degree), key=sum)
         place = {e: i for i, e in enumerate(monomials)}
@@ -131,8 +131,8 @@ class _Lists:
             for k, column in enumerate(block):
                 for e, coefficient in column.terms.items():
                     C[place[e], k] = coefficient
-            self.first_coefficient.append(sum(c.size for c in self.coefficients))
-            self.coefficients.append(C.ravel())
+            self.first_coefficient.append(sum(len(c) for c in self.coefficients))
+            self.coefficients.append(C)
             self.n_used.append(used)
             empty = BLOCK - len(block)
             self.column_path += [c.path for c in block] + [0] * empty
@@ -158,7 +158,8 @@ def compile_fitted(members: Sequence[FunctionPathRow], stated: bool) -> tuple[Fi
     Raises:
         Unsupported: a function that is carried only.
     """
-    lists, functions = _Lists(), []
+    lists = _Lists()
+    functions: list[Function] = []
     groups: dict[tuple[int, ...], list[_Column]] = {}
     for member in members:
         own = stated and member.path.moment_arm_functions
@@ -188,7 +189,7 @@ def compile_fitted(members: Sequence[FunctionPathRow], stated: bool) -> tuple[Fi
     arrays = {name: np.array(values, dtype=np.int64) for name, values in vars(lists).items() if name != "coefficients"}
     found = FittedPaths(
         path=np.array([member.number for member in members], dtype=np.int64),
-        coefficients=np.concatenate([np.zeros(0), *lists.coefficients]),
+        coefficients=np.concatenate([np.zeros((0, BLOCK)), *lists.coefficients]),
         rows=np.array([needed], dtype=np.int64),
         **arrays,
     )

@@ -47,7 +47,7 @@ class CompiledPaths:
     sample: FloatArray = field(repr=False)  # (poses, n) over the ranges of the coordinates; none without wraps
     # (paths,) 1 where a path begins in the second pass, 0 where it does not, -1 until that was decided: `begins_later`
     second_pass: NDArray[np.int8] = field(repr=False)
-    functions: FunctionPaths = field(repr=False)  # those that are functions of coordinates; `paths` has no points of them
+    functions: FunctionPaths = field(repr=False)  # those that are functions of coordinates: `paths` has no points there
 
     @property
     def all_functions(self) -> bool:

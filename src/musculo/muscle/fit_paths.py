@@ -1,31 +1,26 @@
-"""Polynomials of coordinates in place of paths over points and surfaces: much faster, and as good as they are tested."""
+"""Polynomials of coordinates in place of paths over points and surfaces: faster, with errors that are measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.arrays import FloatArray, IntArray
-from musculo.compile.coordinate_arrays import coordinates_of
+from musculo.arrays import FloatArray
 from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.multivariate import MAX_DIMENSION
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import path_forces
-from musculo.muscle.geometry import PathGeometry, path_geometry
+from musculo.muscle.fitted_path_model import FittedPathModel
 from musculo.muscle.path_polynomials import PolynomialBasis, fit_polynomials
-from musculo.results.angle_columns import rotational_coordinates
-from musculo.results.result import Result
+from musculo.muscle.path_samples import PathSamples, measure_paths, samples_around, samples_over_ranges
 from musculo.results.table import Table
-
-if TYPE_CHECKING:
-    import pandas
 
 # A path depends on a coordinate over which it has a moment arm larger than this somewhere [m].
 _CROSSES = 1e-6
@@ -33,87 +28,8 @@ _CROSSES = 1e-6
 WORST = 10.0
 # A degree is good enough that is within this part of the tolerance: the samples that test it are others.
 _SURE = 0.9
-# How far around a recording samples go [rad, m]: OpenSim's PolynomialPathFitter takes 10 degrees too.
-MARGIN = (np.deg2rad(10.0), 0.01)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FittedPathModel(Result):
-    """A model with fitted paths, and how far each of them is from the exact one.
-
-    Errors are over `samples` poses that took no part in the fit. Those of moment arms are over all independent
-    coordinates, also those that the polynomial does not have.
-    """
-
-    made_by: ClassVar[str] = "fit_paths"
-
-    model: Model = field(repr=False)  # with the fitted paths
-    names: tuple[str, ...]  # of all forces along paths, muscles first
-    coordinates: tuple[tuple[str, ...], ...] = field(repr=False)  # of the polynomial of each path; none where not fitted
-    degree: IntArray = field(repr=False)  # (paths,) of the polynomial; -1: the path is not fitted
-    terms: IntArray = field(repr=False)  # (paths,) coefficients of the polynomial
-    length_rms: FloatArray = field(repr=False)  # (paths,) [m]; of paths that are kept: of the best polynomial
-    length_worst: FloatArray = field(repr=False)  # (paths,) [m]
-    arm_rms: FloatArray = field(repr=False)  # (paths,) of the worst coordinate [m, or 1 for sliding coordinates]
-    arm_worst: FloatArray = field(repr=False)  # (paths,)
-    arm_coordinate: tuple[str, ...] = field(repr=False)  # where arm_worst is
-    reason: tuple[str, ...] = field(repr=False)  # why a path is not fitted; empty where it is
-    ranges: Mapping[str, tuple[float, float]] = field(repr=False)  # of the independent coordinates [rad, m]
-    samples: int = field(repr=False)
-    options: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def fitted(self) -> tuple[str, ...]:
-        """The forces whose path is a polynomial now."""
-        return tuple(name for name, degree in zip(self.names, self.degree, strict=True) if degree >= 0)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Which paths stay exact, and why."""
-        return tuple(f"{n!r} keeps its exact path: {why}" for n, why in zip(self.names, self.reason, strict=True) if why)
-
-    def to_pandas(self, time: ArrayLike | None = None) -> pandas.DataFrame:
-        """A data frame with a row for each path; lengths and moment arms in meters."""
-        try:
-            import pandas
-        except ImportError:
-            raise InvalidInput("to_pandas needs pandas, which is not installed: pip install pandas") from None
-        if time is not None:
-            raise InvalidInput("the table has a row for each path; it has no frames for time to belong to")
-        columns = {
-            "fitted": self.degree >= 0,
-            "degree": self.degree,
-            "terms": self.terms,
-            "coordinates": [" ".join(names) for names in self.coordinates],
-            "length_rms": self.length_rms,
-            "length_worst": self.length_worst,
-            "arm_rms": self.arm_rms,
-            "arm_worst": self.arm_worst,
-            "arm_coordinate": list(self.arm_coordinate),
-            "reason": list(self.reason),
-        }
-        frame = pandas.DataFrame(columns, index=pandas.Index(self.names, name="path"))
-        frame.attrs |= self.provenance.attributes()
-        return frame
-
-    def __repr__(self) -> str:
-        own = self.degree >= 0
-        told = f"{own.sum()} of {len(self.names)} paths fitted"
-        if own.any():
-            told += (
-                f", length error {1e3 * self.length_worst[own].max():.2g} mm and moment arm error "
-                f"{1e3 * self.arm_worst[own].max():.2g} mm at worst in {self.samples} samples"
-            )
-        return f"{type(self).__name__}({told})"
-
-
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """Poses, and what the exact paths are there."""
-
-    z: FloatArray  # (samples, n_z)
-    length: FloatArray  # (samples, paths)
-    arms: FloatArray  # (samples, paths, n_zu)
+# Powers of radians beyond this one are rounding.
+HIGHEST_DEGREE = 12
 
 
 @dataclass
@@ -181,33 +97,30 @@ def fit_paths(
     wanted = _chosen(model, names)
     e = embedding_of(_released(model))
     random = np.random.default_rng(seed)
-    draw = _sampler(model, e, ranges, motion, margin)
-    fit, choose, test = (_measure(e, draw(n, random), threads) for n in (samples, samples // 2, samples // 2))
+    if motion is None:
+        draw = samples_over_ranges(model, e, ranges)
+    elif ranges is None:
+        draw = samples_around(model, e, motion, margin)
+    else:
+        raise InvalidInput("give ranges, or a motion whose frames the samples lie around, not both")
+    fit, choose, test = (measure_paths(e, draw(n, random), threads) for n in (samples, samples // 2, samples // 2))
     everything = path_forces(model)
     found = {f.name: _Found(reason=_not_asked(f.path, f.name in wanted)) for f in everything}
-    open_ones = [k for k, f in enumerate(everything) if not found[f.name].reason]
-    crossed = (np.abs(fit.arms) > _CROSSES).any(axis=0)
-    for key, members in groupby(sorted(open_ones, key=lambda k: crossed[k].tolist()), lambda k: tuple(crossed[k])):
-        paths = list(members)
-        speeds = np.flatnonzero(key)
-        odd = [e.speed_names[j] for j in speeds if e.speed_names[j] not in e.coordinate_names]
-        if odd:
-            why = f"it has a moment arm over {odd[0]!r}, which is no derivative of a coordinate"
-        elif len(speeds) == 0:
-            why = "its length does not change with any coordinate"
-        elif len(speeds) > MAX_DIMENSION:
-            why = f"it crosses {len(speeds)} coordinates, and OpenSim's polynomials have {MAX_DIMENSION} at most"
+    crossed = np.abs(fit.arms).max(axis=0) > _CROSSES
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for k, force in enumerate(everything):
+        if not found[force.name].reason:
+            groups.setdefault(tuple(np.flatnonzero(crossed[k]).tolist()), []).append(k)
+    for speeds, paths in groups.items():
+        own = tuple(e.speed_names[j] for j in speeds)
+        if why := _no_polynomial(e, own):
+            made_of = [_Found(reason=why) for _ in paths]
         else:
-            own = tuple(e.speed_names[j] for j in speeds)
-            names_of = [everything[k].name for k in paths]
-            fitted = _fit_group(e, own, paths, (low_degree, high_degree), tolerance, (fit, choose))
-            found |= dict(zip(names_of, fitted, strict=True))
-            continue
-        for k in paths:
-            found[everything[k].name].reason = why
+            made_of = _fit_group(e, own, paths, (low_degree, high_degree), tolerance, (fit, choose))
+        found |= {everything[k].name: one for k, one in zip(paths, made_of, strict=True)}
     # the judge is the model that comes out, on samples that took no part in anything
     made = _with_paths(model, {name: one.path for name, one in found.items() if one.path is not None})
-    errors = _errors(_measure(embedding_of(_released(made)), test.z, threads), test)
+    errors = _errors(measure_paths(embedding_of(_released(made)), test.z, threads), test)
     rejected = []
     for k, force in enumerate(everything):
         one = found[force.name]
@@ -240,10 +153,13 @@ def fit_paths(
 
 
 def _degrees(degree: int | tuple[int, int]) -> tuple[int, int]:
-    pair = (degree, degree) if np.ndim(degree) == 0 else tuple(degree)  # type: ignore[arg-type]
-    if len(pair) != 2 or any(isinstance(d, bool) or d != int(d) for d in pair) or not 0 < pair[0] <= pair[1] <= 12:
-        raise InvalidInput(f"degree is {degree!r}; give a whole number, or the lowest and the highest, 1 to 12")
-    return int(pair[0]), int(pair[1])
+    low, high = degree if isinstance(degree, Sequence) and len(degree) == 2 else (degree, degree)
+    for one in (low, high):
+        if isinstance(one, bool) or not isinstance(one, Integral) or not 0 < one <= HIGHEST_DEGREE:
+            raise InvalidInput(
+                f"degree is {degree!r}; give a whole number, or the lowest and the highest, 1 to {HIGHEST_DEGREE}"
+            )
+    return int(low), max(int(low), int(high))
 
 
 def _chosen(model: Model, names: Iterable[str] | None) -> set[str]:
@@ -261,6 +177,18 @@ def _not_asked(path: Any, wanted: bool) -> str:
     return "" if wanted else "it was not asked for"
 
 
+def _no_polynomial(e: Embedding, speeds: tuple[str, ...]) -> str:
+    """Why a path that has moment arms over these speeds cannot be a polynomial; empty where it can."""
+    odd = [name for name in speeds if name not in e.coordinate_names]
+    if odd:
+        return f"it has a moment arm over {odd[0]!r}, which is no derivative of a coordinate"
+    if not speeds:
+        return "its length does not change with any coordinate"
+    if len(speeds) > MAX_DIMENSION:
+        return f"it crosses {len(speeds)} coordinates, and OpenSim's polynomials have {MAX_DIMENSION} at most"
+    return ""
+
+
 def _released(model: Model) -> Model:
     """The model with coordinates free that follow functions of time: a path is a function of what they are."""
     for c in model.coordinates:
@@ -269,67 +197,13 @@ def _released(model: Model) -> Model:
     return model
 
 
-def _sampler(
-    model: Model,
-    e: Embedding,
-    ranges: Mapping[str, tuple[float, float]] | None,
-    motion: ArrayLike | Table | None,
-    margin: float | None,
-) -> Any:
-    """What draws n poses z: evenly over ranges (a Latin hypercube), or around the frames of a recording."""
-    for name in ranges or ():
-        if name not in model.coordinate_names:
-            raise UnknownName("coordinate", name, model.coordinate_names, "ranges")
-    turning = rotational_coordinates(model)
-    reach = np.array([(MARGIN[0] if n in turning else MARGIN[1]) if margin is None else margin for n in e.coordinate_names])
-    if motion is not None:
-        if ranges:
-            raise InvalidInput("give ranges or a motion, whose frames the samples lie around, not both")
-        around = np.atleast_2d(e.independent(coordinates_of(model, motion, "motion")[0]))
-        if not len(around) or not (np.isfinite(reach).all() and (reach >= 0.0).all()):
-            raise InvalidInput(f"motion has {len(around)} frames and margin is {margin!r}; give frames, and a length")
-        return lambda n, random: (
-            around[np.resize(random.permutation(len(around)), n)] + reach * (2.0 * _cube(n, len(reach), random) - 1.0)
-        )
-    default = e.independent(e.default_pose())
-    bounds = []
-    for name, start in zip(e.coordinate_names, default, strict=True):
-        low, high = (ranges or {}).get(name, model.coordinate(name).range)
-        if not (np.isfinite([low, high]).all() and low <= high):
-            if name in (ranges or {}):
-                raise InvalidInput(f"the range of {name!r} is {low!r} to {high!r}; give the lowest, then the highest")
-            low, high = start - np.pi, start + np.pi
-        bounds.append((low, high))
-    low, high = np.array(bounds, dtype=float).reshape(-1, 2).T
-    return lambda n, random: low + (high - low) * _cube(n, len(low), random)
-
-
-def _cube(n: int, dimension: int, random: np.random.Generator) -> FloatArray:
-    """A Latin hypercube (n, dimension) in 0 .. 1: each coordinate has one sample in each of n equal parts."""
-    parts = np.stack([random.permutation(n) for _ in range(dimension)], axis=1) if dimension else np.zeros((n, 0))
-    return (parts + random.random((n, dimension))) / n
-
-
-def _measure(e: Embedding, z: FloatArray, threads: int | None) -> _Samples:
-    """The exact paths at independent coordinates; without poses in which loops do not close."""
-    if e.loops:
-        closed = e.closure(z)
-        z, Q = z[closed.status == 0], closed.q[closed.status == 0]
-        if not len(z):
-            raise InvalidInput("the model's loops close in none of the sampled poses; give narrower ranges")
-    else:
-        Q = e.coordinates(z)
-    geometry: PathGeometry = path_geometry(e.model, Q, threads=threads)
-    return _Samples(z, geometry.length, geometry.moment_arm_independent)
-
-
 def _fit_group(
     e: Embedding,
     own: tuple[str, ...],
     paths: list[int],
     degrees: tuple[int, int],
     tolerance: float,
-    samples: tuple[_Samples, _Samples],
+    samples: tuple[PathSamples, PathSamples],
 ) -> list[_Found]:
     """Paths that cross the same coordinates: polynomials of the lowest degree that is within the tolerance."""
     fit, choose = samples
@@ -375,7 +249,7 @@ class _Errors:
     arm_rms: FloatArray
 
 
-def _errors(one: _Samples, other: _Samples) -> _Errors:
+def _errors(one: PathSamples, other: PathSamples) -> _Errors:
     dl, dr = one.length - other.length, one.arms - other.arms
     return _Errors(
         np.abs(dl).max(axis=0), np.sqrt((dl * dl).mean(axis=0)), np.abs(dr).max(axis=0), np.sqrt((dr * dr).mean(axis=0))

@@ -174,6 +174,11 @@ class PathGeometry(LabelledGeometry, Result):
         return price[0] if np.ndim(self.length) == 1 else price
 
     @property
+    def function_paths(self) -> tuple[int, ...]:
+        """Which paths are functions of coordinates, and have no points."""
+        return tuple(self._paths.functions.numbers.tolist())
+
+    @property
     def has_price(self) -> bool:
         """Whether `price` takes no time: after work on a GPU the CPU has to make the paths for it."""
         return self._points is not None or self._price is not None or "path_points" in vars(self)

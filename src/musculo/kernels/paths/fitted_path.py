@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import kernel, spliced
+from musculo.kernels.compiler.parts import is_complex, is_pack, kernel, overload
 from musculo.kernels.functions.function_values import evaluate_many
+from musculo.kernels.scalar.packed import WIDTH, lane_of, lanes, splat
 from musculo.kernels.scalar.scalars import like
 
-# Columns that are summed at once: a vector of the widest processors.
-BLOCK = 8
+# Columns that are summed at once.
+BLOCK = WIDTH
 # What a column is, where it is no moment arm.
 LENGTH, NOTHING = -1, -2
 # Rows for a function of up to six coordinates: value, gradient, Hessian.
@@ -40,8 +41,8 @@ class FittedPaths(NamedTuple):
     parent: IntArray  # (monomials,) within the group; -1: the first
     factor: IntArray  # (monomials,) row of q; -1: the first
     n_used: IntArray  # (blocks,) monomials, from the first on
-    first_coefficient: IntArray  # (blocks,)
-    coefficients: FloatArray  # (total,) of each block (n_used, BLOCK) row by row
+    first_coefficient: IntArray  # (blocks,) row of the coefficients
+    coefficients: FloatArray  # (rows, BLOCK) of each block n_used rows, one a monomial
     column_path: IntArray  # (BLOCK blocks,) which path of the model
     column_speed: IntArray  # (BLOCK blocks,) row of u; LENGTH: it is the length; NOTHING: no column is here
     function: IntArray  # (functions,) those that are no polynomials, in the table of functions
@@ -54,26 +55,50 @@ class FittedPaths(NamedTuple):
     rows: IntArray  # (1,) rows of the workspace: the most monomials of a group and a block, or a function
 
 
-@spliced
-def _sums(fitted, block, first, count, M, out, lane):
-    """Eight columns of coefficients times the first `count` monomials, into rows of M from `out` on."""
-    C = fitted.coefficients
-    zero = like(M[0, lane], 0.0)
+def _eight_columns(C, first, count, M, one, out, lane):
+    """Eight columns of coefficients, from row `first` on, times the first `count` monomials: into M from row `out` on.
+
+    Here all lanes at once, column by column; `one` is a number of the kind of these lanes.
+    """
+    zero = like(one, 0.0)
     a0, a1, a2, a3, a4, a5, a6, a7 = zero, zero, zero, zero, zero, zero, zero, zero
-    c = first
     for i in range(count):
         m = M[i, lane]
-        a0 = a0 + C[c] * m
-        a1 = a1 + C[c + 1] * m
-        a2 = a2 + C[c + 2] * m
-        a3 = a3 + C[c + 3] * m
-        a4 = a4 + C[c + 4] * m
-        a5 = a5 + C[c + 5] * m
-        a6 = a6 + C[c + 6] * m
-        a7 = a7 + C[c + 7] * m
-        c += BLOCK
+        a0 = a0 + C[first + i, 0] * m
+        a1 = a1 + C[first + i, 1] * m
+        a2 = a2 + C[first + i, 2] * m
+        a3 = a3 + C[first + i, 3] * m
+        a4 = a4 + C[first + i, 4] * m
+        a5 = a5 + C[first + i, 5] * m
+        a6 = a6 + C[first + i, 6] * m
+        a7 = a7 + C[first + i, 7] * m
     M[out, lane], M[out + 1, lane], M[out + 2, lane], M[out + 3, lane] = a0, a1, a2, a3
     M[out + 4, lane], M[out + 5, lane], M[out + 6, lane], M[out + 7, lane] = a4, a5, a6, a7
+
+
+_any_lane = kernel(_eight_columns)
+
+
+@kernel
+def _one_pose(C, first, count, M, out, lane):
+    """The same of one pose on the CPU: the eight columns are a vector. Two sums, since each waits for its last step."""
+    rows = lanes(C)
+    even, odd = splat(0.0), splat(0.0)
+    for i in range(0, count - 1, 2):
+        even = even + rows[first + i, 0] * M[i, lane]
+        odd = odd + rows[first + i + 1, 0] * M[i + 1, lane]
+    if count % 2 == 1:
+        even = even + rows[first + count - 1, 0] * M[count - 1, lane]
+    even = even + odd
+    for k in range(BLOCK):
+        M[out + k, lane] = lane_of(even, k)
+
+
+@overload(_eight_columns, inline="always")
+def _columns_of_lane(C, first, count, M, one, out, lane):
+    if is_pack(one) or is_complex(one):
+        return lambda C, first, count, M, one, out, lane: _any_lane(C, first, count, M, one, out, lane)
+    return lambda C, first, count, M, one, out, lane: _one_pose(C, first, count, M, out, lane)
 
 
 @kernel
@@ -99,7 +124,8 @@ def polynomial_paths(fitted, q, n_u, M, length, arms, lane):
         for i in range(1, fitted.first_monomial[g + 1] - first):
             M[i, lane] = M[fitted.parent[first + i], lane] * q[fitted.factor[first + i], lane]
         for b in range(fitted.first_block[g], fitted.first_block[g + 1]):
-            _sums(fitted, b, fitted.first_coefficient[b], fitted.n_used[b], M, top, lane)
+            row, used = fitted.first_coefficient[b], fitted.n_used[b]
+            _eight_columns(fitted.coefficients, row, used, M, M[0, lane], top, lane)
             for k in range(BLOCK):
                 column = b * BLOCK + k
                 path, speed = fitted.column_path[column], fitted.column_speed[column]
