@@ -154,12 +154,12 @@ def fit_paths(
 
 def _degrees(degree: int | tuple[int, int]) -> tuple[int, int]:
     low, high = degree if isinstance(degree, Sequence) and len(degree) == 2 else (degree, degree)
-    for one in (low, high):
-        if isinstance(one, bool) or not isinstance(one, Integral) or not 0 < one <= HIGHEST_DEGREE:
-            raise InvalidInput(
-                f"degree is {degree!r}; give a whole number, or the lowest and the highest, 1 to {HIGHEST_DEGREE}"
-            )
-    return int(low), max(int(low), int(high))
+    whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in (low, high))
+    if not whole or not 0 < low <= high <= HIGHEST_DEGREE:  # type: ignore[operator]
+        raise InvalidInput(
+            f"degree is {degree!r}; give a whole number, or the lowest and the highest, 1 to {HIGHEST_DEGREE}"
+        )
+    return int(low), int(high)  # type: ignore[arg-type]
 
 
 def _chosen(model: Model, names: Iterable[str] | None) -> set[str]:

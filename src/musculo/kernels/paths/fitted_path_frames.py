@@ -9,13 +9,6 @@ from musculo.kernels.paths.fitted_path import fitted_paths
 
 
 @driver
-def fitted_path_pose(fitted, table, q, length, arms):
-    """One pose q (n, 1): lengths (paths, 1) and moment arms (paths n_u, 1) of these paths, other rows as they are."""
-    M = np.empty((fitted.rows[0], 1))
-    fitted_paths(fitted, table, q, arms.shape[0] // length.shape[0], M, length, arms, 0)
-
-
-@driver
 def fitted_path_frames(fitted, table, q, length, arms, start, stop):
     """Frames start .. stop - 1 of q (frames, n): rows of these paths in length (frames, paths) and arms (frames,
     paths n_u); moment arms of coordinates that a path does not have are zero."""
