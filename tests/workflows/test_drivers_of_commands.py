@@ -36,6 +36,7 @@ COMMANDS = {
     "report": "report . -o page.html",
     "info": "info arm.osim",
     "convert": "convert arm.osim new.osim",
+    "fit-paths": "fit-paths arm.osim --motion arm_ik.mot --samples 100 -o fitted.osim",
 }
 
 

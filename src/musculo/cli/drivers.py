@@ -87,6 +87,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "report": (_POSES, *_MOTION),
     "info": (),
     "convert": (),
+    "fit-paths": (*_SPLINE, _POSES, _PATHS, "paths.fitted_path_frames:fitted_path_frames"),
 }
 
 # Loops of equations that a user writes, or that Python evaluates for all frames at once.

@@ -155,11 +155,11 @@ def fit_paths(
 def _degrees(degree: int | tuple[int, int]) -> tuple[int, int]:
     low, high = degree if isinstance(degree, Sequence) and len(degree) == 2 else (degree, degree)
     whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in (low, high))
-    if not whole or not 0 < low <= high <= HIGHEST_DEGREE:  # type: ignore[operator]
+    if not whole or not 0 < low <= high <= HIGHEST_DEGREE:
         raise InvalidInput(
             f"degree is {degree!r}; give a whole number, or the lowest and the highest, 1 to {HIGHEST_DEGREE}"
         )
-    return int(low), int(high)  # type: ignore[arg-type]
+    return int(low), int(high)
 
 
 def _chosen(model: Model, names: Iterable[str] | None) -> set[str]:

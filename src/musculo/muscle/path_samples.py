@@ -55,7 +55,10 @@ def samples_over_ranges(model: Model, e: Embedding, ranges: Mapping[str, tuple[f
 
 
 def samples_around(model: Model, e: Embedding, motion: ArrayLike | Table, margin: float | None) -> Draw:
-    """What draws n poses z around the frames of a recording, each coordinate within a margin of its value."""
+    """What draws n poses z around the frames of a recording, each coordinate within a margin of its value.
+
+    No pose leaves the range of a coordinate, unless the recording does: beyond, paths may run through bones.
+    """
     turning = rotational_coordinates(model)
     usual = [MARGIN[0] if name in turning else MARGIN[1] for name in e.coordinate_names]
     reach = np.array(usual) if margin is None else np.full(len(usual), float(margin))
@@ -65,9 +68,13 @@ def samples_around(model: Model, e: Embedding, motion: ArrayLike | Table, margin
     if not len(frames):
         raise InvalidInput("motion has no frames to take samples around")
 
+    low, high = np.array([model.coordinate(name).range for name in e.coordinate_names], dtype=float).reshape(-1, 2).T
+    low, high = np.fmin(low, frames.min(axis=0)), np.fmax(high, frames.max(axis=0))
+
     def draw(n: int, random: np.random.Generator) -> FloatArray:
         chosen = np.resize(random.permutation(len(frames)), n)
-        return np.asarray(frames[chosen] + reach * (2.0 * _cube(n, len(reach), random) - 1.0))
+        near = frames[chosen] + reach * (2.0 * _cube(n, len(reach), random) - 1.0)
+        return np.clip(near, low, high)
 
     return draw
 
