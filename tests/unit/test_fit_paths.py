@@ -10,7 +10,7 @@ import pytest
 from musculo import MusculoError, demo, embedding_of, muscle_geometry
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions import Linear, MultivariatePolynomial
-from musculo.model import Coordinate, CoordinateCoupler, Model, PathSpring, PinJoint, Placement
+from musculo.model import BallJoint, Coordinate, CoordinateCoupler, Model, PathSpring, PinJoint, Placement
 from musculo.model.body import Body
 from musculo.model.function_path import FunctionPath
 from musculo.model.model_path import PathPoint
@@ -146,6 +146,15 @@ def test_a_path_on_one_body_stays():
     fitted = fit_paths(hinge(B, replace(B, name="d", location=(1.0, 3.0, 4.0))), samples=FEW)
     assert fitted.reason == ("its length does not change with any coordinate",)
     assert np.isnan(fitted.length_rms).all()
+
+
+def test_a_path_over_a_ball_stays():
+    """Its speeds are an angular velocity: a length of angles has no slope over them."""
+    ball = BallJoint("ball", Placement("ground"), Placement("arm"), tuple(Coordinate(n) for n in ("x", "y", "z")))
+    model = Model("ball", (Body("arm", 1.0),), (ball,), forces=hinge(A, B).forces)
+    fitted = fit_paths(model, samples=FEW)
+    assert "which is an angular velocity" in fitted.reason[0]
+    assert fitted.model.forces == model.forces
 
 
 def test_the_table_and_the_words():

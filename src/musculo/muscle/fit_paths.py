@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.embedding.embedding import Embedding, embedding_of
+from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.multivariate import MAX_DIMENSION
 from musculo.model.function_path import FunctionPath
@@ -65,8 +66,8 @@ def fit_paths(
     and the motion that forces make are those of the exact path, while `moment_arm` per speed of the tree is on
     independent coordinates only. A path keeps its points and surfaces where no degree is good enough; `reason` says so.
 
-    Source:     [vandenBogert2013] and OpenSim's PolynomialPathFitter for the idea: lengths and moment arms by least
-                squares, the lowest order within a tolerance.
+    Source:     [Menegaldo2004] for polynomials of coordinates; OpenSim's PolynomialPathFitter, which also fits lengths
+                and moment arms together and takes the lowest order within a tolerance.
     Departs:    moment arms are slopes of the polynomial, never functions of their own; errors are those on samples
                 that took no part; a path that is not within the tolerance is not replaced.
     Guarantees: r = -dl/dz to rounding. Outside the sampled ranges a polynomial is an extrapolation.
@@ -179,9 +180,10 @@ def _not_asked(path: Any, wanted: bool) -> str:
 
 def _no_polynomial(e: Embedding, speeds: tuple[str, ...]) -> str:
     """Why a path that has moment arms over these speeds cannot be a polynomial; empty where it can."""
-    odd = [name for name in speeds if name not in e.coordinate_names]
+    turning = {e.model.speed_names[k] for joint in turning_joints(e.model) for k in joint.u}
+    odd = [name for name in speeds if name in turning or name not in e.coordinate_names]
     if odd:
-        return f"it has a moment arm over {odd[0]!r}, which is no derivative of a coordinate"
+        return f"it has a moment arm over the speed {odd[0]!r}, which is an angular velocity, no derivative of an angle"
     if not speeds:
         return "its length does not change with any coordinate"
     if len(speeds) > MAX_DIMENSION:

@@ -23,6 +23,7 @@ from musculo.embedding.loops.closed_loop import LoopStatus as LoopStatus
 from musculo.forces.model_forces import ModelForces as ModelForces
 from musculo.muscle.equilibrium import MuscleForces as MuscleForces
 from musculo.muscle.equilibrium import MuscleStatus as MuscleStatus
+from musculo.muscle.fitted_path_model import FittedPathModel as FittedPathModel
 from musculo.muscle.geometry import STATUSES as STATUSES
 from musculo.muscle.geometry import PathGeometry as PathGeometry
 from musculo.muscle.geometry import PathStatus as PathStatus
