@@ -44,6 +44,10 @@ KINDS = (
 )
 
 
+# Of one coordinate.
+ARMS = (Linear(0.2, 0.1), Polynomial((0.3, 0.0, 0.4)))
+
+
 def muscle(name: str, path: Path) -> Muscle:
     return Muscle(name, "Thelen2003Muscle", path=path)
 
@@ -154,14 +158,13 @@ def test_equations_of_motion_have_its_moment_arms():
 
 
 def test_stated_moment_arms_and_speeds_count_like_opensim():
-    arms = (Linear(0.2, 0.1), Polynomial((0.3, 0.0, 0.4)))
     first = tuple(MultivariatePolynomial(2, 1, c) for c in ((0.05, 0.01, 0.02), (0.07, 0.03, 0.1)))
     speed = MultivariatePolynomial(4, 1, (0.1, 4.0, 3.0, 2.0, 1.0))
     path = function_path(("turn", "slide"), QUADRATIC, moment_arm_functions=first)
     model = model_of(
         path,
         replace(path, lengthening_speed_function=speed),
-        function_path(("turn",), arms[1], moment_arm_functions=arms[:1]),
+        function_path(("turn",), ARMS[1], moment_arm_functions=ARMS[:1]),
     )
     g, o = muscle_geometry(model, Q, U), muscle_geometry(model, Q, U, like="opensim")
     x, y = Q.T

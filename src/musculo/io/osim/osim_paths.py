@@ -50,7 +50,7 @@ def _read_function_path(element: Element, context: Context) -> Path:
     name, places = element.get("name", "path"), names(element, "coordinate_paths")
     length = read_named_function(element, "length_function", context)
     if length is None or not places:
-        account(element, context)
+        carried(element, context)  # for its notes
         what = "coordinates" if length is not None else "function for its length"
         context.note(element, f"it has no {what}, is kept and cannot be computed; {REFUSED}", f"<{element.tag}>")
         return UnsupportedPath(name=name, element=element.tag, carried=(to_text(element),))

@@ -153,6 +153,26 @@ def function_paths(fitted, table, q, n_u, M, length, arms, lane):
 
 
 @kernel
+def fitted_speeds(fitted, n_u, u, arms, speed, lane):
+    """Lengthening speeds ldot = -sum_j r_j u_j (paths, lanes) of these paths, from their moment arms."""
+    for i in range(fitted.path.size):
+        speed[fitted.path[i], lane] = like(arms[0, lane], 0.0)
+    for column in range(fitted.column_path.size):
+        path, j = fitted.column_path[column], fitted.column_speed[column]
+        if j >= 0:
+            speed[path, lane] = speed[path, lane] - arms[path * n_u + j, lane] * u[j, lane]
+    for i in range(fitted.function.size):
+        path, j = fitted.function_path[i], fitted.function_speed[i]
+        if j >= 0:
+            speed[path, lane] = speed[path, lane] - arms[path * n_u + j, lane] * u[j, lane]
+        if fitted.function_slopes[i] != 0:
+            for a in range(fitted.first_argument[i], fitted.first_argument[i + 1]):
+                j = fitted.argument_speed[a]
+                if j >= 0:
+                    speed[path, lane] = speed[path, lane] - arms[path * n_u + j, lane] * u[j, lane]
+
+
+@kernel
 def fitted_paths(fitted, table, q, n_u, M, length, arms, lane):
     """Lengths (paths, lanes) and moment arms (paths n_u, lanes) of all paths that are functions of coordinates.
 
