@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import Coordinate, Model, Placement, read_osim, write_osim
+from musculo import Coordinate, Model, Placement, joint_loads, read_osim, write_osim
 from musculo.analyses.equations_of_motion import equations_of_motion
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.visible_motion import visible_motion
@@ -249,3 +249,14 @@ def test_an_angle_of_a_ball_has_no_speed_to_pull_on():
     with pytest.raises(Unsupported, match=r"path of 'm' \(moved by 'turn'\)"):
         muscle_geometry(model, np.zeros(3))
     assert muscle_geometry(model, np.zeros(3), like="opensim").moment_arm[0].tolist() == [-0.3, 0.0, 0.0]
+
+
+def test_loads_of_joints_lack_it_and_say_so():
+    """It gives the load that its generalized force makes, as an actuator of the coordinate does, and no compression."""
+    model = model_of(function_path(("turn",), Linear(0.3, 0.2)))
+    still = np.zeros((3, 2))
+    loads = joint_loads(model, Q, still, still, muscle_forces={"m0": 50.0})
+    assert any("'m0' is a function of coordinates" in note for note in loads.notes)
+    none = joint_loads(model, Q, still, still)
+    assert not none.notes
+    assert np.allclose(loads.force, none.force, rtol=0, atol=1e-12)

@@ -15,7 +15,6 @@ from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.analyses.applied_forces import (
     AppliedForces,
     Forces,
-    GivenForces,
     OwnForces,
     applied_forces,
     given_forces,
@@ -262,7 +261,7 @@ def joint_loads(
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
-        (*texts(findings), *_function_paths(model, given)),
+        (*texts(findings), *(function_paths_in_words(model) if needs_paths(model, given) else ())),
     )
 
 
@@ -274,15 +273,15 @@ def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
     return {name: int(n) for name, n in zip(acting.paths.names, frames, strict=True) if n}
 
 
-def _function_paths(model: Model, given: GivenForces) -> tuple[str, ...]:
+def function_paths_in_words(model: Model) -> tuple[str, ...]:
     """A sentence about muscles that pull on coordinates, and press no joint together."""
     names = [m.name for m in model.muscles if isinstance(m.path, FunctionPath)]
-    if not names or not needs_paths(model, given):
+    if not names:
         return ()
-    more = f" and {len(names) - 1} others" if names[1:] else ""
+    others = {0: "", 1: " and another"}.get(len(names) - 1, f" and {len(names) - 1} others")
     return (
-        f"the path of {names[0]!r}{more} is a function of coordinates: it acts on coordinates alone, so that these "
-        "loads lack what it presses the joints together, as in OpenSim; use the model with points for loads of joints",
+        f"the path of {names[0]!r}{others} is a function of coordinates: such a muscle acts on coordinates alone, so "
+        "that loads of joints lack what it presses them together, as in OpenSim; use the model with points for them",
     )
 
 
