@@ -12,16 +12,20 @@ import pytest
 
 from musculo import demo, muscle_geometry, read_osim, write_osim
 from musculo.analyses.muscle_analysis import moment_arms
+from musculo.errors import InvalidFile, InvalidModel, UnknownName
 from musculo.functions import Linear, MultivariatePolynomial, Polynomial, Scaled, SimmSpline, Sine
+from musculo.io import with_function_paths
 from musculo.model import Coordinate, CoordinateCoupler, Model, PinJoint, Placement
 from musculo.model.body import Body
 from musculo.model.force import Muscle
 from musculo.model.function_path import FunctionPath
 from musculo.muscle.fit_paths import fit_paths
 from support.opensim_server import in_opensim
+from support.recorded_data import NO_DATA, recorded
 
 ROUNDING = 1e-13
 POSES = 7
+FITTED_BY_OPENSIM = "rajagopal_walk/subject_walk_scaled_FunctionBasedPathSet.xml"
 LENGTH = MultivariatePolynomial(2, 3, (0.3, 0.02, 0.01, -0.005, -0.03, 0.05, 0.004, 0.01, 0.02, -0.01))
 ARMS = tuple(MultivariatePolynomial(2, 2, c) for c in ((0.05, 0.01, 0.02, 0.3, 0.1, 0.2), (0.07, 0.03, 0.1, 0, 0, 0.4)))
 SPEED = MultivariatePolynomial(4, 1, (0.1, 4.0, 3.0, 2.0, 1.0))
@@ -77,6 +81,23 @@ def opensim_side(model_file: str, poses: list, speeds: list, coordinates: list) 
     return found
 
 
+def opensim_replaced(model_file: str, set_file: str, poses: list, coordinates: list) -> list:
+    """Lengths of all muscles where OpenSim puts the paths of a file in place of the model's."""
+    import opensim
+
+    processor = opensim.ModelProcessor(model_file)
+    processor.append(opensim.ModOpReplacePathsWithFunctionBasedPaths(set_file))
+    model = processor.process()
+    state = model.initSystem()
+    found = []
+    for q in poses:
+        for name, value in zip(coordinates, q, strict=True):
+            model.getCoordinateSet().get(name).setValue(state, value, False)
+        model.realizePosition(state)
+        found.append([model.getMuscles().get(i).getLength(state) for i in range(model.getMuscles().getSize())])
+    return found
+
+
 def compared(file: Path, model: Model, q: np.ndarray, u: np.ndarray) -> None:
     """OpenSim's numbers and ours like OpenSim's, of one file."""
     theirs = in_opensim(opensim_side, str(file), q.tolist(), u.tolist(), list(model.coordinate_names))
@@ -114,3 +135,58 @@ def test_fitted_paths_are_the_same_in_opensim(tmp_path):
     model = fitted.model.replace(forces=tuple(fitted.model.muscles[k] for k in own))
     write_osim(model, tmp_path / "only.osim")
     compared(tmp_path / "only.osim", model, q, random.normal(size=(POSES, len(model.speed_names))))
+
+
+def path_set(file: Path, **lengths: str) -> Path:
+    """A file of paths over the elbow, with the XML of each length's function."""
+    paths = "".join(
+        f'<FunctionBasedPath name="/forceset/{name}"><coordinate_paths>/jointset/elbow/elbow_flexion</coordinate_paths>'
+        f"<length_function>{function}</length_function></FunctionBasedPath>"
+        for name, function in lengths.items()
+    )
+    head = '<?xml version="1.0" encoding="UTF-8" ?><OpenSimDocument Version="40600">'
+    file.write_text(
+        f"{head}<Set_FunctionBasedPath_><objects>{paths}</objects></Set_FunctionBasedPath_></OpenSimDocument>"
+    )
+    return file
+
+
+LINE = "<PolynomialFunction><coefficients>-0.02 0.4</coefficients></PolynomialFunction>"
+WAVE = "<Sine><amplitude>0.1</amplitude><omega>1</omega><phase>0.2</phase><offset>0.3</offset></Sine>"
+
+
+def test_a_file_of_paths_replaces_those_of_a_model_as_in_opensim(tmp_path):
+    model = demo.arm()
+    file = path_set(tmp_path / "paths.xml", brachialis=LINE, biceps_long=WAVE)
+    write_osim(model, tmp_path / "arm.osim")
+    ours = with_function_paths(model, file)
+    assert [m.name for m in ours.muscles if isinstance(m.path, FunctionPath)] == ["biceps_long", "brachialis"]
+    q = np.random.default_rng(2).uniform(0.1, 1.0, (POSES, 2))
+    theirs = in_opensim(
+        opensim_replaced, str(tmp_path / "arm.osim"), str(file), q.tolist(), list(model.coordinate_names)
+    )
+    # the other paths go through the digits of a file
+    assert np.allclose(muscle_geometry(ours, q, like="opensim").length, theirs, rtol=0, atol=1e-11)
+
+
+def test_a_file_of_paths_that_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(UnknownName, match="'brachialis'"):
+        with_function_paths(demo.arm(), path_set(tmp_path / "a.xml", brachiales=LINE))
+    with pytest.raises(InvalidModel, match="no function for its length"):
+        with_function_paths(demo.arm(), path_set(tmp_path / "b.xml", brachialis=""))
+    other = tmp_path / "c.xml"
+    other.write_text('<OpenSimDocument Version="40600"><MarkerSet/></OpenSimDocument>')
+    with pytest.raises(InvalidFile, match="no <Set_FunctionBasedPath_>"):
+        with_function_paths(demo.arm(), other)
+
+
+@pytest.mark.skipif(not recorded(FITTED_BY_OPENSIM), reason=NO_DATA)
+def test_paths_that_opensim_fitted(tmp_path):
+    """Rajagopal's model with the polynomials that ship with OpenSim's example of walking."""
+    (file,) = recorded(FITTED_BY_OPENSIM)
+    source = file.with_name("subject_walk_scaled.osim")
+    model = with_function_paths(read_osim(source), file)
+    assert all(isinstance(m.path, FunctionPath) for m in model.muscles)
+    q = np.random.default_rng(2).uniform(-0.3, 0.5, (POSES, len(model.coordinates)))
+    theirs = in_opensim(opensim_replaced, str(source), str(file), q.tolist(), list(model.coordinate_names))
+    assert np.allclose(muscle_geometry(model, q).length, theirs, rtol=0, atol=ROUNDING)
