@@ -10,3 +10,4 @@ from musculo.muscle.geometry import muscle_geometry as muscle_geometry
 from musculo.muscle.geometry import path_geometry as path_geometry
 from musculo.muscle.path_forces import path_generalized_forces as path_generalized_forces
 from musculo.muscle.path_forces import path_tensions as path_tensions
+from musculo.muscle.polynomial_paths import fit_paths as fit_paths
