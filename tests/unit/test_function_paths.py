@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from musculo import Coordinate, Model, Placement, joint_loads, read_osim, write_osim
+from musculo import Coordinate, Model, Placement, joint_loads, read_osim, scale_model, write_osim
 from musculo.analyses.equations_of_motion import equations_of_motion
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.visible_motion import visible_motion
@@ -260,3 +260,14 @@ def test_loads_of_joints_lack_it_and_say_so():
     none = joint_loads(model, Q, still, still)
     assert not none.notes
     assert np.allclose(loads.force, none.force, rtol=0, atol=1e-12)
+
+
+def test_it_is_not_scaled_and_a_note_says_so():
+    """As in OpenSim: neither the function nor fibers and tendons change with the bones."""
+    path = function_path(("turn",), Linear(0.3, 0.2))
+    model = model_of(path, hinge(A, B).muscles[0].path)
+    scaled = scale_model(model, {"arm": 2.0})
+    assert scaled.muscle("m0") == model.muscle("m0")
+    assert scaled.muscle("m1").optimal_fiber_length != model.muscle("m1").optimal_fiber_length
+    (note,) = (n for n in scaled.notes if "function of coordinates" in n.why)
+    assert note.where == "/forceset/m0"

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.errors import InvalidModel, Unsupported
+from musculo.errors import Unsupported
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, PackedFunction, compile_functions
 from musculo.functions.multivariate import exponent_rows
@@ -223,11 +223,3 @@ def polynomial_terms(packed: PackedFunction, variables: int) -> dict[Exponents, 
 def slope(terms: dict[Exponents, float], k: int) -> dict[Exponents, float]:
     """Minus the derivative of a polynomial by variable k."""
     return {(*e[:k], e[k] - 1, *e[k + 1 :]): -e[k] * c for e, c in terms.items() if e[k]}
-
-
-def check_functions(name: str, functions: Sequence[Function]) -> None:
-    """Refuse lengths that are no finite numbers."""
-    for function in functions:
-        coefficients = getattr(function, "coefficients", ())
-        if not np.isfinite(np.asarray(coefficients, dtype=float)).all():
-            raise InvalidModel(f"the path of {name!r} has coefficients that are not finite; correct its functions")
