@@ -130,6 +130,16 @@ def test_samples_lie_around_the_frames_of_a_recording():
     assert usual.length_worst[0] < fit_paths(model, samples=FEW, degree=usual.degree[0], tolerance=1.0).length_worst[0]
 
 
+def test_a_motion_beyond_the_samples_is_told_by_coordinate():
+    fitted = fit_paths(demo.arm(), samples=FEW, ranges={"elbow_flexion": (0.5, 1.0)}, tolerance=1.0)
+    assert fitted.beyond(np.array([[0.2, 0.6], [0.1, 0.9]])) == ()
+    (told,) = fitted.beyond(np.array([[0.2, 0.6], [0.1, 1.2], [0.1, 0.1], [0.1, 0.6]]))
+    assert told.startswith("'elbow_flexion' leaves the samples, 0.5")
+    assert "in 2 of 4 frames, first in frame 1, and goes to 0.1: 6 paths are extrapolated" in told
+    only = fit_paths(demo.arm(), samples=FEW, ranges={"elbow_flexion": (0.5, 1.0)}, tolerance=1.0, names="brachialis")
+    assert only.beyond([9.0, 0.7]) == ()
+
+
 def test_springs_are_fitted_and_functions_are_left_alone():
     cord = hinge(A, C).muscles[0].path
     spring = PathSpring("s", path=replace(cord, name="line"), stiffness=1.0)
