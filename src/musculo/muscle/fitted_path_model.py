@@ -78,8 +78,8 @@ class FittedPathModel(Result):
                 farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
                 told.append(
                     f"{name!r} leaves the samples, {low:.4g} to {high:.4g}, in {outside.size} of {len(Q)} frames, "
-                    f"first in frame {outside[0]}, and goes to {farthest:.4g}: {len(paths)} paths are extrapolated there, "
-                    f"{paths[0]!r} the first of them; fit over wider ranges"
+                    f"first in frame {outside[0]}, and goes to {farthest:.4g}: {len(paths)} paths are extrapolated "
+                    f"there, {paths[0]!r} the first of them; fit over wider ranges"
                 )
         return tuple(told)
 
