@@ -282,7 +282,7 @@ def _acting(
             f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ones (ExternalLoad), or a "
             "function (t, q, u) -> list of ExternalLoad"
         )
-    of_states, fixed = (loads, ()) if callable(loads) else (None, loads if loads is not None else ())
+    of_states, fixed = (loads, None) if callable(loads) else (None, loads)
     # muscles come first: they work out the controls that other actuators take
     own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
     compiled_ones = ModelForce(model, springs, fixed, muscles)
