@@ -267,7 +267,9 @@ def _write(
         driving=driving,
     )  # fmt: skip
     write_states(work, task.name, model, found.time, found.q, found.u, found.activation, found.fiber_length)
-    order = [found.names.index(force.name) for force in model.forces if force.name in found.names]
+    order = [
+        found.names.index(force.name) for force in model.forces if force.name in found.names and force.applies_force
+    ]
     low, high = controller.bounds(float(found.control_time[0]))
     nodes = ControlNodes(
         tuple(found.names[k] for k in order),
