@@ -189,6 +189,33 @@ def test_controls_of_several_controllers_add_up(tmp_path):
     assert_allclose(force[6], 10.0 * (1.0 + 2.0 * 0.3), atol=1e-6)
 
 
+def prescribed(actuators: str, *functions: str, file: str = "") -> str:
+    listed = f'<FunctionSet name="ControlFunctions"><objects>{"".join(functions)}</objects></FunctionSet>'
+    where = f"<controls_file>{file}</controls_file>" if file else f"<actuator_list>{actuators}</actuator_list>{listed}"
+    return f'<PrescribedController name="p">{where}</PrescribedController>'
+
+
+RAMP = "<PiecewiseLinearFunction><x>0 0.05 0.2</x><y>0.1 0.8 -0.4</y></PiecewiseLinearFunction>"
+WAVE = "<Sine><amplitude>0.5</amplitude><omega>30</omega><phase>0.2</phase><offset>0.1</offset></Sine>"
+
+
+@pytest.mark.parametrize(
+    "controller",
+    [
+        prescribed("elbow_motor shoulder_motor", RAMP, WAVE),
+        prescribed("shoulder_motor", WAVE) + controller("c.sto"),
+        prescribed("", file="c.sto"),
+    ],
+    ids=["functions", "beside a file", "a file"],
+)
+def test_a_prescribed_controller_drives_actuators(tmp_path, controller):
+    both = run_both(
+        tmp_path, {SETUP: analyze(FORCES, controllers(controller)), "c.sto": MOTORS.replace(".excitation", "")}
+    )
+    same_files(both, 6)
+    assert read_storage(both.ours / "results" / "arm_A_force.sto").column("shoulder_motor").any()
+
+
 def test_controls_that_an_old_set_up_names(tmp_path):
     setup = analyze(FORCES, "<controls_file>c.sto</controls_file>")
     for version, driven in (("10903", True), ("40600", False)):

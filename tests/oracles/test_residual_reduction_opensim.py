@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose
 
 from musculo import read_osim, read_storage
 from musculo.io.control_files import read_controls
+from musculo.io.tool_results import write_result
 from musculo.opensim import run_setup
 from support.opensim_run import run_opensim
 from support.result_headers import header_layout
@@ -20,12 +22,14 @@ from support.result_headers import header_layout
 FORCE = 1e-3
 # The first row comes before any step: rounding of the targets, and of ten printed decimals.
 FIRST = 1e-5
-# OpenSim's steps have an error of 1e-5, and these one of 1e-8 [rad, m]; measured 1.2e-6.
+# OpenSim's steps have an error of 1e-5, and these one of 1e-8 [rad, m]; measured 1.2e-6, and 1.5e-5 m in space.
 PLACE = 5e-6
 # Speeds and accelerations [rad/s, m/s, rad/s^2, m/s^2]; in degrees in files.
 SPEED, ACCELERATION = 1e-4, 5e-3
 # Six digits are printed, and OpenSim counts some rows twice.
 MEAN = 1e-4
+# In space [m, N, N m]; measured 4e-9 and 3e-5.
+SPACE_CENTER, SPACE_FORCE = 3e-8, 2e-4
 # Of a mass center [m]; of the leg the speed of the coupled patella is no derivative, and OpenSim's equations differ.
 CENTER = 3e-7
 
@@ -181,6 +185,103 @@ def test_live_controls_file(live) -> None:
         assert_allclose(one.time[:count], theirs_of.time, rtol=0, atol=1e-9)
         assert_allclose(one.value[:count], theirs_of.value, rtol=0, atol=FORCE)
         assert one.steps == theirs_of.steps
+
+
+# --- in space, with couplers -----------------------------------------------------------------------------------------
+_ROOT = ("pelvis_tilt", "pelvis_list", "pelvis_rotation", "pelvis_tx", "pelvis_ty", "pelvis_tz")
+
+
+def _in_space(folder: Path) -> None:
+    """A set-up for Rajagopal's walk: six residuals, a motor at every free coordinate; knees turn in radians."""
+    model = read_osim(folder / "subject_walk_scaled.osim")
+    whole = read_storage(folder / "coordinates.sto")
+    some = (whole.time > 0.6) & (whole.time < 0.9)  # OpenSim assembles every row
+    table = replace(whole, time=whole.time[some], values=whole.values[some])
+    columns = {name: table.values[:, k] for name in model.coordinate_names if (k := table.find(name)) is not None}
+    free = model.free_coordinate_names
+    columns |= {name: np.zeros(len(table)) for name in free if name not in columns}
+    for side in "rl":  # a coupled coordinate is in radians in files in degrees, and this file has degrees
+        columns[f"knee_angle_{side}_beta"] = np.radians(columns[f"knee_angle_{side}"])
+    write_result(folder / "motion.mot", "motion", table.time, list(columns), np.stack(list(columns.values()), axis=1),
+                 degrees=True, precision=12)  # fmt: skip
+    actuators, tasks = [], []
+    for name, axis in zip(("FX", "FY", "FZ"), ("1 0 0", "0 1 0", "0 0 1"), strict=True):
+        actuators.append(
+            f'<PointActuator name="{name}"><body>pelvis</body><point>-0.07 0.01 0.01</point>'
+            f"<direction>{axis}</direction>"
+            "<force_is_global>true</force_is_global><optimal_force>4</optimal_force></PointActuator>"
+        )
+        actuators.append(
+            f'<TorqueActuator name="M{name[1]}"><bodyA>pelvis</bodyA><bodyB>ground</bodyB><axis>{axis}</axis>'
+            "<optimal_force>2</optimal_force></TorqueActuator>"
+        )
+    for name in free:
+        if name not in _ROOT:
+            actuators.append(
+                f'<CoordinateActuator name="{name}_motor"><coordinate>{name}</coordinate>'
+                "<optimal_force>200</optimal_force></CoordinateActuator>"
+            )
+    for name in free:
+        weight = 5.0 if name in _ROOT else 10.0
+        tasks.append(
+            f'<CMC_Joint name="{name}"><weight>{weight}</weight><active>true false false</active>'
+            f"<kp>100</kp><kv>20</kv><coordinate>{name}</coordinate></CMC_Joint>"
+        )
+
+    def objects(tag: str, members: list[str]) -> str:
+        inside = f'<{tag} name="x"><objects>{"".join(members)}</objects></{tag}>'
+        return f'<OpenSimDocument Version="40000">{inside}</OpenSimDocument>'
+
+    (folder / "actuators.xml").write_text(objects("ForceSet", actuators))
+    (folder / "tasks.xml").write_text(objects("CMC_TaskSet", tasks))
+    (folder / "out").mkdir()
+    (folder / "rra.xml").write_text(
+        '<OpenSimDocument Version="40000"><RRATool name="walk"><model_file>subject_walk_scaled.osim</model_file>'
+        "<replace_force_set>true</replace_force_set><force_set_files>actuators.xml</force_set_files>"
+        "<results_directory>out</results_directory><output_precision>12</output_precision>"
+        "<initial_time>0.7</initial_time><final_time>0.712</final_time>"
+        "<external_loads_file>grf_walk.xml</external_loads_file>"
+        "<desired_kinematics_file>motion.mot</desired_kinematics_file><task_set_file>tasks.xml</task_set_file>"
+        "<lowpass_cutoff_frequency>6</lowpass_cutoff_frequency>"
+        "<adjust_com_to_reduce_residuals>true</adjust_com_to_reduce_residuals>"
+        "<adjusted_com_body>torso</adjusted_com_body><output_model_file>out/moved.osim</output_model_file>"
+        "</RRATool></OpenSimDocument>"
+    )
+
+
+def test_a_walk_in_space(data_folder, tmp_path) -> None:
+    """31 free coordinates, coupled patellae, and knees whose velocity terms are Simbody's."""
+    pytest.importorskip("opensim")
+    folders = []
+    for side in ("ours", "theirs"):
+        folder = tmp_path / side
+        shutil.copytree(data_folder / "rajagopal_walk", folder, ignore=shutil.ignore_patterns("*.trc", "oracle*"))
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        _in_space(folder)
+        folders.append(folder)
+    ours, theirs = folders
+    run_opensim(theirs / "rra.xml")
+    run_setup(ours / "rra.xml", compare=False)
+    mine, other = (
+        next(body for body in read_osim(folder / "out" / "moved.osim").bodies if body.name == "torso")
+        for folder in folders
+    )
+    before = next(body for body in read_osim(ours / "subject_walk_scaled.osim").bodies if body.name == "torso")
+    assert mine.mass_center[0] != before.mass_center[0]
+    assert mine.mass_center[2] != before.mass_center[2]
+    assert_allclose(mine.mass_center, other.mass_center, atol=SPACE_CENTER)
+    for what, tolerance in (
+        ("Actuation_force", SPACE_FORCE),
+        ("Kinematics_q", np.degrees(PLACE)),
+        ("pErr", 4.0 * PLACE),
+    ):
+        file = ours / "out" / f"walk_{what}.sto"
+        table = read_storage(file)
+        known = read_storage(theirs / "out" / file.name)
+        assert table.names == known.names
+        rows = table.time < known.time[-1] + 1e-9
+        assert_allclose(table.values[rows], at(theirs / "out" / file.name, table.time[rows]), rtol=0, atol=tolerance)
 
 
 def test_live_mass_center(live) -> None:

@@ -12,11 +12,9 @@ import musculo
 from musculo import ExternalLoad
 from musculo.analyses.static_optimization.least_effort import EffortStatus
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies
-from musculo.analyses.tracking.acceleration_targets import targets_of
+from musculo.analyses.tracking.actuated_model import refuse_unknown
 from musculo.analyses.tracking.actuator_forces import acceleration_map, fast_target, slow_target
-from musculo.analyses.tracking.desired_motion import desired_motion
-from musculo.analyses.tracking.mass_center import adjusted_mass_center, mean_residuals, with_masses
-from musculo.analyses.tracking.residual_reduction import residual_reduction
+from musculo.analyses.tracking.mass_center import mean_residuals, with_masses
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Sine
@@ -26,6 +24,7 @@ from musculo.model import CoordinateCoupler
 from musculo.model.force import Force
 from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.results.table import Table
+from musculo.simulation import adjusted_mass_center, desired_motion, residual_reduction, tracking_targets
 from support.mechanisms import chain
 
 # Accelerations follow forces through a mass matrix whose condition is a few hundred, forces of 1e2 N m.
@@ -58,7 +57,9 @@ def walker() -> musculo.Model:
 
 def swing(rows: int = 121) -> Table:
     time = np.arange(rows) * 0.01
-    return Table(time, NAMES, np.stack([0.4 * np.sin((2.0 + k) * time + k) for k in range(4)], axis=1))
+    values = np.stack([0.4 * np.sin((2.0 + k) * time + k) for k in range(4)], axis=1)
+    values[:, 2] = 0.4 * np.sin(values[:, 1] + 0.3)
+    return Table(time, NAMES, values)
 
 
 def pushes() -> ExternalLoads:
@@ -100,7 +101,7 @@ def loads_at(loads: ExternalLoads, time: float) -> list[ExternalLoad]:
 # --- targets ---------------------------------------------------------------------------------------------------------
 def test_accelerations_by_hand() -> None:
     model, desired = walker(), desired_motion(walker(), swing(), like="opensim")
-    targets = targets_of(model, tasks(ka=(2.0, 1.0, 1.0)))
+    targets = tracking_targets(model, tasks(ka=(2.0, 1.0, 1.0)))
     q, u = desired.q([0.5])[0] + 0.01, desired.u([0.5])[0] - 0.2
     wanted = targets.accelerations(desired, 0.5, q, u, 0.001)
     by_hand = 2.0 * desired.udot([0.501])[0][[0, 1, 3]] + 20.0 * 0.2 - 100.0 * 0.01
@@ -108,20 +109,20 @@ def test_accelerations_by_hand() -> None:
 
 
 def test_forces_are_free_near_a_limit() -> None:
-    targets = targets_of(walker(), [replace(tasks()[0], limit=0.1), *tasks()[1:]])
+    targets = tracking_targets(walker(), [replace(tasks()[0], limit=0.1), *tasks()[1:]])
     assert targets.stress_weight(np.array([0.1, 9.0, 9.0])) == pytest.approx(0.5)
     assert targets.stress_weight(np.array([-0.11, 0.0, 0.0])) == pytest.approx(1.0 / (1.0 + np.e))
-    assert targets_of(walker(), tasks()).stress_weight(np.full(3, 9.0)) == 1.0
+    assert tracking_targets(walker(), tasks()).stress_weight(np.full(3, 9.0)) == 1.0
 
 
 def test_tasks_that_cannot_be_followed_are_named() -> None:
     model = walker()
     with pytest.raises(UnknownName, match="hip"):
-        targets_of(model, [replace(tasks()[0], coordinate="hip")])
+        tracking_targets(model, [replace(tasks()[0], coordinate="hip")])
     with pytest.raises(Unsupported, match="'turn'"):
-        targets_of(model, TrackingTasks((*tasks(), OtherTracking("turn", "CMC_Orientation"))))
+        tracking_targets(model, TrackingTasks((*tasks(), OtherTracking("turn", "CMC_Orientation"))))
     with pytest.raises(InvalidInput, match="nothing to follow"):
-        targets_of(model, [replace(one, on=False) for one in tasks()])
+        tracking_targets(model, [replace(one, on=False) for one in tasks()])
 
 
 # --- forces ----------------------------------------------------------------------------------------------------------
@@ -180,12 +181,13 @@ def test_slow_target_balances_effort_and_accelerations() -> None:
 
 
 # --- the kernel ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("bounded", [False, True])
-def test_a_window_is_what_opensim_asks_for(bounded: bool) -> None:
+@pytest.mark.parametrize("case", ["free", "bounded", "limited"])
+def test_a_window_is_what_opensim_asks_for(case: str) -> None:
     """Errors at its start, accelerations at its end, the least squares there at the state that is predicted."""
-    model, loads, window = walker(), pushes(), 0.001
+    model, loads, window, bounded = walker(), pushes(), 0.001, case == "bounded"
     desired = desired_motion(model, swing(), 6.0, like="opensim")
-    targets, motors = targets_of(model, tasks()), actuators_of(model)
+    limit = 1e-6 if case == "limited" else 0.0  # of errors, near which forces become free
+    targets, motors = tracking_targets(model, [replace(one, limit=limit) for one in tasks()]), actuators_of(model)
     strength = np.array([motor.optimal_force for motor in motors])
     limits = [ControlLimits(motor.name, -0.35, 0.25) for motor in motors] if bounded else []
     made = residual_reduction(desired, targets, (0.2, 0.22), loads=loads, limits=limits, like="opensim")
@@ -201,7 +203,9 @@ def test_a_window_is_what_opensim_asks_for(bounded: bool) -> None:
         m = e.motion(e.independent(ahead_q[None]), e.independent_speeds(ahead_q[None], ahead_u[None]))
         B = columns_of(model, m.q[0])
         rows = acceleration_map(model, m.q[0], m.u[0], B, None, loads_at(loads, t + window)).rows(targets.speed)
-        F = slow_target(rows, wanted, targets.weight, strength, ends[0] * strength, ends[1] * strength)
+        stress = targets.stress_weight(made.error[k])
+        assert (stress < 0.9) == (case == "limited" and k > 0)
+        F = slow_target(rows, wanted, targets.weight, strength, ends[0] * strength, ends[1] * strength, stress)
         if bounded:  # a force that ranges over less than a newton gets its least control, whatever was found
             F[2] = ends[0] * strength[2]
         assert_allclose(made.control[k + 1] * strength, F, atol=ROUNDING * np.abs(F).max())
@@ -213,7 +217,7 @@ def test_motion_is_that_of_its_forces() -> None:
     desired = desired_motion(model, swing(), 6.0)
     for like in (None, "opensim"):
         way = desired if like is None else desired_motion(model, swing(), 6.0, like=like)
-        made = residual_reduction(way, targets_of(model, tasks()), (0.2, 0.26), loads=loads, like=like)
+        made = residual_reduction(way, tracking_targets(model, tasks()), (0.2, 0.26), loads=loads, like=like)
         for k in (0, 20, 40):
             tau = columns_of(model, made.q[k]) @ made.force[k]
             udot = musculo.forward_dynamics(model, made.q[k], made.u[k], tau, loads_at(loads, made.time[k]))
@@ -229,7 +233,7 @@ def test_motion_is_that_of_its_forces() -> None:
 
 def test_exact_steps_are_of_fourth_order() -> None:
     model = walker()
-    desired, targets = desired_motion(model, swing(), 6.0), targets_of(model, tasks())
+    desired, targets = desired_motion(model, swing(), 6.0), tracking_targets(model, tasks())
     ends = {}
     for window in (0.02, 0.01, 0.005, 0.00125):
         made = residual_reduction(desired, targets, (0.2, 0.5 + window), loads=pushes(), window=window)
@@ -246,27 +250,72 @@ def test_heavy_weights_leave_no_error() -> None:
     table = swing()
     strong = [replace(one, weight=(1e8, 1.0, 1.0)) for one in tasks()]
     desired = desired_motion(model, table)
-    made = residual_reduction(desired, targets_of(model, strong), (0.2, 1.0))
+    made = residual_reduction(desired, tracking_targets(model, strong), (0.2, 1.0))
     assert np.abs(made.error).max() < 1e-9
-    weak = residual_reduction(desired, targets_of(model, tasks()), (0.2, 1.0))
+    weak = residual_reduction(desired, tracking_targets(model, tasks()), (0.2, 1.0))
     assert np.abs(weak.error).max() > 1e-4  # effort counts
+
+
+def test_springs_of_the_model_and_pairs_of_points_act() -> None:
+    model = walker()
+    more = (
+        actuator("SpringGeneralizedForce", "spring", coordinate="q1", stiffness=30.0, rest_length=0.5, viscosity=1.0),
+        actuator("PointToPointActuator", "pair", bodyA="bar0", bodyB="bar3", pointA=(0.1, 0, 0), pointB=(0, 0.1, 0)),
+    )
+    sprung = model.replace(forces=(*model.forces, *more))
+    made = residual_reduction(desired_motion(sprung, swing(), 6.0), tracking_targets(sprung, tasks()), (0.2, 0.24))
+    assert made.actuators[-1] == "pair"
+    for k in (0, 30):
+        q, u = made.q[k], made.u[k]
+        tau = columns_of(sprung, q) @ made.force[k]
+        tau[1] -= 30.0 * (q[1] - 0.5) + 1.0 * u[1]
+        udot = musculo.forward_dynamics(sprung, q, u, tau)
+        assert_allclose(made.udot[k], udot, atol=ROUNDING * np.abs(udot).max())
 
 
 def test_followers_follow() -> None:
     model = walker()
-    made = residual_reduction(desired_motion(model, swing()), targets_of(model, tasks()), (0.2, 0.4))
+    made = residual_reduction(desired_motion(model, swing()), tracking_targets(model, tasks()), (0.2, 0.4))
     q = made.q
     assert_allclose(q[:, 2], 0.4 * np.sin(q[:, 1] + 0.3), atol=1e-12)
     assert_allclose(made.u[:, 2], 0.4 * np.cos(q[:, 1] + 0.3) * made.u[:, 1], atol=1e-12)
 
 
+def test_speeds_that_contradict_a_coupler_are_projected_as_simbody_does() -> None:
+    """Least squares in parts of the speeds, of those above one; the forces at the start know nothing of it."""
+    model = walker()
+    wrong = swing()
+    values = np.array(wrong.values)
+    values[:, 2] *= 57.0
+    desired = desired_motion(model, replace(wrong, values=values), like="opensim")
+    targets = tracking_targets(model, tasks())
+    made = residual_reduction(desired, targets, (0.4, 0.42), like="opensim")
+    given, found = desired.u([0.4])[0], made.u[0]
+    slope = 0.4 * np.cos(made.q[0, 1] + 0.3)
+    assert found[2] == pytest.approx(slope * found[1])
+    size = np.maximum(1.0, np.abs(given))
+    assert size[2] > 2.0
+
+    def off(speed: float) -> float:
+        return ((speed - given[1]) / size[1]) ** 2 + ((slope * speed - given[2]) / size[2]) ** 2
+
+    for step in (-1e-3, 1e-3):
+        assert off(found[1] + step) > off(found[1])
+    assert found[[0, 3]] == pytest.approx(given[[0, 3]])
+    right = residual_reduction(desired_motion(model, swing(), like="opensim"), targets, (0.4, 0.42), like="opensim")
+    assert_allclose(made.control[0], right.control[0], atol=1e-3)
+    assert np.abs(made.control[1] - right.control[1]).max() > 0.02
+
+
 def test_what_is_not_known_is_named() -> None:
     model = walker()
-    targets = targets_of(model, tasks())
-    spring = actuator("SpringGeneralizedForce", "spring", coordinate="q0", stiffness=3.0)
-    limited = model.replace(forces=(*model.forces, spring))
-    with pytest.raises(Unsupported, match="replace_force_set"):
-        residual_reduction(desired_motion(limited, swing()), targets, (0.2, 0.4))
+    targets = tracking_targets(model, tasks())
+    slow = actuator("ActivationCoordinateActuator", "slow", coordinate="q0")
+    with pytest.raises(Unsupported, match="'slow'"):
+        residual_reduction(desired_motion(model.replace(forces=(slow,)), swing()), targets, (0.2, 0.4))
+    closed = chain("closed", (0.3, 0.4, 0.2), 0.5, (0.3, 0.2, -0.4))
+    with pytest.raises(Unsupported, match="closed loops"):
+        refuse_unknown(closed)
     with pytest.raises(InvalidInput, match="no actuators"):
         residual_reduction(desired_motion(model.replace(forces=()), swing()), targets, (0.2, 0.4))
     with pytest.raises(InvalidInput, match="no window"):

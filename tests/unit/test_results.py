@@ -12,6 +12,8 @@ import pytest
 import musculo
 from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidInput
+from musculo.model import Force
+from musculo.opensim import CoordinateTracking
 from musculo.results import (
     EffortStatus,
     MuscleStatus,
@@ -22,6 +24,7 @@ from musculo.results import (
     Result,
     SimulationStatus,
 )
+from musculo.simulation import desired_motion, residual_reduction, tracking_targets
 
 FRAMES = 5
 
@@ -45,8 +48,21 @@ def results() -> dict[str, Result]:
         musculo.point_kinematics(model, q, u, udot, "forearm"),
         musculo.equations_of_motion(model, q, u),
         musculo.simulate(model, q[0], u[0], np.linspace(0.0, 0.01, FRAMES)),
+        tracked(),
     )
     return {type(one).__name__: one for one in found}
+
+
+def tracked() -> Result:
+    """The arm, driven by motors along its flexion."""
+    motors = [
+        Force(f"{name}_motor", "CoordinateActuator", properties=(("coordinate", name), ("optimal_force", "10")))
+        for name in arm().coordinate_names
+    ]
+    model = arm().replace(forces=tuple(motors))
+    tasks = [CoordinateTracking(name, coordinate=name, active=(True, False, False)) for name in model.coordinate_names]
+    desired, end = desired_motion(model, arm_flexion(), 6.0), 0.001 * FRAMES
+    return residual_reduction(desired, tracking_targets(model, tasks), (0.0, end))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +72,7 @@ def every():
 
 NAMES = (
     *("Motion", "PathGeometry", "MuscleForces", "MuscleAnalysis", "StaticOptimum", "JointLoads", "ModelForces"),
-    *("BodyKinematics", "PointKinematics", "EquationsOfMotion", "Simulation"),
+    *("BodyKinematics", "PointKinematics", "EquationsOfMotion", "Simulation", "TrackedMotion"),
 )
 
 
@@ -69,7 +85,7 @@ def test_a_result_says_how_it_went_and_what_made_it(every, name):
         one.statuses(code)
     assert isinstance(one.notes, tuple)
     assert isinstance(one.provenance, Provenance)
-    assert one.provenance.made_by in {f for f in dir(musculo) if not f.startswith("_")}
+    assert one.provenance.made_by in {f for f in (*dir(musculo), *dir(musculo.simulation)) if not f.startswith("_")}
     assert one._frames() == FRAMES
 
 
@@ -106,6 +122,7 @@ def test_texts_count_what_there_is(every):
     assert repr(every["Motion"]) == "Motion(5 frames, 2 coordinates, 2 speeds)"
     assert repr(every["BodyKinematics"]) == "BodyKinematics(5 frames, 2 bodies)"
     assert repr(every["Simulation"]).endswith("finished)")
+    assert repr(every["TrackedMotion"]) == "TrackedMotion(5 frames, 2 actuators, 2 tasks)"
 
 
 def test_times_are_given_or_the_results_own(every):

@@ -254,13 +254,13 @@ def test_a_step_interval_keeps_the_first_the_last_and_every_so_many(tmp_path):
 
 def test_what_is_not_known_is_named_and_the_rest_goes_on(tmp_path):
     odd = '<OutputReporter name="odd"/><Kinematics name="K"/>'
-    more = "<ControllerSet><objects><PrescribedController name='c'/></objects></ControllerSet>"
+    more = "<ControllerSet><objects><ToyReflexController name='c'/></objects></ControllerSet>"
     folder = arm_folder(tmp_path, mixed=tool_setups.analyze(odd, more))
     result = run_setup(folder / "mixed.xml", compare=False)
     assert result.status is Status.INCOMPLETE
     assert not result.complete
     assert any("OutputReporter" in trouble for trouble in result.troubles)
-    assert any("PrescribedController" in trouble for trouble in result.troubles)
+    assert any("ToyReflexController" in trouble for trouble in result.troubles)
     assert {file.name for file in result.files} == {f"arm_K_{what}.sto" for what in ("q", "u", "dudt")}
 
 

@@ -35,7 +35,7 @@ RUNNING = [page for page in PAGES if any(not block.why_not for block in blocks_o
 FOREIGN = {
     *("model", "state", "t", "Seth2010", "toll", "dudt", "Geometry"),
     *("femur_r", "femur_r_imu", "pelvis_tx", "LAT_TMAJhh", "PEC12hum", "TMINhum"),
-    *("__cuda_array_interface__", "computeMomentArm"),
+    *("__cuda_array_interface__", "computeMomentArm", "PolynomialPathFitter"),
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 

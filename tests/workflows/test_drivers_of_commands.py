@@ -11,11 +11,11 @@ import pytest
 from musculo.cli import drivers, main, reproduce
 from musculo.cli.reproduce import FALLS_SHORT
 from musculo.demo import arm, arm_chain
-from musculo.io import write_orientations
+from musculo.io import write_orientations, write_storage
 from musculo.kernels.compiler import parts
 from musculo.replications import rival_times, squeezer_work, timing
 from musculo.report import folder_report as report_folder
-from musculo.results import Orientations
+from musculo.results import Orientations, Table
 from support import listed_signatures
 from support.tool_setups import ARM_TASKS, RESERVES
 from support.tracking_setups import muscle_control
@@ -28,6 +28,7 @@ STEPS = {
     "so": "so arm.osim arm_ik.mot --lowpass 6 --reserve 1 -o {}",
     "jr": "jr arm.osim arm_ik.mot --time 0:1 -m arm_StaticOptimization_force.sto -o {}",
     "muscles": "muscles arm.osim arm_ik.mot --time 0:1 -a arm_StaticOptimization_activation.sto -o {}",
+    "forward": "forward arm.osim -c controls.sto --time 0:0.05 -o {}",
     "imu-place": "imu-place arm.osim still.sto -o placed.osim",
     "imu-ik": "imu-ik placed.osim still.sto -o {}",
 }
@@ -41,6 +42,7 @@ COMMANDS = {
     "report": "report . -o page.html",
     "info": "info arm.osim",
     "convert": "convert arm.osim new.osim",
+    "fit-paths": "fit-paths arm.osim --motion arm_ik.mot --samples 100 -o fitted.osim",
 }
 
 
@@ -53,6 +55,9 @@ def folder(tmp_path_factory):
     (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")
+    names = arm().muscle_names
+    rows = np.full((2, len(names)), 0.1)
+    write_storage(Table(np.array([0.0, 1.0]), names, rows), path / "controls.sto")
     return path
 
 

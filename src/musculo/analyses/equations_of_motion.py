@@ -32,6 +32,7 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.speed_rates import coordinate_rates
 from musculo.errors import InvalidInput, SingularSystem
+from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
@@ -231,12 +232,14 @@ def _arms(x: FrameDerivatives, pulls: PathWrenches, rows: list[int], paths: int)
 def _moving_points(
     model: Model, e: Embedding, pulls: PathWrenches, Q: FloatArray, time: FloatArray, n: int
 ) -> FloatArray:
-    """What points that move along their body add to R (frames, n, muscles)."""
+    """What points that move along their body, and paths that are functions of coordinates, add to R (frames, n,
+    muscles): neither is in what a path does to bodies."""
     R = np.zeros((len(Q), n, len(model.muscle_names)))
     moving = [
         k
         for k, muscle in enumerate(model.muscles)
-        if muscle.path is not None and any(isinstance(point, MovingPathPoint) for point in muscle.path.points)
+        if isinstance(muscle.path, FunctionPath)
+        or (muscle.path is not None and any(isinstance(point, MovingPathPoint) for point in muscle.path.points))
     ]
     if not moving:
         return R

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
-from musculo.analyses.applied_forces import AppliedForces, Forces, OwnForces, applied_forces, given_forces
+from musculo.analyses.applied_forces import (
+    AppliedForces,
+    Forces,
+    OwnForces,
+    applied_forces,
+    given_forces,
+    needs_paths,
+)
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, motion_in, speeds_of
@@ -29,6 +36,7 @@ from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND, Placement
+from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.geometry import STATUSES
 from musculo.muscle.path_wrenches import PathWrenches
@@ -253,7 +261,7 @@ def joint_loads(
             "accelerations": "given" if udot is not None else "of the forces",
             "wrapping": wrapping if geometry is None else geometry.wrapping,
         },
-        texts(findings),
+        (*texts(findings), *(function_paths_in_words(model) if needs_paths(model, given) else ())),
     )
 
 
@@ -263,6 +271,18 @@ def _frames_of_doubt(acting: AppliedForces) -> dict[str, int]:
         return {}
     frames = (np.isin(acting.paths.status, _DOUBTFUL) & (acting.tension != 0.0)).sum(axis=0)
     return {name: int(n) for name, n in zip(acting.paths.names, frames, strict=True) if n}
+
+
+def function_paths_in_words(model: Model) -> tuple[str, ...]:
+    """A sentence about muscles that pull on coordinates, and press no joint together."""
+    names = [m.name for m in model.muscles if isinstance(m.path, FunctionPath)]
+    if not names:
+        return ()
+    others = {0: "", 1: " and another"}.get(len(names) - 1, f" and {len(names) - 1} others")
+    return (
+        f"the path of {names[0]!r}{others} is a function of coordinates: such a muscle acts on coordinates alone, so "
+        "that loads of joints lack what it presses them together, as in OpenSim; use the model with points for them",
+    )
 
 
 def _warn(doubtful: Counter[str], frames: int) -> None:

@@ -293,7 +293,8 @@ def moment_arms(
     tied = bool(e.loops) or (method == "opensim" and _shared(e.jacobian(Q)))
     if set(wanted) <= set(e.speed_names) and not tied:
         columns = [e.speed_names.index(name) for name in wanted]
-        return g.moment_arm_independent[:, :, columns] if columns else np.empty((*g.length.shape, 0))
+        arms = g.moment_arm_independent[:, :, columns] if columns else np.empty((*g.length.shape, 0))
+        return _as_opensim_asks(model, g, arms, wanted)
     released = model
     for c in model.coordinates:
         if c.locked or c.prescribed:
@@ -314,6 +315,15 @@ def moment_arms(
             follow = J @ np.linalg.solve(squares, row)
             own = follow[:, [model.speed_index(name)], 0]
             arms[:, :, k] = (g.moment_arm @ follow)[:, :, 0] / np.where(own > 0.0, own, np.nan)
+    return _as_opensim_asks(model, g, arms, wanted)
+
+
+def _as_opensim_asks(model: Model, g: PathGeometry, arms: FloatArray, wanted: tuple[str, ...]) -> FloatArray:
+    """With like="opensim" the arms of paths that are functions of coordinates are those of their own coordinates:
+    OpenSim does not ask there what follows a coordinate."""
+    if g.wrapping == "opensim":
+        own, columns = list(g.function_paths), [model.speed_index(name) for name in wanted]
+        arms[:, own] = g.moment_arm[:, own][:, :, columns]
     return arms
 
 

@@ -5,7 +5,7 @@ Straight lines through the points of a path, past all surfaces, need no compiled
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.errors import MusculoError, Unsupported
 from musculo.kernels.paths.path_points import RANGE_MARGIN
+from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.muscle.compile_paths import path_forces
@@ -49,8 +50,10 @@ def visible_motion(model: Model, q: FloatArray, wrapping: Drawing = "geodesic") 
             points, lost = straight_paths(poses, q)
         except MusculoError as error:
             return VisibleMotion(poses, None, nothing, (f"Muscles are left out: {error}",))
-        told = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in model.forces) else ()
-        notes = (*told, *(f"The path of {name} is not known." for name in lost))
+        told: tuple[str, ...] = (_STRAIGHT,) if any(f.path is not None and f.path.wraps for f in model.forces) else ()
+        functions = [f.name for f in model.forces if isinstance(f.path, FunctionPath)]
+        told = (*told, *_no_points(functions))
+        notes = (*told, *(f"The path of {name} is not known." for name in lost if name not in functions))
         return VisibleMotion(poses, points, lengths(points), notes)
     why = ""
     for geometry in (path_geometry, muscle_geometry):
@@ -60,7 +63,11 @@ def visible_motion(model: Model, q: FloatArray, wrapping: Drawing = "geodesic") 
             why = str(error)
         else:
             told = (f"Some paths are left out: {why}",) if why else ()
-            return VisibleMotion(poses, found.path_points, np.atleast_2d(found.length), told)
+            functions = [found.names[k] for k in found.function_paths]
+            told = (*told, *_no_points(functions))
+            drawn = [k for k in range(len(found.names)) if k not in found.function_paths]
+            points = with_points(found.path_points) if functions else found.path_points
+            return VisibleMotion(poses, points, np.atleast_2d(found.length)[:, drawn], told)
     return VisibleMotion(poses, None, nothing, (f"Muscles are left out: {why}",))
 
 
@@ -75,8 +82,9 @@ def straight_paths(poses: Kinematics, q: FloatArray) -> tuple[PathPoints, tuple[
         Unsupported: a muscle without a path, or with one of a kind that is carried only.
     """
     forces = path_forces(poses.model)
-    lost = [force.name for force in forces if isinstance(force.path, UnsupportedPath)]
-    unknown = [muscle.name for muscle in poses.model.muscles if muscle.name in lost or muscle.path is None]
+    lost = [force.name for force in forces if isinstance(force.path, UnsupportedPath | FunctionPath)]
+    muscles = [muscle for muscle in poses.model.muscles if not isinstance(muscle.path, FunctionPath)]
+    unknown = [muscle.name for muscle in muscles if muscle.name in lost or muscle.path is None]
     if unknown:
         raise Unsupported(f"muscle {unknown[0]!r} has no path that is known")
     paths = [(force.name, force.path) for force in forces if force.path is not None and force.name not in lost]
@@ -89,6 +97,25 @@ def straight_paths(poses: Kinematics, q: FloatArray) -> tuple[PathPoints, tuple[
     return PathPoints(tuple(name for name, _ in paths), first, count, position, wrap, np.zeros(count.shape)), tuple(
         lost
     )
+
+
+def with_points(points: PathPoints) -> PathPoints:
+    """The same without paths that have no points in any frame."""
+    kept = np.flatnonzero(np.diff(points.first) > 0)
+    return replace(
+        points,
+        names=tuple(points.names[k] for k in kept),
+        first=np.append(points.first[kept], points.first[-1]),
+        count=points.count[:, kept],
+        price=points.price[:, kept],
+    )
+
+
+def _no_points(names: list[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    more = f" and {len(names) - 1} others" if names[1:] else ""
+    return (f"The path of {names[0]}{more} is a function of coordinates, and has no points to draw.",)
 
 
 def lengths(points: PathPoints) -> FloatArray:

@@ -30,10 +30,10 @@ _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frame
 _STATES = "hill.hill_frames:state_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
-_TRACKED = "integrate.tracked_motion:tracked_nodes"
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
 _FORCES = "forces.force_frames:force_frames"
 _MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
+_TRACKED = "integrate.tracked_motion:tracked_nodes"
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
@@ -43,6 +43,8 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 )
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+# Of a model that its muscles move.
+_DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
 _SECOND_PASS, _COUPLED = (
     "paths.second_pass_frames:second_pass_frames",
@@ -70,6 +72,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
+    "forward": (_POSES, _PATHS, "hill.hill_frames:equilibrium_frames", "paths.paths_of_state:geodesic_paths", *_DRIVEN),
     "imu-place": (_POSES,),
     "imu-ik": (_TRACK, _POSES),
     f"scale {LIKE_OPENSIM}": (_POSES, _OPENSIM_PATHS, _TRACK),
@@ -84,6 +87,13 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_packs",
         _STATES,
+    ),
+    f"forward {LIKE_OPENSIM}": (
+        _POSES,
+        _OPENSIM_PATHS,
+        "hill.hill_frames:opensim_equilibrium_frames",
+        "paths.paths_of_state:opensim_paths",
+        *_DRIVEN,
     ),
     f"imu-place {LIKE_OPENSIM}": (_POSES,),
     f"imu-ik {LIKE_OPENSIM}": (_TRACK, _POSES),
@@ -117,6 +127,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "report": (_POSES, *_MOTION),
     "info": (),
     "convert": (),
+    "fit-paths": (*_SPLINE, _POSES, _PATHS, "paths.fitted_path_frames:fitted_path_frames"),
 }
 
 # Loops of equations that a user writes, or that Python evaluates for all frames at once.
@@ -269,6 +280,7 @@ _TOOLS = {
     "StaticOptimization": "so",
     "JointReaction": "jr",
     "MuscleAnalysis": "muscles",
+    "ForwardTool": "forward",
     "IMUPlacer": "imu-place",
     "IMUInverseKinematicsTool": "imu-ik",
 }

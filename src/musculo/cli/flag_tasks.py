@@ -1,4 +1,4 @@
-"""Tasks made from flags: what `musculo ik`, `id`, `so`, `jr`, `muscles`, `rra` and `scale` ask the tools for."""
+"""Tasks made from flags: what `musculo ik`, `id`, `rra`, `so`, `jr`, `muscles`, `forward` and `scale` ask for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
+from musculo.io.controllers import CONTROL_SET_CONTROLLER, Controller
 from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
+    ForwardSetup,
     JointReactionAnalysis,
     ManualScale,
     MarkerTask,
@@ -213,6 +215,41 @@ def analyze_task(
         notes=notes,
         preparation=prepare,
         source=f"{command}_{_name(motion)}",
+    )
+
+
+def forward_task(
+    model: Path,
+    controls: Path | None,
+    states: Path | None,
+    equilibrium: bool | None,
+    loads: Path | None,
+    force_sets: Sequence[Path],
+    tolerance: float,
+    time: str,
+) -> ForwardSetup:
+    """A simulation under the controls of a file."""
+    start, end = span_of(time)
+    if not (math.isfinite(start) and math.isfinite(end) and start < end):
+        raise WrongUsage(f"--time {time}: a simulation needs both times; write it as START:END, for instance 0:0.5")
+    if not 1e-14 < tolerance < 1.0:
+        raise WrongUsage(f"--tolerance {tolerance:g}: give an error of a step above 1e-14 and below 1")
+    given = (Controller(CONTROL_SET_CONTROLLER, "controls", controls_file=controls),) if controls is not None else ()
+    if controls is not None and not controls.exists():
+        raise InvalidInput(f"there is no file {controls}; give a file of controls (.sto, .xml), or omit --controls")
+    return ForwardSetup(
+        _name(model),
+        model_file=model,
+        force_set_files=tuple(force_sets),
+        initial_time=start,
+        final_time=end,
+        states_final_time=True,
+        solve_for_equilibrium_for_auxiliary_states=states is None if equilibrium is None else equilibrium,
+        integrator_error_tolerance=tolerance,
+        controllers=given,
+        external_loads_file=loads,
+        states_file=states,
+        source=f"forward_{_name(model)}",
     )
 
 

@@ -170,7 +170,7 @@ def run(
 ) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
-    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, RRATool, IMUPlacer,
+    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, RRATool, IMUPlacer,
     IMUInverseKinematicsTool.
     """
     from musculo.cli.run_setups import Options, run_setups
@@ -234,6 +234,49 @@ def convert(
     from musculo.cli.convert import convert_model
 
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
+
+
+@app.command("fit-paths")
+def fit_paths(
+    model: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The model with fitted paths.")],
+    motion: Annotated[
+        Path | None,
+        typer.Option("--motion", metavar="FILE.mot", help="Fit around the poses of this motion, not over all ranges."),
+    ] = None,
+    span: Annotated[
+        list[str] | None,
+        typer.Option("--range", metavar="NAME=LOW:HIGH", help="Range of a coordinate [deg, m]. Default: its own."),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", metavar="DEG", help="How far around the poses of --motion. Default: 10, and 1 cm."),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            "--tolerance",
+            metavar="MM",
+            help="Largest root mean square of the errors of length and moment arms; the worst may be ten times that.",
+        ),
+    ] = 0.5,
+    degree: Annotated[
+        str, typer.Option("--degree", metavar="D|LOW:HIGH", help="The degree of the polynomials.")
+    ] = "2:6",
+    muscle: Annotated[
+        list[str] | None, typer.Option("--muscle", metavar="NAME", help="Fit this path. Default: all.")
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", help="The number of poses to fit to.")] = 4000,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT.osim if it exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the errors as JSON (SI units).")] = False,
+) -> None:
+    """Replace paths of muscles by polynomials of coordinates, for fast simulation; print how far they are off."""
+    from musculo.cli.path_fitting import fit_model
+
+    fit_model(
+        model, output, motion, span or [], margin, tolerance, degree, muscle or [], samples, force, quiet, as_json
+    )
 
 
 @app.command(epilog=EXIT_CODES)

@@ -1,4 +1,4 @@
-"""`musculo scale`, `ik`, `id`, `rra`, `so`, `jr` and `muscles`: one step of the inverse pipeline each, from flags.
+"""`musculo scale`, `ik`, `id`, `rra`, `so`, `jr`, `muscles` and `forward`: one step of the pipeline each, from flags.
 
 They use the exact methods and write the files that OpenSim's tools would; `--like-opensim` uses OpenSim's methods.
 """
@@ -272,6 +272,41 @@ def muscles(
 
 
 @step
+def forward(
+    model: ModelFile,
+    controls: Annotated[
+        Path | None,
+        typer.Option(
+            "--controls", "-c", metavar="FILE", help="Controls of muscles and actuators (.sto, .xml). Default: none."
+        ),
+    ] = None,
+    states: Annotated[
+        Path | None,
+        typer.Option("--states", "-s", metavar="FILE.sto", help="States to begin with. Default: the model's."),
+    ] = None,
+    equilibrium: Annotated[
+        bool | None,
+        typer.Option(
+            "--equilibrium/--no-equilibrium",
+            help="Whether fibers begin in equilibrium with their tendons. Default: without --states only.",
+        ),
+    ] = None,
+    loads: Loads = None,
+    forces: Annotated[
+        list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add; repeatable.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", metavar="E", help="Error of a step, relative and absolute.")
+    ] = 1e-6,
+    time: Time = "0:1",
+) -> Setup:
+    """Forward dynamics: the motion that muscles and actuators make under controls."""
+    from musculo.cli.flag_tasks import forward_task
+
+    return forward_task(model, controls, states, equilibrium, loads, forces or [], tolerance, time)
+
+
+@step
 def rra(
     model: ModelFile,
     motion: MotionFile,
@@ -351,5 +386,6 @@ def add_commands(app: typer.Typer) -> None:
         ("so", so),
         ("jr", jr),
         ("muscles", muscles),
+        ("forward", forward),
     ):
         app.command(name, epilog=EXIT_CODES)(command)

@@ -18,6 +18,7 @@ from musculo.functions.multivariate import MultivariatePolynomial
 from musculo.functions.sampled import SampledSpline
 from musculo.functions.scaled import Scaled
 from musculo.functions.splines import GCVSpline, NaturalCubicSpline, SimmSpline
+from musculo.functions.sums import Sum
 from musculo.functions.unsupported_function import UnsupportedFunction
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SimmSpline",
     "Sine",
     "Step",
+    "Sum",
     "UnsupportedFunction",
     "compile_functions",
 ]

@@ -5,6 +5,7 @@ from musculo.io.external_load_files import read_external_loads as read_external_
 from musculo.io.external_load_files import write_external_loads as write_external_loads
 from musculo.io.force_set import read_force_set as read_force_set
 from musculo.io.force_set import with_force_sets as with_force_sets
+from musculo.io.function_path_set import with_function_paths as with_function_paths
 from musculo.io.marker_columns import read_markers as read_markers
 from musculo.io.netcdf import read_netcdf as read_netcdf
 from musculo.io.netcdf import write_netcdf as write_netcdf

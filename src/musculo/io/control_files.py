@@ -10,6 +10,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidFile, InvalidModel
+from musculo.functions import Constant, Function, PiecewiseConstant, PiecewiseLinear
 from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
 from musculo.io.storage import read_storage
@@ -45,6 +46,23 @@ class Control:
                 slope = (self.value[at + 1] - self.value[at]) / (self.time[at + 1] - self.time[at])
                 found[beyond] = self.value[at] + slope * (time[beyond] - self.time[at])
         return found
+
+    @property
+    def nodes(self) -> FloatArray:
+        """Times between which it is smooth [s]."""
+        return self.time
+
+    @property
+    def function(self) -> Function:
+        """The same as a function of time; in steps it takes the next value at a node already."""
+        time, value = self.time.tolist(), self.value.tolist()
+        if len(time) == 1:
+            return Constant(value[0])
+        if self.steps:
+            return PiecewiseConstant((time[0] - 1.0, *time[:-1]), tuple(value))
+        if self.extrapolate:
+            return PiecewiseLinear(tuple(time), tuple(value))
+        return PiecewiseLinear((time[0] - 1.0, *time, time[-1] + 1.0), (value[0], *value, value[-1]))
 
 
 def read_controls(path: PathLike) -> tuple[Control, ...]:

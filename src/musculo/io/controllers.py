@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from musculo.functions import Function
+import numpy as np
+
+from musculo.arrays import FloatArray
+from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.functions import Function, PiecewiseConstant, PiecewiseLinear
 from musculo.io.osim.context import Context
 from musculo.io.osim.functions import is_function, read_function
 from musculo.io.osim.xml import Element, flag, names, parse_xml, text, whole
+from musculo.io.storage import read_storage
 from musculo.model.model import Model
 
 CONTROL_SET_CONTROLLER, PRESCRIBED_CONTROLLER = "ControlSetController", "PrescribedController"
 COMPUTED = (CONTROL_SET_CONTROLLER, PRESCRIBED_CONTROLLER)
+ALL = "ALL"  # in the place of names of actuators
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,69 @@ class Controller:
     actuators: tuple[str, ...] = ()
     functions: tuple[Function, ...] = ()
     interpolation: int = 1
+
+
+@dataclass(frozen=True)
+class PrescribedControl:
+    """What a `PrescribedController` gives to one actuator: a function of time."""
+
+    name: str  # of the actuator
+    function: Function
+
+    @property
+    def nodes(self) -> FloatArray:
+        """Times between which it is smooth [s]."""
+        return np.asarray(getattr(self.function, "x", ()), dtype=float)
+
+    def at(self, time: FloatArray) -> FloatArray:
+        """Values at some times."""
+        found = np.asarray(self.function(time), dtype=float)
+        return np.array(np.broadcast_to(found, np.shape(time)))
+
+
+def prescribed_controls(controller: Controller, actuators: Sequence[str]) -> tuple[PrescribedControl, ...]:
+    """What a `PrescribedController` gives to the actuators of a model, in the order of the model.
+
+    Its functions belong to the actuators that it lists, in their order. Without any, the columns of its file do, to
+    actuators of their names; between rows they are as `interpolation` says, and beyond they keep the values of the
+    ends. OpenSim 4.6 refuses a controller that has a file and lists actuators.
+
+    Raises:
+        InvalidInput: the numbers of actuators and functions differ.
+        UnknownName: an actuator that the model does not have.
+    """
+    whose = f"controller {controller.name!r}"
+    if controller.controls_file is not None and not controller.functions:
+        table = read_storage(controller.controls_file)
+        columns = zip(table.names, table.values.T, strict=True)
+        given = {name: _between_rows(table.time, column, controller) for name, column in columns}
+    else:
+        listed = tuple(actuators) if ALL in controller.actuators else controller.actuators
+        if len(listed) != len(controller.functions):
+            raise InvalidInput(
+                f"{whose} drives {len(listed)} actuators ({', '.join(listed[:4])}) and has "
+                f"{len(controller.functions)} functions; give it one for each, in the same order"
+            )
+        given = dict(zip(listed, controller.functions, strict=True))
+    for name in given:
+        if name not in actuators:
+            raise UnknownName("actuator", name, actuators, whose)
+    return tuple(PrescribedControl(name, function) for name, function in given.items())
+
+
+def _between_rows(time: FloatArray, values: FloatArray, controller: Controller) -> Function:
+    """A column of a file as a function; it keeps the values of its ends."""
+    if len(time) == 0:
+        raise InvalidInput(f"{controller.controls_file} has no rows; controller {controller.name!r} needs one at least")
+    x, y, degree = time.tolist(), values.tolist(), controller.interpolation
+    if degree == 0 or len(x) == 1:
+        return PiecewiseConstant(tuple(x), tuple(y))
+    if degree != 1:
+        raise Unsupported(
+            f"controller {controller.name!r}: interpolation_method {degree} of {controller.controls_file}; known are 0 "
+            "(constant) and 1 (lines); OpenSim 4.6 fails with others"
+        )
+    return PiecewiseLinear((x[0] - 1.0, *x, x[-1] + 1.0), (y[0], *y, y[-1]))
 
 
 def controller_of(element: Element, path_of: Callable[[str], Path | None]) -> Controller:

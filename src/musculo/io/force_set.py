@@ -59,14 +59,14 @@ def with_force_sets(model: Model, paths: Iterable[PathLike] | PathLike, *, repla
 
 def _read(path: PathLike, model: Model) -> tuple[tuple[Force, ...], tuple[Frame, ...], list[Note]]:
     element, version = read_lone_set(path, model, _KIND, *_TAGS)
-    _add_names(element, model)
+    add_names(element, model)
     notes = upgrade(element, version)
     context = Context(element)
     forces = read_forces(context)
     return forces, context.other_frames(set()), [*notes, *context.notes]
 
 
-def _add_names(element: Element, model: Model) -> None:
+def add_names(element: Element, model: Model) -> None:
     """What forces may refer to: the bodies and coordinates of the model, by name."""
     add_bodies(element, model)
     joints = ensure(ensure(element, "JointSet"), "objects")

@@ -25,6 +25,7 @@ from musculo.model.coordinate import Coordinate as Coordinate
 from musculo.model.force import Force as Force
 from musculo.model.force import Muscle as Muscle
 from musculo.model.force import MuscleCurve as MuscleCurve
+from musculo.model.function_path import FunctionPath as FunctionPath
 from musculo.model.joints import Axis as Axis
 from musculo.model.joints import BallJoint as BallJoint
 from musculo.model.joints import CustomJoint as CustomJoint

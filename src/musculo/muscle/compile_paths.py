@@ -21,11 +21,13 @@ from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
 from musculo.kernels.paths.path_points import CONDITIONAL, FIXED, MOVING, RANGE_MARGIN, Paths
 from musculo.model.force import Force, Muscle
+from musculo.model.function_path import FunctionPath
 from musculo.model.idle_wraps import idle_wraps
 from musculo.model.model import Model
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import PATH_FORCES
 from musculo.model.validate import check_numbers
+from musculo.muscle.compile_function_paths import FunctionPathRow, FunctionPaths
 from musculo.muscle.wrap_rules import sample_coordinates, sample_poses, wrap_rules
 from musculo.muscle.wrap_surfaces import METHODS, SurfaceArrays, compile_surface
 from musculo.spatial.pose import Pose
@@ -45,6 +47,12 @@ class CompiledPaths:
     sample: FloatArray = field(repr=False)  # (poses, n) over the ranges of the coordinates; none without wraps
     # (paths,) 1 where a path begins in the second pass, 0 where it does not, -1 until that was decided: `begins_later`
     second_pass: NDArray[np.int8] = field(repr=False)
+    functions: FunctionPaths = field(repr=False)  # those that are functions of coordinates: `paths` has no points there
+
+    @property
+    def all_functions(self) -> bool:
+        """Whether there is no path with points."""
+        return len(self.functions.members) == len(self.names)
 
     def cut_short(self, Q: FloatArray) -> NDArray[np.bool_]:
         """(frames, paths) whether an end of a path is a conditional point that is out of its range."""
@@ -98,6 +106,7 @@ class _Compiler:
         self.bodies = {name: i for i, name in enumerate(self.compiled.body_node)}
         self.turning = {column for joint in turning_joints(model) for column in joint.q}
         self.indirect: list[str] = []
+        self.function_paths: list[FunctionPathRow] = []
 
     def place(self, frame: str, what: str) -> tuple[int, int, Pose]:
         """Node and body of a frame, and the frame's pose in the node."""
@@ -119,6 +128,9 @@ class _Compiler:
         what = f"the path of {force.name!r}"
         if isinstance(path, UnsupportedPath):
             raise Unsupported(f"{what} is a {path.element}, which has no mechanics yet; replace it by points and wraps")
+        if isinstance(path, FunctionPath):
+            self.add_function_path(force, path, what)
+            return
         if len(path.points) < 2:
             raise InvalidModel(f"{what} has {len(path.points)} points; it needs two at least")
         first = len(self.lists.point_kind)
@@ -144,6 +156,14 @@ class _Compiler:
             self.lists.wrap_range.append((first + start, first + stop))
             self.lists.wrap_method.append(METHODS.index(wrap.method))
         self.finish_path(nodes)
+
+    def add_function_path(self, force: Force, path: FunctionPath, what: str) -> None:
+        """A path without points, which moves no slot; its coordinates are looked up."""
+        rows = tuple(self.coordinate(name, what) for name in path.coordinates)
+        speeds = tuple(self.speed(name, row, what) for name, row in zip(path.coordinates, rows, strict=True))
+        number = len(self.lists.first_point) - 1
+        self.function_paths.append(FunctionPathRow(number, force.name, path, rows, speeds))
+        self.finish_path([])
 
     def surface(self, name: str, what: str) -> SurfaceArrays:
         if name not in self.surfaces:
@@ -225,8 +245,9 @@ class _Compiler:
     def finish_path(self, nodes: list[int]) -> None:
         """Slots, and the speeds that move them: those that do not move all of them first."""
         lists = self.lists
-        moved = self.compiled.moved_by[nodes] != 0.0
-        some, whole = moved.any(axis=0), moved.all(axis=0)
+        moved = self.compiled.moved_by[np.array(nodes, dtype=np.int64)] != 0.0
+        some = moved.any(axis=0)
+        whole = some & moved.all(axis=0)
         inner = [int(k) for k in np.flatnonzero(some & ~whole)]
         speeds = inner + [int(k) for k in np.flatnonzero(whole)]
         lists.first_moved.append(len(lists.moved))
@@ -365,12 +386,13 @@ def compile_paths(model: Model, forces: Sequence[Force]) -> CompiledPaths:
         notes,
         sample,
         np.full(len(forces), -1 if wrap_names else 0, dtype=np.int8),
+        FunctionPaths(tuple(compiler.function_paths)),
     )
 
 
 def _conditional_ends(paths: Paths) -> Iterator[tuple[int, int, float, float]]:
     for k, (first, after) in enumerate(pairwise(paths.first_point)):
-        for point in (first, after - 1):
+        for point in (first, after - 1) if after > first else ():
             if paths.point_kind[point] == CONDITIONAL:
                 low, high = paths.condition_range[point]
                 yield k, int(paths.condition_row[point]), low - RANGE_MARGIN, high + RANGE_MARGIN

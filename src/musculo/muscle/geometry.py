@@ -22,6 +22,7 @@ from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
 from musculo.kernels.cuda.device_arrays import is_on_device
+from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
 from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
@@ -171,6 +172,11 @@ class PathGeometry(LabelledGeometry, Result):
         """
         price = self.path_points.price if self._price is None else self._price
         return price[0] if np.ndim(self.length) == 1 else price
+
+    @property
+    def function_paths(self) -> tuple[int, ...]:
+        """Which paths are functions of coordinates, and have no points."""
+        return tuple(self._paths.functions.numbers.tolist())
 
     @property
     def has_price(self) -> bool:
@@ -330,6 +336,10 @@ def _geometry(
         if like_opensim and U is not None:
             raise Unsupported("OpenSim's lengthening speeds are not computed on the GPU; omit u or use the CPU")
         from musculo.kernels.cuda.cuda_paths import paths_on_gpu
+
+        if p.functions.members:
+            own = p.functions.members[0].name
+            raise Unsupported(f"the path of {own!r} is a function of coordinates, which only the CPU computes")
 
         where = Q if given is None else given
         length, status, arms = paths_on_gpu(c.tree, c.table, p.paths, p.table, where, like_opensim, to_device)
@@ -541,6 +551,8 @@ def run_paths(
         U = np.concatenate([U, np.zeros((frames, len(extra)))], axis=1)
     for now in chunks(frames if n else 0, _CHUNK):
         X, there = Q[now], now if keep_points else slice(0, size)
+        if p.all_functions:
+            break
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
         found = (arms[now], places[there], owners[there], price[now], counts[there])
         if like_opensim:
@@ -559,12 +571,33 @@ def run_paths(
                 _finish(given, threads, unfinished(status[now]))
     mark_cut_short(p, Q, status)
     r = begun.arms
+    if first_pass:
+        put_function_paths(p, Q, like_opensim, length, arms, threads)
     points = None
     if keep_points:
         points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
     if U is None:
         return PathRun(length, None, r, status, price, points)
-    return PathRun(length, speed if moving else -np.einsum("fpu,fu->fp", r, U), r, status, price, points)
+    if not moving:
+        return PathRun(length, -np.einsum("fpu,fu->fp", r, U), r, status, price, points)
+    own = p.functions.numbers
+    speed[:, own] = -np.einsum("fpu,fu->fp", r[:, own], U)
+    p.functions.stated_speeds(Q, U, speed)
+    return PathRun(length, speed, r, status, price, points)
+
+
+def put_function_paths(
+    p: CompiledPaths,
+    Q: FloatArray,
+    like_opensim: bool,
+    length: FloatArray,
+    arms: FloatArray,
+    threads: int | None,
+) -> None:
+    """Lengths (frames, paths) and moment arms (frames, paths n_u) of those paths that are functions of coordinates."""
+    if p.functions.members:
+        fitted, table = p.functions.arrays(like_opensim)
+        over_frames(fitted_path_frames, (fitted, table, Q, length, arms), len(Q), threads)
 
 
 def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:

@@ -31,6 +31,7 @@ from musculo.muscle.geometry import (
     in_two_passes,
     mark_cut_short,
     muscle_geometry,
+    put_function_paths,
     refuse_mixed_rates,
 )
 
@@ -140,6 +141,8 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
         given = (*poses, arms[now], slopes[now], status[now], exact[now])
         in_two_passes(later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
     mark_cut_short(p, Q, status)
+    put_function_paths(p, Q, False, np.zeros((frames, n)), arms, threads)
+    slopes.reshape(frames, n, n_u, n_q)[:, p.functions.numbers] = p.functions.hessians(Q, n_u)
     r, d, good = arms.reshape(frames, n, n_u), slopes.reshape(frames, n, n_u, n_q), exact != 0
     for frame in np.flatnonzero(~good.all(axis=1)):
         d[frame, ~good[frame]] = _by_differences(model, Q[frame], threads)[~good[frame]]

@@ -103,7 +103,8 @@ def _layout(model: Model, p: CompiledPaths) -> _Layout:
         n = points.stop - points.start
         point_slot[points], wrap_slot[wraps] = slots[:n], slots[n:]
         by_speed = c.moved_by[node_of[bodies]] != 0.0
-        some, whole = by_speed.any(axis=0), by_speed.all(axis=0)
+        some = by_speed.any(axis=0)
+        whole = some & by_speed.all(axis=0)  # a path that is a function of coordinates touches no body
         inner, outer = np.flatnonzero(some & ~whole), np.flatnonzero(whole)
         own = np.arange(6 * len(bodies))
         # Those that matter come first, see `Paths`.

@@ -15,5 +15,6 @@ from musculo.io.setup import ScaleSetup as ScaleSetup
 from musculo.io.setup import read_setup as read_setup
 from musculo.io.setup import read_tasks as read_tasks
 from musculo.io.setup import read_tracking_tasks as read_tracking_tasks
+from musculo.io.setup.tracking_tasks import CoordinateTracking as CoordinateTracking
 from musculo.opensim_tools.result import ToolResult as ToolResult
 from musculo.opensim_tools.setup_runner import run_setup as run_setup

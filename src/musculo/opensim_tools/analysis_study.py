@@ -19,7 +19,13 @@ from musculo.dynamics.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.controllers import Controller
 from musculo.io.force_set import with_force_sets
-from musculo.io.setup import Analysis, JointReactionAnalysis, MuscleAnalysis, StaticOptimizationAnalysis
+from musculo.io.setup import (
+    Analysis,
+    JointReactionAnalysis,
+    ModelToolSetup,
+    MuscleAnalysis,
+    StaticOptimizationAnalysis,
+)
 from musculo.model.model import Model
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.geometry import PathGeometry
@@ -51,7 +57,10 @@ from musculo.results.table import Table
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A motion of a model, ready to be analyzed; `exact_motion` is the same frames without OpenSim's faults."""
+    """A motion of a model, ready to be analyzed; `exact_motion` is the same frames without OpenSim's faults.
+
+    A `simulated` motion has its own muscle states and accelerations, and there is nothing to bring into equilibrium.
+    """
 
     name: str
     model: Model
@@ -69,6 +78,7 @@ class Study:
     controllers: tuple[Controller, ...] = ()  # of the set-up
     controlled: Model | None = None  # the model that they, and its own, control
     actuator_states: Mapping[str, FloatArray] = field(default_factory=dict)  # activations (frames,) that a file gives
+    simulated: bool = False
 
     def recorded(self, analysis: Analysis) -> Study:
         """The frames that an analysis keeps: every so many of the whole recording, the first and the last always.
@@ -118,7 +128,8 @@ class Study:
     @cached_property
     def muscles(self) -> MuscleState:
         """Muscles as the states have them, or as models start."""
-        return muscle_forces(self.model, self.motion, self.work, self.equilibrium, self.activation, self.fiber_length)
+        states = self.activation, self.fiber_length
+        return muscle_forces(self.model, self.motion, self.work, self.equilibrium, *states, kept=self.simulated)
 
     @cached_property
     def actuators(self) -> dict[str, FloatArray]:
@@ -151,7 +162,7 @@ class Study:
 
         Where exact, the accelerations of the motion.
         """
-        if self.work.exact:
+        if self.work.exact or self.simulated:
             return self.motion.udot
         lost = told(self.model)
         if lost:
@@ -170,8 +181,8 @@ class Study:
         return f"{self.name}_{analysis.name}_{what}.sto"
 
 
-def study_of(task: AnalyzeTask, work: Work) -> Study:
-    """Read what the set-up names and make the motion ready."""
+def model_of(task: ModelToolSetup, work: Work) -> Model:
+    """The model that a set-up names, with the forces of its files."""
     model = work.model(task.model_file)
     for file in task.force_set_files:
         work.needed(file, "force_set_files")
@@ -180,6 +191,12 @@ def study_of(task: AnalyzeTask, work: Work) -> Study:
         model = with_force_sets(model, task.force_set_files, replace=task.replace_force_set)
         work.notes += [str(note) for note in model.notes[known:]]
     say_powerless(model, work)
+    return model
+
+
+def study_of(task: AnalyzeTask, work: Work) -> Study:
+    """Read what the set-up names and make the motion ready."""
+    model = model_of(task, work)
     work.report("filter and splines", 0.1)
     activation = fiber_length = None
     if task.states_file is not None:

@@ -48,11 +48,17 @@ def run_analyze(task: AnalyzeTask, work: Work) -> None:
     """Every analysis that is on; one that is not known is named and the rest goes on."""
     work.precision = task.output_precision
     study = study_of(task, work)
-    wanted = _in_order([analysis for analysis in task.analyses if analysis.on], work)
-    if not wanted:
+    if not any(analysis.on for analysis in task.analyses):
         work.trouble("the set-up asks for no analysis that is on")
+    run_analyses(task.analyses, study, 0.2)
+
+
+def run_analyses(analyses: Sequence[Analysis], study: Study, done: float) -> None:
+    """Every analysis that is on, where this part of all work is done already."""
+    work = study.work
+    wanted = _in_order([analysis for analysis in analyses if analysis.on], work)
     for k, analysis in enumerate(wanted):
-        work.report(analysis.name, 0.2 + 0.8 * k / len(wanted))
+        work.report(analysis.name, done + (1.0 - done) * k / len(wanted))
         run = next((RUNNERS[kind] for kind in type(analysis).__mro__ if kind in RUNNERS), None)
         if run is None:
             kind = analysis.element if isinstance(analysis, OtherAnalysis) else type(analysis).__name__

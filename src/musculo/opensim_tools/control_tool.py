@@ -12,27 +12,48 @@ from musculo.arrays import FloatArray
 from musculo.errors import UnknownName
 from musculo.forces.stated_forces import number
 from musculo.io.control_files import Control, driving, read_controls
-from musculo.io.controllers import CONTROL_SET_CONTROLLER, Controller, controllers_of_model
+from musculo.io.controllers import (
+    COMPUTED,
+    CONTROL_SET_CONTROLLER,
+    PRESCRIBED_CONTROLLER,
+    Controller,
+    PrescribedControl,
+    controllers_of_model,
+    prescribed_controls,
+)
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
 from musculo.opensim_tools.work import Work
+from musculo.simulation.excitations import actuator_names
 
 # Has a state of its own between its control and its force.
 _ACTIVATED = "ActivationCoordinateActuator"
 # Seconds by which times that are rounded in files may be apart.
 _SAME_TIME = 1e-6
+# What one controller gives to one actuator over time.
+Drive = Control | PrescribedControl
 
 
 def controls_at(
     time: FloatArray, model: Model, work: Work, controllers: Sequence[Controller] = ()
 ) -> dict[str, FloatArray]:
-    """(frames,) by the names of actuators: the sum of what controllers of the model and others give; 0 of the rest.
+    """(frames,) by the names of actuators: the sum of what controllers of the model and others give; 0 of the rest."""
+    found: dict[str, FloatArray] = {}
+    for name, drives in drives_of(time, model, work, controllers).items():
+        found[name] = np.sum([drive.at(time) for drive in drives], axis=0)
+    return found
+
+
+def drives_of(
+    time: FloatArray, model: Model, work: Work, controllers: Sequence[Controller] = ()
+) -> dict[str, list[Drive]]:
+    """By the names of actuators, all that controllers of the model and others give, at times that notes go by.
 
     OpenSim's tools enable every controller, open the files of all from the folder of the set-up, and go on without
     those that they cannot find. The exact method leaves disabled controllers out.
     """
-    found: dict[str, FloatArray] = {}
+    found: dict[str, list[Drive]] = {}
     for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
         whose = f"controller {controller.name!r}"
         if not controller.enabled:
@@ -40,21 +61,41 @@ def controls_at(
                 work.note(f"{whose} is disabled, and gives nothing")
                 continue
             work.note(f"{whose} is disabled, and used all the same, as OpenSim's tools do (--exact ignores it)")
-        if controller.kind != CONTROL_SET_CONTROLLER:
+        if controller.kind not in COMPUTED:
             work.trouble(f"{whose} (<{controller.kind}>) is not computed, and what it controls gets nothing from it")
+            continue
+        if controller.kind == PRESCRIBED_CONTROLLER:
+            for one in _prescribed(controller, model, work):
+                found.setdefault(one.name, []).append(one)
             continue
         given = _controls_of(controller, model, work)
         for control in given:
-            found[control.name] = found.get(control.name, 0.0) + control.at(time)
+            found.setdefault(control.name, []).append(control)
         _say_span(controller, given, time, work)
     return found
+
+
+def _prescribed(controller: Controller, model: Model, work: Work) -> tuple[PrescribedControl, ...]:
+    """What a controller of functions gives; nothing where its file is not there."""
+    file = controller.controls_file
+    if file is not None and not controller.functions:
+        if not file.exists():
+            work.trouble(f"controller {controller.name!r}: there is no file {file}, which it names; this continues "
+                         "without it")  # fmt: skip
+            return ()
+        work.used(file)
+    return prescribed_controls(controller, actuator_names(model))
 
 
 def check_controls(model: Model, work: Work, controllers: Sequence[Controller]) -> None:
     """Report files of controls that are missing or do not fit the model, also where no result depends on them."""
     for controller in (*controllers_of_model(model, Path(work.source).parent), *controllers):
-        if controller.kind == CONTROL_SET_CONTROLLER and (controller.enabled or not work.exact):
+        if not controller.enabled and work.exact:
+            continue
+        if controller.kind == CONTROL_SET_CONTROLLER:
             _controls_of(controller, model, work)
+        elif controller.kind == PRESCRIBED_CONTROLLER:
+            _prescribed(controller, model, work)
 
 
 def _controls_of(controller: Controller, model: Model, work: Work) -> list[Control]:

@@ -75,8 +75,12 @@ def muscle_forces(
     equilibrium: bool,
     activation: FloatArray | None = None,
     fiber_length: FloatArray | None = None,
+    kept: bool = False,
 ) -> MuscleState:
-    """Forces of muscles at given or default activations, their fibers in equilibrium or at their default lengths."""
+    """Forces of muscles at given or default activations, their fibers in equilibrium or at their default lengths.
+
+    Where `kept`, fibers are as long as given, whatever method is used.
+    """
     g = muscle_geometry(model, motion.q, motion.u, wrapping=work.wrapping, threads=work.threads)
     a = np.broadcast_to(default_activation(model) if activation is None else activation, g.length.shape)
     if not model.muscles:
@@ -84,7 +88,7 @@ def muscle_forces(
     assert g.speed is not None
     on = np.array([m.applies_force for m in model.muscles], dtype=float)
     states = default_fiber_length(model) if fiber_length is None else fiber_length
-    if equilibrium or work.exact:
+    if not kept and (equilibrium or work.exact):
         balanced = muscle_equilibrium(model, g.length, g.speed, a, method=work.method, threads=work.threads)
         # OpenSim leaves the fibres of muscles that are off as they are
         states = balanced.fiber_length if work.exact else np.where(on, balanced.fiber_length, states)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.applied_forces import all_tensions, given_forces
-from musculo.analyses.joint_loads import SIDES, JointLoads, joint_loads
+from musculo.analyses.joint_loads import SIDES, JointLoads, function_paths_in_words, joint_loads
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
@@ -63,6 +63,8 @@ def joint_reaction(study: Study, analysis: JointReactionAnalysis) -> None:
     found = joint_loads(model, motion.q, motion.u, udot, loads=loads, **options)  # type: ignore[arg-type]
     if found.left_out:
         work.trouble(f"{analysis.name} lacks forces that are not computed: {', '.join(found.left_out)}")
+    for text in function_paths_in_words(model):
+        work.note(f"{analysis.name}: {text}")
     table = found.to_table(study.time)
     work.write(study.file(analysis, "ReactionLoads"), table.name, study.time, table.names, table.values, JOINT_REACTION)
     if study.compared:

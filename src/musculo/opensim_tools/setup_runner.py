@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from musculo.errors import Unsupported, unwarned
+from musculo.errors import unwarned
 from musculo.io.setup import CMCSetup, ForwardSetup, IMUPlacerSetup, RRASetup, Setup, read_setup
 from musculo.io.text import PathLike, hashes_of_reads
 from musculo.like import Like, like_opensim
@@ -38,6 +38,7 @@ TOOLS = (
     "InverseKinematicsTool",
     "InverseDynamicsTool",
     "AnalyzeTool",
+    "ForwardTool",
     "RRATool",
     "CMCTool",
     "IMUPlacer",
@@ -64,6 +65,10 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
+        case ForwardSetup():
+            from musculo.opensim_tools.forward_tool import run_forward
+
+            return "ForwardTool", run_forward
         case RRASetup():
             from musculo.opensim_tools.rra_tool import run_rra
 
@@ -72,9 +77,6 @@ def _tool(task: Task) -> tuple[str, Run]:
             from musculo.opensim_tools.cmc_tool import run_cmc
 
             return "CMCTool", run_cmc
-        case ForwardSetup():
-            kind = type(task).__name__.removesuffix("Setup") + "Tool"
-            raise Unsupported(f"{task.source or UNNAMED}: <{kind}> is read and not run yet; run it in OpenSim")
         case IMUPlacerSetup():
             from musculo.opensim_tools.imu import run_imu_placer
 

@@ -14,6 +14,10 @@ from musculo.analyses.scaling.scale_factors import ScaleFactors as ScaleFactors
 from musculo.analyses.scaling.sensor_placement import PlacedSensors as PlacedSensors
 from musculo.analyses.static_optimization.least_effort import EffortStatus as EffortStatus
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum as StaticOptimum
+from musculo.analyses.tracking.acceleration_targets import AccelerationTargets as AccelerationTargets
+from musculo.analyses.tracking.desired_motion import DesiredMotion as DesiredMotion
+from musculo.analyses.tracking.mass_center import MassAdjustment as MassAdjustment
+from musculo.analyses.tracking.residual_reduction import TrackedMotion as TrackedMotion
 from musculo.diagnostics.support import Support as Support
 from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives
 from musculo.dynamics.constrained_dynamics import ConstrainedMotion as ConstrainedMotion
@@ -23,6 +27,7 @@ from musculo.embedding.loops.closed_loop import LoopStatus as LoopStatus
 from musculo.forces.model_forces import ModelForces as ModelForces
 from musculo.muscle.equilibrium import MuscleForces as MuscleForces
 from musculo.muscle.equilibrium import MuscleStatus as MuscleStatus
+from musculo.muscle.fitted_path_model import FittedPathModel as FittedPathModel
 from musculo.muscle.geometry import STATUSES as STATUSES
 from musculo.muscle.geometry import PathGeometry as PathGeometry
 from musculo.muscle.geometry import PathStatus as PathStatus

@@ -1,5 +1,9 @@
 """What `musculo.simulation` shows and the module that holds it, a line each; `__init__` imports by this list."""
 
+from musculo.analyses.tracking.acceleration_targets import tracking_targets as tracking_targets
+from musculo.analyses.tracking.desired_motion import desired_motion as desired_motion
+from musculo.analyses.tracking.mass_center import adjusted_mass_center as adjusted_mass_center
+from musculo.analyses.tracking.residual_reduction import residual_reduction as residual_reduction
 from musculo.simulation.computed_torque import ComputedTorque as ComputedTorque
 from musculo.simulation.constraint_projection import constraint_drift as constraint_drift
 from musculo.simulation.constraint_projection import project_position as project_position

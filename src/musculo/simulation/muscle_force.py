@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.forces.stated_forces import number
 from musculo.functions.function import Function
 from musculo.functions.function_table import compile_functions
@@ -21,6 +21,7 @@ from musculo.kernels.integrate.muscle_drive import (
     ALONE,
     CONTROLLER,
     FIRST_PASS,
+    FUNCTION_PATHS,
     LEFT,
     NEXT,
     SECOND_PASS,
@@ -35,7 +36,7 @@ from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.geometry import begins_later
+from musculo.muscle.geometry import begins_later, refuse_mixed_rates
 from musculo.muscle.path_forces import compile_path_forces
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.kernel_force import KernelForce
@@ -155,6 +156,8 @@ class MuscleForce(KernelForce):
 
     def _bind_paths(self, p: CompiledPaths, wrapping: Wrapping) -> None:
         r, c = self.room, compiled(self.model)
+        if wrapping == "geodesic":
+            refuse_mixed_rates(p)
         later = np.zeros(len(p.names), dtype=np.int64)
         if wrapping == "geodesic" and p.wrap_names:
             later[:] = begins_later(c, p, 1)
@@ -162,6 +165,10 @@ class MuscleForce(KernelForce):
         self._room = PathRoom(
             *(r.Q, r.U, r.motion, r.columns, r.length, r.speed, r.arms, r.status, r.turn, later), *scratch
         )
+        if p.functions.members:
+            self._bind_functions(p, wrapping)
+        if p.all_functions:
+            return
         if wrapping == "opensim":
             call = opensim_paths.bound(*self._state(), p.paths, p.table, self._room)
             self._put(FIRST_PASS, call)
@@ -170,6 +177,20 @@ class MuscleForce(KernelForce):
         self._put(FIRST_PASS, self._first)
         if later.any():
             self.bind_second_pass()
+
+    def _bind_functions(self, p: CompiledPaths, wrapping: Wrapping) -> None:
+        from musculo.kernels.paths.paths_of_state import function_paths_of_state
+
+        own = [m.name for m in p.functions.members if m.path.lengthening_speed_function is not None]
+        if own and wrapping == "opensim":
+            raise Unsupported(
+                f"the path of {own[0]!r} states its lengthening speed, which simulations do not take; leave out "
+                "like='opensim', and the speed follows from the length, or take the function out"
+            )
+        fitted, table = p.functions.arrays(wrapping == "opensim")
+        work = np.zeros((int(fitted.rows[0]), 1))
+        call = function_paths_of_state.bound(*self._state(), fitted, table, self._room, work)
+        self._put(FUNCTION_PATHS, call)
 
     def _state(self) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """Arguments that are given anew at every call."""

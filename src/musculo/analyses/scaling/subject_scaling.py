@@ -18,6 +18,7 @@ from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
 from musculo.model.constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.force import Force, Muscle
+from musculo.model.function_path import FunctionPath
 from musculo.model.joints.joint import Joint
 from musculo.model.model import Model, Note
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, UnsupportedPath
@@ -288,7 +289,18 @@ def _with_lengths(generic: Model, scaled: Model, wrapping: Wrapping) -> Model:
         for f in elastic
         if f.kind in _UNSCALED_MUSCLES or isinstance(f.path, UnsupportedPath)
     ]
-    wanted = {f.name for f in elastic if not (f.kind in _UNSCALED_MUSCLES or isinstance(f.path, UnsupportedPath))}
+    notes += [
+        Note(
+            f"{f.kind} {f.name!r}",
+            f"/forceset/{f.name}",
+            "its path is a function of coordinates, which is not scaled, nor are its lengths, as in OpenSim; scale the "
+            "model that it was fitted to, and fit again",
+        )
+        for f in elastic
+        if isinstance(f.path, FunctionPath)
+    ]
+    unscaled = UnsupportedPath | FunctionPath
+    wanted = {f.name for f in elastic if not (f.kind in _UNSCALED_MUSCLES or isinstance(f.path, unscaled))}
     if not wanted:
         return scaled.replace(notes=(*scaled.notes, *notes)) if notes else scaled
     before, after = (_lengths(m, wanted, wrapping) for m in (generic, scaled))

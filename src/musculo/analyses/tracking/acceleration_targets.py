@@ -19,7 +19,7 @@ LIMIT_WIDTH = 0.1
 
 @dataclass(frozen=True, eq=False)
 class AccelerationTargets:
-    """Tasks that follow coordinates: a* = ka a_d + kv (u_d - u) + kp (q_d - q) for each; made by `targets_of`."""
+    """Tasks that follow coordinates: a* = ka a_d + kv (u_d - u) + kp (q_d - q) for each; made by `tracking_targets`."""
 
     names: tuple[str, ...]  # of the tasks
     coordinate: IntArray  # (tasks,) columns of q
@@ -56,7 +56,7 @@ class AccelerationTargets:
         return float((1.0 / (1.0 + np.exp((np.abs(error[some]) - L) / (LIMIT_WIDTH * L)))).min())
 
 
-def targets_of(model: Model, tasks: TrackingTasks | Sequence[CoordinateTracking]) -> AccelerationTargets:
+def tracking_targets(model: Model, tasks: TrackingTasks | Sequence[CoordinateTracking]) -> AccelerationTargets:
     """The tasks of coordinates that count, in their order.
 
     Raises:

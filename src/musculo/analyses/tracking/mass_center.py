@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from musculo.analyses.recorded_motion import Motion, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies
+from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.arrays import FloatArray
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
@@ -67,7 +68,12 @@ def residual_columns(names: Sequence[str], values: FloatArray) -> FloatArray:
 
 
 def mean_residuals(
-    model: Model, motion: Motion, loads: ExternalLoads | None = None, threads: int | None = None
+    model: Model,
+    motion: Motion,
+    loads: ExternalLoads | None = None,
+    departures: StateLoads | None = None,
+    *,
+    threads: int | None = None,
 ) -> FloatArray:
     """Mean residuals (6,) FX, FY, FZ, MX, MY, MZ with which the actuators of a model give a motion [N, N m].
 
@@ -76,6 +82,7 @@ def mean_residuals(
     """
     motors = actuators_of(model)
     acting = [] if loads is None else [ExternalLoad(*series) for series in loads.at(motion.time)]
+    acting += [] if departures is None else departures(motion.q, motion.u)
     tau = inverse_dynamics(model, motion.q, motion.u, motion.udot, acting, threads=threads)
     B = np.zeros((*tau.shape, len(motors)))
     for k, motor in enumerate(motors):
@@ -96,7 +103,9 @@ def adjusted_mass_center(
     body: str,
     motion: Motion,
     span: tuple[float, float],
+    *,
     loads: ExternalLoads | None = None,
+    departures: Callable[[Model], StateLoads | None] | None = None,
     threads: int | None = None,
 ) -> tuple[Model, MassAdjustment]:
     """The model with the mass center of a body moved by its mean residual moments, and what was done.
@@ -112,11 +121,16 @@ def adjusted_mass_center(
         motion: the rows of the motion to follow.
         span: of time, over which residuals are averaged: from the last row at or before its start to the last at or
             before its end [s].
+        departures: for a model, loads by its state that act besides.
     """
     if body not in model.body_names:
         raise UnknownName("body", body, model.body_names, "adjusted_com_body")
     rows = motion.rows(opensim_rows(motion.time, *span))
-    before = mean_residuals(model, rows, loads, threads)
+
+    def means(one: Model) -> FloatArray:
+        return mean_residuals(one, rows, loads, departures(one) if departures else None, threads=threads)
+
+    before = means(model)
     g = model.gravity[1]
     one = next(b for b in model.bodies if b.name == body)
     weight = abs(g) * one.mass
@@ -126,7 +140,7 @@ def adjusted_mass_center(
     x, y, z = one.mass_center
     center = (x - dx, y, z - dz)
     changed = with_bodies(model, {body: replace(one, mass_center=center)})
-    after = mean_residuals(changed, rows, loads, threads)
+    after = means(changed)
     dm = float(before[1] / g)
     total = sum(b.mass for b in model.bodies)
     masses = {b.name: (b.mass, b.mass + dm * b.mass / total) for b in model.bodies}

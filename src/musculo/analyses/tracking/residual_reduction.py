@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from musculo.analyses.static_optimization.reserves import Actuator, actuators_of
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
-from musculo.analyses.tracking.actuated_model import actuated_model, loads_in_nodes
+from musculo.analyses.tracking.actuated_model import StateLoads, actuated_model, carried_in_nodes
 from musculo.analyses.tracking.desired_motion import DesiredMotion
 from musculo.arrays import FloatArray, IntArray
+from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.io.control_limits import ControlLimits
 from musculo.kernels.integrate.tracked_motion import (
@@ -26,6 +28,7 @@ from musculo.kernels.integrate.tracked_motion import (
 from musculo.like import Like, like_opensim
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
+from musculo.results.result import Result, Series, also
 
 # OpenSim's, which no set-up can change [s].
 WINDOW = 0.001
@@ -35,12 +38,15 @@ _NO_STEP = 1e-6
 UNBOUNDED = 10000.0
 
 
-@dataclass(frozen=True, eq=False)
-class TrackedMotion:
-    """A motion under actuators, at the nodes."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TrackedMotion(Result):
+    """A motion under actuators that follow another, at the nodes; made by `residual_reduction`."""
 
-    actuators: tuple[str, ...]
-    tasks: tuple[str, ...]
+    made_by: ClassVar[str] = "residual_reduction"
+
+    model: Model = field(repr=False)
+    actuator_names: tuple[str, ...]
+    task_names: tuple[str, ...]
     time: FloatArray = field(repr=False)  # (nodes,) [s]
     q: FloatArray = field(repr=False)  # (nodes, n)
     u: FloatArray = field(repr=False)  # (nodes, n_u)
@@ -49,6 +55,22 @@ class TrackedMotion:
     error: FloatArray = field(repr=False)  # (nodes, tasks) desired less reached coordinates [rad, m]
     control_time: FloatArray = field(repr=False)  # (controls,) [s]
     control: FloatArray = field(repr=False)  # (controls, actuators) force by optimal force, linear in between
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+
+    actuators = also("actuator_names")
+    tasks = also("task_names")
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def _series(self) -> Iterable[Series]:
+        speeds = {"speed": self.model.speed_names}
+        yield Series("q", self.q, {"coordinate": self.model.coordinate_names}, "rad or m")
+        yield Series("u", self.u, speeds, "rad/s or m/s")
+        yield Series("udot", self.udot, speeds, "rad/s^2 or m/s^2")
+        yield Series("force", self.force, {"actuator": self.actuator_names}, "N or N m")
+        yield Series("error", self.error, {"task": self.task_names}, "rad or m")
 
 
 def residual_reduction(
@@ -58,6 +80,7 @@ def residual_reduction(
     *,
     loads: ExternalLoads | None = None,
     limits: Sequence[ControlLimits] = (),
+    departures: StateLoads | None = None,
     like: Like | None = None,
     window: float = WINDOW,
     substeps: int = 1,
@@ -81,6 +104,8 @@ def residual_reduction(
         targets: the tasks.
         span: from where to where [s]; the last node comes a window before the end, as in OpenSim.
         loads: from outside.
+        departures: loads by poses and speeds that act besides, as those with which our dynamics gives Simbody's. They
+            are taken along the motion to follow.
         limits: of controls by the names of actuators, in the place of what these state themselves.
 
     Raises:
@@ -90,27 +115,31 @@ def residual_reduction(
     """
     model, opensim = desired.model, like_opensim(like)
     start, end = span
-    made = actuated_model(model, loads)
+    time, step = _nodes(start, end, window)
+    parts = np.arange(2 * substeps + 1) / (2 * substeps)
+    points = np.concatenate([time[:, None] + step[:, None] * parts, time[:, None] + window], axis=1)
+    follow = desired.motion(points.ravel())
+    carried = [] if departures is None else departures(follow.q, follow.u)
+    made = actuated_model(model, loads, [load.body for load in carried])
     n_a = len(made.actuators)
     if not n_a:
         raise InvalidInput(f"the model {model.name!r} has no actuators; give a file of residual and reserve actuators")
-    time, step = _nodes(start, end, window)
-    parts = np.concatenate([np.arange(2 * substeps + 1) / (2 * substeps)])
-    points = np.concatenate([time[:, None] + step[:, None] * parts, time[:, None] + window], axis=1)
     low, high, stepped = _bounds_of(made.actuators, limits, time)
     course = TrackingCourse(
         time,
         step,
         np.full(len(time), window),
-        *_at(desired, points),
+        _shaped(follow.q, points.shape),
+        _shaped(follow.u, points.shape),
+        _shaped(follow.udot, points.shape),
         np.stack([desired.qdot(time), desired.qdot(time + window)], axis=1),
-        _shaped(loads_in_nodes(model, loads, points.ravel()), points.shape),
+        _shaped(carried_in_nodes(model, carried, follow.q), points.shape),
         np.ascontiguousarray(low, dtype=float),
         np.ascontiguousarray(high, dtype=float),
+        _first_speeds(desired, start),
     )
-    strength = np.array([motor.optimal_force for motor in made.actuators])
     t = targets
-    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, strength, stepped, int(not opensim))
+    law = TrackingLaw(t.coordinate, t.weight, t.ka, t.kv, t.kp, t.limit, stepped, int(not opensim))
     n, n_u, nodes = len(model.coordinates), len(model.speed_names), len(time)
     shapes = ((nodes, n), (nodes, n_u), (nodes, n_u), (nodes + 1, n_a), (nodes, len(t.names)), (nodes,))
     out = TrackedNodes(*(np.zeros(shape) for shape in shapes))
@@ -126,17 +155,40 @@ def residual_reduction(
     if not opensim:
         out.control[-1], control_time = out.control[-2], time
     return TrackedMotion(
+        model,
         tuple(motor.name for motor in made.actuators),
         t.names,
         time,
         out.q,
         out.u,
         out.udot,
-        out.control[:-1] * strength,
+        out.control[:-1] * made.tree.strength,
         out.error,
         control_time,
         out.control[: len(control_time)],
+        {"start": start, "end": end, "window": window, "substeps": substeps, "like": like or ""},
+        desired.notes,
     )
+
+
+def _first_speeds(desired: DesiredMotion, start: float) -> FloatArray:
+    """(n_u,): the speeds nearest to the desired ones that couplers and locks allow, as Simbody projects them.
+
+        minimize  sum ((u - u_d) / s)^2,   s = max(1, |u_d|),   u = J zu + c
+
+    Columns of coupled coordinates may contradict their couplers; in degrees they do, and change nothing else much.
+    Source: Simbody 3.8, relative weights of speeds; found from OpenSim's first rows.
+    """
+    e = embedding_of(desired.model)
+    u = desired.u([start])
+    if not e.rules:
+        return u[0]
+    q = desired.q([start])
+    m = e.motion(e.independent(q), e.independent_speeds(q, u), time=start)
+    rest = m.u[0] - m.J[0] @ e.independent_speeds(q, u)[0]
+    weight = 1.0 / np.maximum(1.0, np.abs(u[0]))
+    zu = np.linalg.lstsq(weight[:, None] * m.J[0], weight * (u[0] - rest), rcond=None)[0]
+    return np.asarray(m.J[0] @ zu + rest)
 
 
 def _nodes(start: float, end: float, window: float) -> tuple[FloatArray, FloatArray]:
@@ -179,11 +231,6 @@ def _bounds_of(
                 f"the control of {motor.name!r} is to lie between {low[at, k]:g} and {high[at, k]:g} at {time[at]:g} s"
             )
     return low, high, stepped
-
-
-def _at(desired: DesiredMotion, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    motion = desired.motion(points.ravel())
-    return tuple(_shaped(x, points.shape) for x in (motion.q, motion.u, motion.udot))  # type: ignore[return-value]
 
 
 def _shaped(values: FloatArray, shape: tuple[int, ...]) -> FloatArray:

@@ -103,7 +103,11 @@ class Document:
     # --- functions --------------------------------------------------------------------------------------------------
     def function(self, owner: Element, name: str, function: Function, where: str, span: Span | None = None) -> None:
         """A property `<name><SimmSpline>...`."""
-        etree.SubElement(owner, name).append(self._function(function, where, span))
+        self.function_in(etree.SubElement(owner, name), function, where, span)
+
+    def function_in(self, holder: Element, function: Function, where: str, span: Span | None = None) -> None:
+        """One of the functions of a list, `<SimmSpline>...`."""
+        holder.append(self._function(function, where, span))
 
     def named_function(
         self, owner: Element, name: str, function: Function, where: str, span: Span | None = None

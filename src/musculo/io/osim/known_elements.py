@@ -52,7 +52,8 @@ _HOLDING = _applied(
     "components objects groups frames coordinates defaults attached_geometry prescribed_function "
     "coupled_coordinates_function x_location y_location z_location "
     "m_x_theta_x_function m_y_theta_y_function m_z_theta_z_function "
-    "f_x_delta_x_function f_y_delta_y_function f_z_delta_z_function"
+    "f_x_delta_x_function f_y_delta_y_function f_z_delta_z_function "
+    "length_function moment_arm_functions lengthening_speed_function"
 )
 
 
@@ -153,6 +154,11 @@ PROPERTIES: dict[str, Properties] = {
     },
     # --- paths and shapes
     "GeometryPath": {**_COMPONENT, **_LOOK, **_applied("PathPointSet PathWrapSet"), **_all("drawn", "default_color")},
+    "FunctionBasedPath": {
+        **_COMPONENT,
+        **_LOOK,
+        **_applied("coordinate_paths length_function moment_arm_functions lengthening_speed_function"),
+    },
     "PathPoint": _POINT,
     "ConditionalPathPoint": {**_POINT, **_applied("socket_coordinate range")},
     "MovingPathPoint": {
@@ -273,7 +279,7 @@ BASES: dict[str, Properties] = {
 NOT_COMPUTED = frozenset(
     _applied(
         # joints, constraints, paths
-        "ConstantCurvatureJoint RollingOnSurfaceConstraint FunctionBasedPath Scholz2015GeometryPath "
+        "ConstantCurvatureJoint RollingOnSurfaceConstraint Scholz2015GeometryPath "
         "Scholz2015GeometryPathObstacle Scholz2015GeometryPathPoint "
         # forces
         "ExponentialContactForce ExternalForce ExternalLoads McKibbenActuator MeyerFregly2016Force "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from musculo.errors import InvalidModel
 from musculo.functions import Constant
 from musculo.io.osim.context import REFUSED, Context, account, carried, members
-from musculo.io.osim.functions import read_named_function
+from musculo.io.osim.functions import read_function, read_named_function
 from musculo.io.osim.xml import Element, invalid, names, objects, text, to_text, vector
+from musculo.model.function_path import FunctionPath
 from musculo.model.model_path import (
     ConditionalPathPoint,
     MovingPathPoint,
@@ -27,6 +29,8 @@ def is_path(element: Element) -> bool:
 
 
 def read_path(element: Element, context: Context) -> Path:
+    if element.tag == "FunctionBasedPath":
+        return _read_function_path(element, context)
     if element.tag != "GeometryPath":
         context.note(element, "paths of this kind are kept but cannot be computed", f"<{element.tag}>")
         return UnsupportedPath(name=element.get("name", "path"), element=element.tag, carried=(to_text(element),))
@@ -40,6 +44,56 @@ def read_path(element: Element, context: Context) -> Path:
         element.get("name", "path"),
         carried(element, context),
     )
+
+
+def _read_function_path(element: Element, context: Context) -> Path:
+    name, places = element.get("name", "path"), names(element, "coordinate_paths")
+    length = read_named_function(element, "length_function", context)
+    if length is None or not places:
+        carried(element, context)  # for its notes
+        what = "coordinates" if length is not None else "function for its length"
+        context.note(element, f"it has no {what}, is kept and cannot be computed; {REFUSED}", f"<{element.tag}>")
+        return UnsupportedPath(name=name, element=element.tag, carried=(to_text(element),))
+    arms = tuple(read_function(f, context) for f in element.iterfind("moment_arm_functions/*"))
+    speed = read_named_function(element, "lengthening_speed_function", context)
+    coordinates = tuple(_coordinate_at(place, element, context) for place in places)
+    try:
+        path = FunctionPath(
+            name=name,
+            carried=carried(element, context),
+            coordinates=coordinates,
+            length_function=length,
+            moment_arm_functions=arms,
+            lengthening_speed_function=speed,
+        )
+    except InvalidModel as error:
+        raise invalid(element, str(error)) from None
+    stated = [what for what, there in (("moment arms", arms), ("lengthening speed", speed is not None)) if there]
+    if stated:
+        what = " and its ".join(stated)
+        context.note(
+            element, f"functions for its {what} count with like='opensim'; else these are slopes of its length"
+        )
+    for function in (length, *arms, *(() if speed is None else (speed,))):
+        if isinstance(function, Constant):
+            context.note(element, f"a <Constant> is no function of its coordinates; {REFUSED}")
+    return path
+
+
+def _coordinate_at(place: str, element: Element, context: Context) -> str:
+    """The name of the coordinate at an absolute path."""
+    for name, path in context.coordinates.items():
+        if path == f"/{place.lstrip('/')}":
+            return name
+    alike = [name for name, path in context.coordinates.items() if path.endswith(f"/{place.rsplit('/', 1)[-1]}")]
+    if len(alike) != 1:
+        raise invalid(
+            element,
+            f"no coordinate stands at {place!r} of its <coordinate_paths>; known: "
+            f"{', '.join(context.coordinates.values())}",
+        )
+    context.note(element, f"no coordinate stands at {place!r}, {alike[0]!r} is used; {REFUSED}")
+    return alike[0]
 
 
 def _unique(points: tuple[PathPoint, ...]) -> tuple[PathPoint, ...]:

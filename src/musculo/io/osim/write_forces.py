@@ -10,6 +10,7 @@ from musculo.functions import Function
 from musculo.io.osim.document import Document
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
 from musculo.model.force import Force, Muscle
+from musculo.model.function_path import FunctionPath
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.muscle_parameters import Scalar
 from musculo.model.path_force import PATH_FORCES
@@ -86,6 +87,9 @@ def _write_path(element: Element, path: Path, document: Document) -> None:
     if isinstance(path, UnsupportedPath):
         document.carry(element, path.carried)
         return
+    if isinstance(path, FunctionPath):
+        _write_function_path(element, path, document)
+        return
     holder = etree.SubElement(element, "GeometryPath", name=path.name or "path")
     document.carry(holder, path.carried)
     points = ensure(etree.SubElement(holder, "PathPointSet"), "objects")
@@ -98,6 +102,20 @@ def _write_path(element: Element, path: Path, document: Document) -> None:
         put(leaf, "method", wrap.method)
         put(leaf, "range", f"{wrap.range[0]} {wrap.range[1]}")
         document.carry(leaf, wrap.carried)
+
+
+def _write_function_path(element: Element, path: FunctionPath, document: Document) -> None:
+    holder = etree.SubElement(element, "FunctionBasedPath", name=path.name or "path")
+    document.carry(holder, path.carried)
+    put(holder, "coordinate_paths", " ".join(_coordinate(name, document) for name in path.coordinates))
+    where = f"path {path.name!r} of {element.get('name')!r}"
+    document.function(holder, "length_function", path.length_function, where)
+    if path.moment_arm_functions:
+        arms = etree.SubElement(holder, "moment_arm_functions")
+        for function in path.moment_arm_functions:
+            document.function_in(arms, function, where)
+    if path.lengthening_speed_function is not None:
+        document.function(holder, "lengthening_speed_function", path.lengthening_speed_function, where)
 
 
 def _write_point(holder: Element, point: PathPoint, document: Document) -> None:

@@ -23,7 +23,7 @@ from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.tree_frames import work_rows
 
 # What `MuscleRoom.calls` holds: words of functions (`force_calls`), 0 for none.
-FIRST_PASS, SECOND_PASS, CONTROLLER = 0, 1, 2
+FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS = 0, 1, 2, 3
 # What `MuscleRoom.turn` holds: which of eight states comes next, or ALONE; and whether a path waits for a second pass
 # that nobody gave.
 NEXT, LEFT = 0, 1
@@ -62,7 +62,7 @@ class MuscleRoom(NamedTuple):
     weight: FloatArray  # (1,) h g of a stage that is implicit in the fibers; 0: Y are the states
     slopes: FloatArray  # (states,) of rates by their own states, as they were last
     turn: IntArray  # (2,) NEXT and LEFT
-    calls: IntArray  # (3,) FIRST_PASS, SECOND_PASS, CONTROLLER
+    calls: IntArray  # (4,) FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS
     Q: FloatArray  # (n, 1)
     U: FloatArray  # (n_u, 1)
     W: FloatArray  # work of the tree
@@ -93,7 +93,7 @@ def muscle_room(p, states, controls, depth):
         np.zeros(1),
         np.zeros(states),
         np.array([ALONE, 0]),
-        np.zeros(3, dtype=np.int64),
+        np.zeros(4, dtype=np.int64),
         np.zeros((n, 1)),
         np.zeros((n_u, 1)),
         np.zeros((work_rows(p.tree), 1)),
@@ -121,11 +121,14 @@ def _measure_paths(t, q, u, p, r):
         r.Q[i, 0] = q[i]
     for i in range(u.size):
         r.U[i, 0] = u[i]
-    kinematics(p.tree, p.table, r.Q, r.U, r.U, False, r.W, r.motion, 0)
-    twists(p.tree, r.W, r.motion, r.columns, 0)
-    call_force(r.calls[FIRST_PASS], t, q, u, r.control)
+    if r.calls[FIRST_PASS] != 0:  # functions of coordinates need no poses of nodes
+        kinematics(p.tree, p.table, r.Q, r.U, r.U, False, r.W, r.motion, 0)
+        twists(p.tree, r.W, r.motion, r.columns, 0)
+        call_force(r.calls[FIRST_PASS], t, q, u, r.control)
     if r.calls[SECOND_PASS] != 0:
         call_force(r.calls[SECOND_PASS], t, q, u, r.control)
+    if r.calls[FUNCTION_PATHS] != 0:
+        call_force(r.calls[FUNCTION_PATHS], t, q, u, r.control)
 
 
 @kernel
@@ -157,9 +160,13 @@ def _control(t, q, u, p, r, lane):
 
 @kernel
 def _excitation(p, i, x):
-    """The control of muscle i as its activation follows it: OpenSim's first-order model has least and full ones."""
+    """The control of muscle i as its activation follows it.
+
+    That of the first-order model is from the least activation to one. OpenSim 4.6 takes it as it is: activations under
+    a control below the least one fall without end, and count as the least one.
+    """
     m = p.muscles
-    if m.activation_model[i] == FIRST_ORDER:
+    if m.activation_model[i] == FIRST_ORDER and not p.like_opensim:
         return min(max(x, m.least_activation[i]), 1.0)
     return x
 
@@ -208,6 +215,8 @@ def _muscles(p, r, lane):
         a = min(max(x, 0.0), 1.0)
         if row >= 0:
             a = r.Y[row, lane]
+            if p.like_opensim and m.activation_model[i] == FIRST_ORDER:
+                a = min(a, 1.0)
             r.F[row, lane] = activation_rate(m, i, x, a)
         L, v = r.length[i, 0], r.speed[i, 0]
         if fiber < 0:

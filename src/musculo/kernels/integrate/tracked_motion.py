@@ -12,7 +12,7 @@ from musculo.kernels.constraints.coupler_frames import frame_of_rules
 from musculo.kernels.integrate.actuated_tree import (
     ActuatedRoom,
     acceleration_map,
-    accelerations_under,
+    accelerations_of_state,
     actuated_room,
     put_actuated_state,
 )
@@ -28,9 +28,9 @@ NARROW = 1.0
 
 
 class TrackingLaw(NamedTuple):
-    """What is asked of accelerations, and what of forces.
+    """What is asked of accelerations, and what of controls x.
 
-    minimize  stress sum_i x_i^2 + sum_j w_j (a_j - a*_j)^2    with   F_i = strength_i x_i,   lower <= x <= upper
+    minimize  stress sum_i x_i^2 + sum_j w_j (a_j - a*_j)^2,   lower <= x <= upper
     a* = ka a_d + kv (u_d - u) + kp (q_d - q)
     """
 
@@ -40,7 +40,6 @@ class TrackingLaw(NamedTuple):
     kv: FloatArray  # (tasks,) [1/s]
     kp: FloatArray  # (tasks,) [1/s^2]
     limit: FloatArray  # (tasks,) error near which forces begin to be for free [rad, m]; 0 for none
-    strength: FloatArray  # (actuators,) [N, N m]
     stepped: IntArray  # (actuators,) 1 where a control keeps one value from a node to the next
     at_once: int  # 1 where forces follow the state at every instant, 0 where they are linear between nodes
 
@@ -58,9 +57,10 @@ class TrackingCourse(NamedTuple):
     u: FloatArray  # (N, P, n_u)
     udot: FloatArray  # (N, P, n_u)
     rate: FloatArray  # (N, 2, n) derivatives of q at the node and at the time aimed at, of which speeds are predicted
-    loads: FloatArray  # (N, P, loads, 9) force, point, moment
+    loads: FloatArray  # (N, P, carried, 9) force, point, torque of loads that are known along the motion to follow
     lower: FloatArray  # (N, actuators) bounds of x
     upper: FloatArray  # (N, actuators)
+    start_u: FloatArray  # (n_u,) speeds to begin with, where forces at the start aim by others
 
 
 class TrackedNodes(NamedTuple):
@@ -84,7 +84,6 @@ class TrackedRoom(NamedTuple):
     q: FloatArray
     u: FloatArray
     x: FloatArray  # (actuators,)
-    force: FloatArray  # (actuators,)
     start_q: FloatArray
     start_u: FloatArray
     sum_q: FloatArray
@@ -96,25 +95,24 @@ class TrackedRoom(NamedTuple):
 @room
 def tracked_room(p, law):
     """Room for nodes."""
-    n, n_u, n_a = p.tree.q_rows.size, p.tree.u_rows.size, law.strength.size
+    n, n_u, n_a = p.tree.q_rows.size, p.tree.u_rows.size, law.stepped.size
     m = law.row.size + n_a
     return TrackedRoom(
         actuated_room(p), squares_room(m, n_a), np.zeros((m, n_a)), np.zeros(m), np.zeros(n), np.zeros(n_u),
-        np.zeros(n_a), np.zeros(n_a), np.zeros(n), np.zeros(n_u), np.zeros(n), np.zeros(n_u), np.zeros(n_a),
-        np.zeros(n_a),
+        np.zeros(n_a), np.zeros(n), np.zeros(n_u), np.zeros(n), np.zeros(n_u), np.zeros(n_a), np.zeros(n_a),
     )  # fmt: skip
 
 
 @kernel
 def _solve(p, law, stress, target, r):
     """r.x of the placed state, of which accelerations `target` (tasks,) are wanted; whether it was found."""
-    s, n_a = r.state, law.strength.size
+    s, n_a = r.state, law.stepped.size
     acceleration_map(p, s)
     for j in range(law.row.size):
         root = np.sqrt(law.weight[j])
         r.b[j] = root * (target[j] - s.D[law.row[j], 0])
         for i in range(n_a):
-            r.A[j, i] = root * s.D[law.row[j], 1 + i] * law.strength[i]
+            r.A[j, i] = root * s.D[law.row[j], 1 + i]
     for i in range(n_a):
         k = law.row.size + i
         r.b[k] = 0.0
@@ -126,15 +124,15 @@ def _solve(p, law, stress, target, r):
 @kernel
 def _bounds(law, course, k, r):
     """Bounds of x at node k."""
-    for i in range(law.strength.size):
+    for i in range(law.stepped.size):
         r.low[i], r.high[i] = course.lower[k, i], course.upper[k, i]
 
 
 @kernel
-def _give_up_narrow(law, r):
+def _give_up_narrow(p, law, r):
     """The least x of actuators whose forces range over less than a newton, whatever was found, as in OpenSim."""
-    for i in range(law.strength.size):
-        if abs(law.strength[i]) * (r.high[i] - r.low[i]) < NARROW:
+    for i in range(law.stepped.size):
+        if abs(p.strength[i]) * (r.high[i] - r.low[i]) < NARROW:
             r.x[i] = r.low[i]
 
 
@@ -164,10 +162,11 @@ def _aim(p, law, course, k, window, ahead, out, target, r):
         r.q[i] = out.q[k, i] + course.q[k, ahead, i] - course.q[k, 0, i]
         far = course.rate[k, 1, i] - course.rate[k, 0, i]
         r.u[i] = out.u[k, i] + (far if ahead > 0 else 0.0)
+    r.state.controls[:] = 0.0
     put_actuated_state(course.time[k] + window, r.q, r.u, course.loads[k, ahead], p, r.state)
     _bounds(law, course, k, r)
     found = _solve(p, law, out.stress[k], target, r)
-    _give_up_narrow(law, r)
+    _give_up_narrow(p, law, r)
     return found
 
 
@@ -185,26 +184,22 @@ def _forces_now(p, law, course, k, point, stress, target, r):
 def _rates(p, law, course, k, point, part, out, target, r):
     """r.state.one_D: accelerations of r.q, r.u at a point of step k, `part` of its window on; how it went."""
 
-    n_a, found = law.strength.size, True
-    time = course.time[k] + part * course.window[k]
-    put_actuated_state(time, r.q, r.u, course.loads[k, point], p, r.state)
+    s, found = r.state, True
+    for i in range(law.stepped.size):
+        reach = 1.0 if law.stepped[i] == 1 else part
+        x = out.control[k, i] + reach * (out.control[k + 1, i] - out.control[k, i])
+        s.controls[i, 0] = 0.0 if law.at_once == 1 else x
+    put_actuated_state(course.time[k] + part * course.window[k], r.q, r.u, course.loads[k, point], p, s)
     if law.at_once == 1:
         found = _forces_now(p, law, course, k, point, out.stress[k], target, r)
-        for i in range(n_a):
-            r.force[i] = r.x[i] * law.strength[i]
         # the map is there already
-        s = r.state
         for row in range(s.D.shape[0]):
             total = s.D[row, 0]
-            for i in range(n_a):
-                total += s.D[row, 1 + i] * r.force[i]
+            for i in range(law.stepped.size):
+                total += s.D[row, 1 + i] * r.x[i]
             s.one_D[row, 0] = total
     else:
-        for i in range(n_a):
-            reach = 1.0 if law.stepped[i] == 1 else part
-            x = out.control[k, i] + reach * (out.control[k + 1, i] - out.control[k, i])
-            r.force[i] = x * law.strength[i]
-        accelerations_under(r.force, p, r.state)
+        accelerations_of_state(p, s)
     if not found:
         return UNSETTLED
     for row in range(p.free.size):
@@ -252,7 +247,7 @@ def _keep(k, out, law, r):
     for i in range(r.q.size):
         out.q[k, i], out.u[k, i], out.udot[k, i] = r.state.space.x[i, 0], r.state.U[i, 0], r.state.one_D[i, 0]
     if law.at_once == 1:
-        for i in range(law.strength.size):
+        for i in range(law.stepped.size):
             out.control[k, i] = r.x[i]
 
 
@@ -282,13 +277,15 @@ def _nodes(p, law, course, out, substeps, target, r):
     if law.at_once == 0:
         if not _aim(p, law, course, 0, 0.0, 0, out, target, r):
             return UNSETTLED, 0
-        for i in range(law.strength.size):
+        for i in range(law.stepped.size):
             out.control[0, i] = r.x[i]
+        for i in range(course.start_u.size):
+            out.u[0, i] = course.start_u[i]
     for k in range(nodes):
         if law.at_once == 0:
             if not _aim(p, law, course, k, course.window[k], last, out, target, r):
                 return UNSETTLED, k
-            for i in range(law.strength.size):
+            for i in range(law.stepped.size):
                 out.control[k + 1, i] = r.x[i]
                 if k == 0:
                     out.control[0, i] += FIRST_AIM / course.window[0] * (r.x[i] - out.control[0, i])

@@ -12,6 +12,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, room
+from musculo.kernels.paths.fitted_path import fitted_paths, fitted_speeds
 from musculo.kernels.paths.path_arms import arms_of_path, moment_arms, path_speeds
 from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
@@ -120,3 +121,14 @@ def opensim_paths(t, q, u, x, paths, table, r):
     moment_arms(paths, table, r.Q, r.motion, r.columns, True, r.C, r.I, r.N, r.S, r.arms, 0)
     path_speeds(paths, table, r.Q, r.U, r.motion, r.columns, r.C, r.I, r.N, r.S, r.speed, 0)
     r.left[r.left.size - 1] = 0
+
+
+@kernel
+def function_paths_of_state(t, q, u, x, fitted, table, r, work):
+    """Those paths that are functions of coordinates, after the others; of the room Q, U, length, speed and arms.
+
+    Args:
+        work: (fitted.rows[0], 1).
+    """
+    fitted_paths(fitted, table, r.Q, u.size, work, r.length, r.arms, 0)
+    fitted_speeds(fitted, u.size, r.U, r.arms, r.speed, 0)
