@@ -19,8 +19,8 @@ from musculo import read_osim, write_osim
 from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.fit_paths import fit_paths
 from musculo.muscle.geometry import muscle_geometry
+from musculo.muscle.polynomial_paths import fit_paths
 from timing import report, time_of
 from trees import data_folder
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from musculo import demo, muscle_force, muscle_geometry, simulate
 from musculo.errors import Unsupported
 from musculo.functions import MultivariatePolynomial, SimmSpline
-from musculo.muscle.fit_paths import fit_paths
+from musculo.muscle.polynomial_paths import fit_paths
 from musculo.simulation.excitations import control_functions
 from musculo.simulation.muscle_force import MuscleForce
 from unit.test_function_paths import ARMS, function_path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, simulate
+from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, read_osim, simulate
 from musculo.demo import arm
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions.elementary_functions import PiecewiseLinear
@@ -15,6 +15,7 @@ from musculo.muscle import activation_rate, muscle_force
 from musculo.results.table import Table
 from musculo.simulation.excitations import actuator_names, control_functions
 from musculo.simulation.muscle_force import MuscleForce
+from support.recorded_data import DATA, NO_DATA
 
 SPAN = (0.0, 0.3)
 # Kernels and the functions of one frame differ in the order of their sums.
@@ -195,3 +196,16 @@ def test_actuators_take_controls(model) -> None:
 
     same = simulate(model, None, None, SPAN, excitations={}, forces=motor, method="rkf45", rtol=1e-8)
     assert_allclose(found.q[-1], same.q[-1], atol=1e-7)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
+def test_muscles_move_a_closed_loop() -> None:
+    """The girdle of a shoulder, whose clavicle closes a loop, gains the energy that its muscles give."""
+    model = read_osim(DATA / "thoracoscapular_shoulder" / "ThoracoscapularShoulderModel.osim")
+    times = np.linspace(0.0, 0.01, 401)
+    found = simulate(model, None, None, times, excitations=0.1, rtol=1e-8, atol=1e-10, model_forces=False)
+    assert (found.status, found.method) == ("finished", "cvode")
+    assert found.drift.position.max() < 1e-12
+    power = found.muscles.power
+    exchanged = np.trapezoid(np.abs(power), times, axis=0).sum()
+    assert_allclose(found.energy[-1] - found.energy[0], np.trapezoid(power.sum(axis=1), times), atol=1e-5 * exchanged)

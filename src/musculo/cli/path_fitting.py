@@ -14,8 +14,8 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.io import read_osim, write_osim
 from musculo.io.storage import read_storage
 from musculo.model.model import Model
-from musculo.muscle.fit_paths import fit_paths
 from musculo.muscle.fitted_path_model import FittedPathModel
+from musculo.muscle.polynomial_paths import fit_paths
 from musculo.results.angle_columns import rotational_coordinates
 
 _MILLIMETERS = 1e3

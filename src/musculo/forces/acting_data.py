@@ -23,7 +23,7 @@ def acting_data(
     model: Model,
     *,
     passive: bool = True,
-    loads: Loads = (),
+    loads: Loads | None = None,
     rows: Mapping[str, int] | None = None,
 ) -> ActingForces:
     """Passive forces, actuators and loads of a model, as `kernels.forces.acting_forces` takes them.
@@ -51,13 +51,13 @@ def nothing_acting() -> ActingForces:
     return acting_data(Model("nothing", (), ()), passive=False)
 
 
-def load_rows(model: Model, loads: Loads) -> RecordedLoads:
+def load_rows(model: Model, loads: Loads | None) -> RecordedLoads:
     """Loads over time, or constant ones, as kernels take them."""
     if isinstance(loads, ExternalLoads):
         breaks, pieces = loads.pieces()
         some = [ExternalLoad(*load) for load in loads.at(breaks[:1])]
     else:
-        some = listed(loads, 1)
+        some = [] if loads is None else listed(loads, 1)
         breaks, pieces = np.zeros(1), np.zeros((2, 9 * len(some), 4))
         values = [np.ravel(part) for load in some for part in (load.force, load.point, load.moment)]
         pieces[:, :, 3] = np.concatenate([np.zeros(0), *values])

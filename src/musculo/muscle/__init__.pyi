@@ -5,8 +5,8 @@ from musculo.muscle.capacity import active_force_capacity as active_force_capaci
 from musculo.muscle.curves import muscle_curves as muscle_curves
 from musculo.muscle.equilibrium import muscle_equilibrium as muscle_equilibrium
 from musculo.muscle.equilibrium import muscle_force as muscle_force
-from musculo.muscle.fit_paths import fit_paths as fit_paths
 from musculo.muscle.geometry import muscle_geometry as muscle_geometry
 from musculo.muscle.geometry import path_geometry as path_geometry
 from musculo.muscle.path_forces import path_generalized_forces as path_generalized_forces
 from musculo.muscle.path_forces import path_tensions as path_tensions
+from musculo.muscle.polynomial_paths import fit_paths as fit_paths

@@ -32,7 +32,7 @@ class ModelForce(KernelForce):
         self,
         model: Model,
         passive: bool = True,
-        loads: Loads = (),
+        loads: Loads | None = None,
         controlled: MuscleForce | None = None,
     ) -> None:
         rows, controls = {}, np.zeros((1, 1))

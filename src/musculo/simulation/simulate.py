@@ -35,7 +35,7 @@ from musculo.simulation.excitations import Controller, Excitations, control_func
 from musculo.simulation.kernel_force import KernelForce
 from musculo.simulation.model_force import ModelForce, PathForce
 from musculo.simulation.muscle_force import MuscleForce
-from musculo.simulation.muscle_motion import FiberStart, muscle_motion, start_of_muscles
+from musculo.simulation.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
@@ -233,14 +233,16 @@ def simulate(
         for note in beyond:
             warnings.warn(note, MusculoWarning, stacklevel=2)
         notes += beyond
-    over = None
-    if muscles is not None:
-        over = muscle_motion(muscles, kept, Q, U, course(kept)[:, course.y.shape[1] - muscles.size :])
+
+    def over() -> MuscleMotion:
+        assert muscles is not None
+        return muscle_motion(muscles, kept, Q, U, course(kept)[:, course.y.shape[1] - muscles.size :])
+
     return Simulation(
         *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
         _sprung=sprung,
         notes=notes,
-        muscles=over,
+        _muscles=None if muscles is None else over,
     )
 
 
@@ -282,7 +284,7 @@ def _acting(
             f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ones (ExternalLoad), or a "
             "function (t, q, u) -> list of ExternalLoad"
         )
-    of_states, fixed = (loads, ()) if callable(loads) else (None, loads if loads is not None else ())
+    of_states, fixed = (loads, None) if callable(loads) else (None, loads)
     # muscles come first: they work out the controls that other actuators take
     own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
     compiled_ones = ModelForce(model, springs, fixed, muscles)

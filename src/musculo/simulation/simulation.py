@@ -71,7 +71,7 @@ class Simulation(Result):
     _accelerations: Callable[[FloatArray, FloatArray, FloatArray], FloatArray] = field(repr=False)
     _sprung: bool = field(default=False, repr=False)  # whether forces of the model act
     notes: tuple[str, ...] = ()
-    muscles: MuscleMotion | None = None  # what muscles and actuators did, where they acted
+    _muscles: Callable[[], MuscleMotion] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -80,6 +80,11 @@ class Simulation(Result):
     def end(self) -> float:
         """The time it came to [s]."""
         return float(self.time[-1])
+
+    @cached_property
+    def muscles(self) -> MuscleMotion | None:
+        """What muscles and other actuators did, at these times; None where they did not act."""
+        return None if self._muscles is None else self._muscles()
 
     @cached_property
     def udot(self) -> FloatArray:
