@@ -170,8 +170,8 @@ def run(
 ) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
-    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, RRATool, IMUPlacer,
-    IMUInverseKinematicsTool.
+    The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, RRATool, CMCTool,
+    IMUPlacer, IMUInverseKinematicsTool.
     """
     from musculo.cli.run_setups import Options, run_setups
 
