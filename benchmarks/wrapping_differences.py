@@ -1,7 +1,7 @@
 """Where exact wrapping and like="opensim" differ by more than 0.1 mm, why, and which of them is right.
 
 An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge. The tables of
-docs/wrapping.md come from here.
+docs/wrapping_tables.md come from here.
 
 python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000] [--jobs 1]      needs the data folder
 """
