@@ -47,7 +47,8 @@ def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
 
 # Where OpenSim puts fibres and where they are have kernels of their own: whoever needs one does not wait for both.
 @spliced
-def _frames(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
+def _frames(solve, opensim, m, c, inputs, rigid, out, start, stop):
+    length, speed, activation = inputs
     for frame in range(start, stop):
         for i in range(m.kind.size):
             L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
@@ -58,13 +59,13 @@ def _frames(solve, opensim, m, c, length, speed, activation, rigid, out, start, 
 @kernel
 def equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
     """Equilibria of frames start .. stop - 1; arrays (frames, muscles), out (OUTPUTS, frames, muscles)."""
-    _frames(equilibrium, False, m, c, length, speed, activation, rigid, out, start, stop)
+    _frames(equilibrium, False, m, c, (length, speed, activation), rigid, out, start, stop)
 
 
 @kernel
 def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
     """As `equilibrium_frames`, where OpenSim puts the fibres."""
-    _frames(opensim_equilibrium, True, m, c, length, speed, activation, rigid, out, start, stop)
+    _frames(opensim_equilibrium, True, m, c, (length, speed, activation), rigid, out, start, stop)
 
 
 @kernel
@@ -114,7 +115,8 @@ def _keep_pack(rows, found, O, n, i):
 
 
 @spliced
-def _packs(solve, opensim, m, c, length, speed, activation, rigid, out, start, stop):
+def _packs(solve, opensim, m, c, inputs, rigid, out, start, stop):
+    length, speed, activation = inputs
     n = m.kind.size
     I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
     for frame in range(start, stop, WIDTH):
@@ -132,13 +134,13 @@ def _packs(solve, opensim, m, c, length, speed, activation, rigid, out, start, s
 @driver
 def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
     """As `equilibrium_frames`, eight frames at once."""
-    _packs(equilibrium, False, m, c, length, speed, activation, rigid, out, start, stop)
+    _packs(equilibrium, False, m, c, (length, speed, activation), rigid, out, start, stop)
 
 
 @driver
 def opensim_equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
     """As `opensim_equilibrium_frames`, eight frames at once."""
-    _packs(opensim_equilibrium, True, m, c, length, speed, activation, rigid, out, start, stop)
+    _packs(opensim_equilibrium, True, m, c, (length, speed, activation), rigid, out, start, stop)
 
 
 @kernel
