@@ -366,6 +366,7 @@ def least_effort(
 def scale_task(
     model: Path,
     output: Path,
+    *,
     setup: Path | None,
     factors: Sequence[str],
     mass: float | None,

@@ -372,7 +372,19 @@ def scale(
     from musculo.cli.flag_tasks import preparation, scale_task
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    return scale_task(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, prepare)
+    return scale_task(
+        model,
+        output,
+        setup=setup,
+        factors=factors or [],
+        mass=mass,
+        static=static,
+        tasks=tasks,
+        markers=markers,
+        time=time,
+        keep_mass=keep_mass,
+        prepare=prepare,
+    )
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -75,7 +75,7 @@ def begins_later(
     """
     if (p.second_pass < 0).any():
         poses = np.ascontiguousarray(p.sample[:: max(len(p.sample) // _SAMPLED, 1)])
-        tried = run_paths(c, p, poses, None, False, threads, extra, keep_points=False, first_only=True)
+        tried = run_paths(c, p, poses, None, False, threads, extra=extra, keep_points=False, first_only=True)
         p.second_pass[:] = (tried.status == UNFINISHED).mean(axis=0) >= _OFTEN
     return p.second_pass == 1
 
@@ -106,6 +106,7 @@ def run_paths(
     U: FloatArray | None,
     like_opensim: bool,
     threads: int | None,
+    *,
     extra: FloatArray = _NO_TWISTS,
     keep_points: bool = True,
     begun: Begun | None = None,

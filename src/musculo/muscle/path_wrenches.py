@@ -184,7 +184,14 @@ def path_wrenches(
         now = slice(start, min(start + _CHUNK, frames))
         speeds = None if U is None else U[now]
         run = run_paths(
-            c, layout.paths, Q[now], speeds, wrapping == "opensim", threads, extra, keep_points=frames <= KEPT_POINTS
+            c,
+            layout.paths,
+            Q[now],
+            speeds,
+            wrapping == "opensim",
+            threads,
+            extra=extra,
+            keep_points=frames <= KEPT_POINTS,
         )
         r = run.arms
         arms[now] = r[:, :, :n_u]
