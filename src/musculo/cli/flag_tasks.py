@@ -273,7 +273,7 @@ def residual_reduction_setup(
 ) -> RRASetup:
     """A motion that actuators follow in the place of muscles."""
     start, end = span_of(time)
-    cutoff, notes = _cutoff(lowpass, model, motion, NOTHING)
+    cutoff, notes = _cutoff(MotionFlags(model, motion, loads, lowpass, time))
     return RRASetup(
         _name(motion),
         model_file=model,
