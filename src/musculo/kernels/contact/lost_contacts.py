@@ -64,7 +64,7 @@ def _turn(sweep, i, pair, begin):
 
 @kernel
 def lose_contacts(sweep, row, motion, r, lane):
-    """Take away what OpenSim does not see: forces from the first contact on that parts, and energies after it.
+    """Take away forces and energies that OpenSim does not see: those after the first contact that parts.
 
     Contacts come in the order of a sweep along the axis on which the shapes of a force are spread most, by where each
     begins on it. One that parts so fast that its force would be negative ends the sweep (Simbody returns where it
@@ -91,9 +91,8 @@ def lose_contacts(sweep, row, motion, r, lane):
         for pair in pairs:
             if r.state[row + pair] == APART:
                 continue
-            turn = _turn(sweep, i, pair, r.begin)
-            if turn >= end:
+            # the one that parts has no force anyway
+            if _turn(sweep, i, pair, r.begin) > end:
                 for k in range(6):
                     r.wrench[row + pair, k] = 0.0
-            if turn > end:
                 r.energy[r.on_speed.size + row + pair] = 0.0
