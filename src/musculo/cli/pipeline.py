@@ -296,8 +296,8 @@ def forward(
         list[Path] | None, typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add; repeatable.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="E", help="Error of a step, relative and absolute.")
-    ] = 1e-6,
+        float, typer.Option("--tolerance", metavar="E", help="As OpenSim's integrator_error_tolerance.")
+    ] = 1e-5,
     time: Time = "0:1",
 ) -> Setup:
     """Forward dynamics: the motion that muscles and actuators make under controls."""
