@@ -9,9 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import muscle_equilibrium, muscle_geometry, simulate
-from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
+from musculo.analyses.tracking.acceleration_targets import tracking_targets
+from musculo.analyses.tracking.computed_muscle_control import computed_muscle_control
 from musculo.analyses.tracking.desired_motion import desired_motion
 from musculo.analyses.tracking.driven_model import DrivenModel
+from musculo.analyses.tracking.muscle_control import MuscleControl
+from musculo.analyses.tracking.muscle_controller import START_WINDOW, Controller
 from musculo.analyses.tracking.nodewise_muscle_control import integration_errors, nodewise_muscle_control
 from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidInput, UnknownName
@@ -47,7 +50,8 @@ def armed(strength: float = 1.0):
 
 def controller(model, tasks=TASKS, **options) -> Controller:
     options.setdefault("window", WINDOW)
-    return Controller(DrivenModel(model, None), desired_motion(model, arm_flexion(), 6.0), tasks, **options)
+    targets = tracking_targets(model, tasks)
+    return Controller(DrivenModel(model, None), desired_motion(model, arm_flexion(), 6.0), targets, **options)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,7 @@ def made() -> MuscleControl:
 def test_the_motion_is_followed(made):
     assert not made.failures
     assert not made.stopped
-    assert made.tasks == NAMES
+    assert made.task_names == NAMES
     assert np.abs(made.error).max() < np.deg2rad(0.2)  # measured 0.07
     assert_allclose([made.time[0], made.time[-1]], [START + START_WINDOW, END - WINDOW])
     assert (np.diff(made.time) > 0.0).all()
@@ -70,7 +74,7 @@ def test_the_motion_is_followed(made):
 
 
 def test_forces_give_the_accelerations_that_are_written(made):
-    driven = made.model
+    driven = DrivenModel(made.model, None)
     e = driven.embedding
     z, zu = e.independent(made.q), e.independent_speeds(made.q, made.u)
     assert_allclose(driven.respond(made.time, z, zu).accelerations(made.force), made.udot, rtol=1e-9, atol=1e-7)
@@ -92,7 +96,7 @@ def test_controls_keep_their_bounds_and_meet_at_nodes(made):
     n = len(arm().muscles)
     assert made.control[:, :n].min() >= 0.02
     assert made.control[:, :n].max() <= 1.0
-    at = made.controls_at_instants
+    at = made.control_at(made.time)
     after = np.searchsorted(made.control_time, made.time - 1e-9)
     assert_allclose(at[:, :n], made.control[after][:, :n])
     whole = np.isin(np.round(made.time, 9), np.round(made.control_time, 9))
@@ -105,12 +109,12 @@ def test_limits_and_excluded_actuators_are_kept():
     name = model.muscle_names[3]
     limits = (ControlLimits(name, 0.3, 0.35), ControlLimits("elbow_flexion_reserve", -5.0, 5.0, steps=True))
     found = controller(model, limits=limits, excluded=("shoulder_flexion_reserve",)).run(START, START + 0.1)
-    k = found.names.index(name)
+    k = found.actuator_names.index(name)
     assert ((found.control[:, k] >= 0.3) & (found.control[:, k] <= 0.35)).all()
-    assert not found.force[:, found.names.index("shoulder_flexion_reserve")].any()
-    held = found.names.index("elbow_flexion_reserve")
+    assert not found.force[:, found.actuator_names.index("shoulder_flexion_reserve")].any()
+    held = found.actuator_names.index("elbow_flexion_reserve")
     assert found.steps[held]
-    assert_allclose(found.force[1:, held], 10.0 * found.controls_at_instants[1:, held], atol=1e-9)
+    assert_allclose(found.force[1:, held], 10.0 * found.control_at(found.time)[1:, held], atol=1e-9)
 
 
 def test_the_slow_target_weighs_accelerations_against_effort():
@@ -149,7 +153,7 @@ def test_muscles_that_are_too_weak_are_an_outcome(nodewise):
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(InvalidInput, match="no task"):
+    with pytest.raises(InvalidInput, match="no task of a coordinate"):
         controller(armed(), ())
     with pytest.raises(UnknownName, match="wrist"):
         controller(armed(), (task("wrist"),))
@@ -246,7 +250,7 @@ def test_excitations_change_less_than_those_of_windows():
 def as_steps(found: MuscleControl) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Controls as samples that straight lines join; steps take a microsecond."""
     t, made = found.control_time, {}
-    for k, name in enumerate(found.names):
+    for k, name in enumerate(found.actuator_names):
         if found.steps[k]:
             times = np.sort(np.concatenate([t, t[:-1] + 1e-6]))
             made[name] = (times, np.repeat(found.control[:, k], 2)[1:])
@@ -258,7 +262,7 @@ def as_steps(found: MuscleControl) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def simulated(found: MuscleControl, until: float):
     rows = found.time <= until + 1e-9
     return rows, simulate(
-        found.model.model, found.q[0], found.u[0], found.time[rows], excitations=as_steps(found),
+        found.model, found.q[0], found.u[0], found.time[rows], excitations=as_steps(found),
         activation=found.activation[0], fiber_length=found.fiber_length[0], rtol=1e-8, atol=1e-10, max_step=WINDOW / 4,
     )  # fmt: skip
 
@@ -275,3 +279,34 @@ def test_controls_of_nodes_carry_a_simulation_along_the_motion():
     found, _ = nodewise(0.005)
     rows, again = simulated(found, START + 0.1)
     assert np.abs(again.q - found.q[rows]).max() < np.deg2rad(0.5)
+
+
+# --- in Python --------------------------------------------------------------------------------------------------------
+def test_one_function_does_both():
+    model = armed()
+    targets = tracking_targets(model, TASKS)
+    table = arm_flexion()
+    by_nodes = computed_muscle_control(desired_motion(model, table, 6.0), targets, (START, START + 0.1))
+    assert_allclose(by_nodes.force, nodewise(WINDOW, START + 0.1)[0].force, atol=1e-9)
+    assert by_nodes.integration_error is not None
+    assert by_nodes.integration_error.max() < 0.01
+    desired = desired_motion(model, table, 6.0, like="opensim")
+    by_windows = computed_muscle_control(desired, targets, (START, START + 0.1), like="opensim")
+    assert by_windows.integration_error is None
+    assert_allclose(by_windows.time[0], START + START_WINDOW)
+    assert not by_windows.notes
+    found = by_windows.to_xarray()
+    assert found.activation.dims == ("time", "muscle")
+    assert list(found.actuator.values) == list(by_windows.actuators)
+    with pytest.raises(InvalidInput, match="'fast' or 'slow'"):
+        computed_muscle_control(desired, targets, (START, START + 0.1), target="quick")
+    with pytest.raises(InvalidInput, match="give seconds"):
+        computed_muscle_control(desired, targets, (START, START + 0.1), window=0.0)
+
+
+def test_failures_are_notes():
+    model = weak(arm())
+    targets, desired = tracking_targets(model, TASKS), desired_motion(model, arm_flexion(), 6.0)
+    found = computed_muscle_control(desired, targets, (START, START + 0.1))
+    assert len(found.notes) == len(found.failures) > 0
+    assert "the accelerations cannot be reached" in found.notes[0]

@@ -8,10 +8,11 @@ import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
 from musculo.analyses.static_optimization.reserves import actuators_of
-from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
+from musculo.analyses.tracking.acceleration_targets import tracking_targets
+from musculo.analyses.tracking.computed_muscle_control import computed_muscle_control
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
-from musculo.analyses.tracking.driven_model import DrivenModel
-from musculo.analyses.tracking.nodewise_muscle_control import integration_errors, nodewise_muscle_control
+from musculo.analyses.tracking.muscle_control import MuscleControl
+from musculo.analyses.tracking.muscle_controller import START_WINDOW
 from musculo.diagnostics.finding import listed_names
 from musculo.forces.compiled_forces import told
 from musculo.io.control_limits import ControlLimits, read_control_limits
@@ -50,30 +51,32 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
     loads = work.loads(task.external_loads_file, model)
     say_span(loads, np.arange(start, end, task.cmc_time_window), np.array(desired.span), work)
     departures = (lambda q, u: simbody_loads(model, q, u)) if not work.exact and departs(model) else None
-    driven = DrivenModel(model, loads, work.method, work.wrapping, departures)
-    controller = Controller(
-        driven,
-        desired,
-        tasks.coordinates,
-        limits=limits,
-        window=task.cmc_time_window,
-        fast=task.use_fast_optimization_target,
-        excluded=_excluded(task, model, work),
-        tolerance=min(_ROUND * task.integrator_error_tolerance, _LONGEST_ROUND),
-    )
 
     def tell(part: float) -> None:
         work.report("computed muscle control", 0.1 + 0.8 * part)
 
+    found = computed_muscle_control(
+        desired,
+        tracking_targets(model, tasks.coordinates),
+        (start, end),
+        loads=loads,
+        window=task.cmc_time_window,
+        target="fast" if task.use_fast_optimization_target else "slow",
+        limits=limits,
+        excluded=_excluded(task, model, work),
+        departures=departures,
+        like=work.like,
+        tolerance=min(_ROUND * task.integrator_error_tolerance, _LONGEST_ROUND),
+        progress=tell,
+    )
+    followed = [one.coordinate for one in tasks.coordinates]
     if work.exact:
-        found = nodewise_muscle_control(controller, start, end, tell)
-        _say_exact(found, controller, work)
+        _say_exact(found, followed, work)
     else:
-        found = controller.run(start, end, tell)
-        _say(found, work)
+        _say(found, followed, work)
     _say_help(found, work)
     work.report("write results", 0.9)
-    _write(task, found, controller, loads, work)
+    _write(task, found, loads, work)
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------
@@ -110,10 +113,6 @@ def _tasks(task: CMCSetup, work: Work) -> TrackingTasks:
         work.trouble(f"{file}: tasks that do not follow coordinates are ignored: {listed_names(points)}")
     if task.desired_points_file is not None and not points:
         work.note(f"desired_points_file {task.desired_points_file} is not used: no task follows a point")
-    limited = [one.name for one in tasks.coordinates if one.limit > 0.0]
-    if limited and not task.use_fast_optimization_target:
-        work.trouble(f"{file}: the error limit of tasks is ignored, and does not raise their weight: "
-                     f"{listed_names(limited)}")  # fmt: skip
     if task.rra_controls_file is not None:
         work.trouble(
             f"rra_controls_file {task.rra_controls_file} is not used; OpenSim 4.6 refuses set-ups that name it"
@@ -164,10 +163,9 @@ def _span(task: CMCSetup, desired: DesiredMotion, work: Work) -> tuple[float, fl
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
-def _say(found: MuscleControl, work: Work) -> None:
+def _say(found: MuscleControl, names: list[str], work: Work) -> None:
     """How well the motion is followed."""
-    model = found.model.model
-    names = [one.coordinate for one in found.followed]
+    model = found.model
     free = [c for c in model.free_coordinate_names if c not in names]
     if free:
         work.note(f"coordinates without a task move as forces let them: {listed_names(free)}")
@@ -178,7 +176,7 @@ def _say(found: MuscleControl, work: Work) -> None:
         )
         work.note(
             f"excitations meet forces at the ends of windows, which makes them alternate: in all they change by "
-            f"{_change(found):.3g}; --exact finds them node by node, without"
+            f"{found.excitation_change:.3g}; --exact finds them node by node, without"
         )
     factor, unit = np.ones(len(names)), ["m"] * len(names)
     for k in angle_columns(names, model):
@@ -194,16 +192,9 @@ def _say(found: MuscleControl, work: Work) -> None:
     work.note(f"the motion is followed to within {' and '.join(told_errors)}")
 
 
-def _change(found: MuscleControl) -> float:
-    """By how much excitations change from node to node, in all."""
-    n = len(found.model.model.muscles)
-    return float(np.abs(np.diff(found.control[:, :n], axis=0)).sum())
-
-
-def _say_exact(found: MuscleControl, controller: Controller, work: Work) -> None:
+def _say_exact(found: MuscleControl, names: list[str], work: Work) -> None:
     """What the exact method assumes, and how well it holds."""
-    model = found.model.model
-    names = [one.coordinate for one in found.followed]
+    model = found.model
     free = [c for c in model.free_coordinate_names if c not in names]
     if free:
         work.trouble(
@@ -215,19 +206,21 @@ def _say_exact(found: MuscleControl, controller: Controller, work: Work) -> None
         "and the tracking of OpenSim are not used"
     )
     if model.muscles:
-        errors = np.sqrt((integration_errors(found, controller) ** 2).mean(axis=0))
-        off, worst = float(errors.max()), found.names[int(errors.argmax())]
+        errors = found.integration_error
+        assert errors is not None
+        off, worst = float(errors.max()), found.muscle_names[int(errors.argmax())]
         work.note(
-            f"excitations change by {_change(found):.3g} in all. Muscles that are integrated under them along the "
-            f"motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, {worst}); "
+            f"excitations change by {found.excitation_change:.3g} in all. Muscles that are integrated under them along "
+            f"the motion end with forces that differ by {100.0 * off:.2g} % of the largest (root mean square, "
+            f"{worst}); "
             "shorter windows (<cmc_time_window>) bring them nearer"
         )
 
 
 def _say_help(found: MuscleControl, work: Work) -> None:
     """Forces of actuators that are no muscles, and accelerations that were out of reach."""
-    model = found.model.model
-    others = found.names[len(model.muscles) :]
+    model = found.model
+    others = found.actuator_names[len(model.muscles) :]
     if others:
         peak = np.abs(found.force[:, len(model.muscles) :]).max(axis=0)
         order = np.argsort(-peak)[:3]
@@ -248,28 +241,28 @@ def _say_help(found: MuscleControl, work: Work) -> None:
 
 
 # --- what is written --------------------------------------------------------------------------------------------------
-def _write(
-    task: CMCSetup, found: MuscleControl, controller: Controller, loads: ExternalLoads | None, work: Work
-) -> None:
-    model = found.model.model
+def _write(task: CMCSetup, found: MuscleControl, loads: ExternalLoads | None, work: Work) -> None:
+    model = found.model
     motion = Motion(found.time, found.q, found.u, found.udot, (), model.coordinate_names, model.speed_names)
-    driving = dict(zip(found.names, found.force.T, strict=True))
+    driving = dict(zip(found.actuator_names, found.force.T, strict=True))
     study = FollowedStudy(
         task.name, model, motion, motion, False, loads, False, found.activation, found.fiber_length, work,
         driving=driving,
     )  # fmt: skip
     write_states(work, task.name, model, found.time, found.q, found.u, found.activation, found.fiber_length)
     order = [
-        found.names.index(force.name) for force in model.forces if force.name in found.names and force.applies_force
+        found.actuator_names.index(force.name)
+        for force in model.forces
+        if force.name in found.actuator_names and force.applies_force
     ]
-    low, high = controller.bounds(float(found.control_time[0]))
+    low, high = found.limits
     nodes = ControlNodes(
-        tuple(found.names[k] for k in order),
+        tuple(found.actuator_names[k] for k in order),
         found.control_time,
         found.control[:, order],
         list(zip(low[order].tolist(), high[order].tolist(), strict=True)),
         found.steps[order].tolist(),
     )
-    write_control_files(work, task.name, model.name, found.time, found.controls_at_instants[:, order], nodes)
-    write_errors(work, task.name, found.error_time, found.tasks, found.error)
+    write_control_files(work, task.name, model.name, found.time, found.control_at(found.time)[:, order], nodes)
+    write_errors(work, task.name, found.error_time, found.task_names, found.error)
     run_analyses(study, task.analyses)

@@ -17,6 +17,8 @@ from musculo.analyses.static_optimization.static_optimum import StaticOptimum as
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets as AccelerationTargets
 from musculo.analyses.tracking.desired_motion import DesiredMotion as DesiredMotion
 from musculo.analyses.tracking.mass_center import MassAdjustment as MassAdjustment
+from musculo.analyses.tracking.muscle_control import FailedWindow as FailedWindow
+from musculo.analyses.tracking.muscle_control import MuscleControl as MuscleControl
 from musculo.analyses.tracking.residual_reduction import TrackedMotion as TrackedMotion
 from musculo.diagnostics.support import Support as Support
 from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives

@@ -1,6 +1,7 @@
 """What `musculo.simulation` shows and the module that holds it, a line each; `__init__` imports by this list."""
 
 from musculo.analyses.tracking.acceleration_targets import tracking_targets as tracking_targets
+from musculo.analyses.tracking.computed_muscle_control import computed_muscle_control as computed_muscle_control
 from musculo.analyses.tracking.desired_motion import desired_motion as desired_motion
 from musculo.analyses.tracking.mass_center import adjusted_mass_center as adjusted_mass_center
 from musculo.analyses.tracking.residual_reduction import residual_reduction as residual_reduction

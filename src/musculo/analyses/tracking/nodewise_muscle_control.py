@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from musculo.analyses.static_optimization.least_effort import Status as EffortStatus
 from musculo.analyses.static_optimization.least_effort import least_effort
-from musculo.analyses.tracking.computed_muscle_control import Controller, FailedWindow, MuscleControl
 from musculo.analyses.tracking.driven_window import NODES, node_times
+from musculo.analyses.tracking.muscle_control import FailedWindow, MuscleControl
+from musculo.analyses.tracking.muscle_controller import Controller
 from musculo.analyses.tracking.muscle_windows import MuscleStates, paths_through
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
@@ -122,7 +124,7 @@ def nodewise_muscle_control(
     m = desired.motion(time)
     z, zu = e.independent(m.q), e.independent_speeds(m.q, m.u)
     response = driven.respond(time, z, zu)
-    rows = [model.speed_index(task.coordinate) for task in c.tasks]
+    rows = c.followed.speed
     A = response.J[:, rows] @ response.A
     b = np.einsum("ftz,fz->ft", response.J[:, rows], response.b) + response.rest[:, rows]
     wanted = m.udot[:, rows]
@@ -168,12 +170,28 @@ def nodewise_muscle_control(
     if n and count:
         control[0, :n] = control[1, :n]  # it holds from before the first node
     udot = response.accelerations(force)
-    steps = np.array([True] * n + [False] * len(optimal), dtype=bool)
-    error = np.zeros((count + 1, len(c.tasks)))
-    return MuscleControl(
-        driven, driven.names, steps, time, response.q, response.u, udot, activation, fiber, force, time, control,
-        c.tasks, time, error, tuple(failures),
-    )  # fmt: skip
+    error = np.zeros((count + 1, len(c.followed.names)))
+    found = MuscleControl(
+        model,
+        driven.names,
+        c.followed.names,
+        time,
+        response.q,
+        response.u,
+        udot,
+        activation,
+        fiber,
+        force,
+        time,
+        control,
+        np.array([True] * n + [False] * len(optimal), dtype=bool),
+        np.stack(c.bounds(float(time[0]))),
+        time,
+        error,
+        tuple(failures),
+    )
+    size = np.sqrt((integration_errors(found, c) ** 2).mean(axis=0))
+    return replace(found, integration_error=size)
 
 
 def _least_activation(
