@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import muscle_geometry, simulate
+from musculo import muscle_equilibrium, muscle_geometry, simulate
 from musculo.analyses.tracking.computed_muscle_control import START_WINDOW, Controller, MuscleControl
 from musculo.analyses.tracking.desired_motion import desired_motion
 from musculo.analyses.tracking.driven_model import DrivenModel
@@ -181,38 +181,43 @@ def test_accelerations_are_met_at_every_node():
 
 
 def test_the_least_squares_of_activations():
-    """Forces that also give the accelerations, and are reached, cost no less."""
+    """At a minimum the effort has no slope along forces that change no acceleration, but for muscles at a bound."""
     found, c = nodewise(WINDOW, START + 0.05)
     n, k = len(c.driven.model.muscles), 4
     e = c.driven.embedding
     z, zu = e.independent(found.q[[k]]), e.independent_speeds(found.q[[k]], found.u[[k]])
-    A = c.driven.respond(found.time[[k]], z, zu).A[0]
-    free = np.linalg.svd(A)[2][len(A) :]  # of forces that change no acceleration
-    # at a minimum the slope of the effort along them is zero, but for muscles at a bound
+    response = c.driven.respond(found.time[[k]], z, zu)
+    A = response.A[0]
+    free = np.linalg.svd(A)[2][len(A) :]
     inside = np.concatenate([(found.control[k, :n] > 0.021) & (found.control[k, :n] < 0.99), np.ones(2, dtype=bool)])
     rest = free.T @ np.linalg.svd(free[:, ~inside].T)[2][(~inside).sum() :].T if (~inside).any() else free.T
     assert rest.shape[1] > 0
-    slope = np.zeros(len(A[0]))
-    slope[n:] = found.control[k, n:]
-    given = _slopes(found, c, k)
-    slope[:n] = found.activation[k] * given
-    assert_allclose(rest.T @ slope, 0.0, atol=1e-5 * np.abs(slope).max())
+    length, speed = response.paths.length[0], np.asarray(response.paths.speed)[0]
+
+    def resting(force: np.ndarray) -> np.ndarray:
+        """Activations in equilibrium, by halving."""
+        low, high = np.full(n, 0.0), np.full(n, 1.0)
+        for _ in range(50):
+            a = 0.5 * (low + high)
+            less = muscle_equilibrium(c.driven.model, length, speed, a).tendon_force < force
+            low, high = np.where(less, a, low), np.where(less, high, a)
+        return low
+
+    force, step = found.force[k, :n], 1e-2
+    per_force = (resting(force + step) - resting(force - step)) / (2.0 * step)
+    slope = np.concatenate([resting(force) * per_force, found.control[k, n:]])
+    assert_allclose(rest.T @ slope, 0.0, atol=1e-4 * np.abs(slope).max())
 
 
-def _slopes(found: MuscleControl, c: Controller, k: int) -> np.ndarray:
-    """d a/d F at a node, by solving the step before it for a little more force."""
-    from musculo.analyses.tracking.nodewise_muscle_control import _Given, _InStep
-    from musculo.kernels.hill.muscle_node import Node
-
-    m = len(c.driven.model.muscles)
-    g = c.driven.geometry(found.q[[k]], found.u[[k]])
-    known = (4.0 * found.fiber_length[k - 1] - found.fiber_length[k - 2]) / 3.0
-    node = Node(g.length[0, :m], g.speed[0, :m], found.activation[k - 1], known, WINDOW * 2.0 / 3.0, WINDOW)
-    reach = _InStep(c, node, np.full(m, 0.02), np.ones(m), found.fiber_length[k])
-    near = _Given(found.activation[k], np.ones(m), found.fiber_length[k])
-    step = 1e-3
-    more, less = (reach.giving(found.force[k, :m] + s, near).activation for s in (step, -step))
-    return (more - less) / (2.0 * step)
+def test_forces_do_not_depend_on_the_window():
+    """Effort is that of equilibrium; once the first steps are over, nodes of half the distance give the same forces."""
+    forces = []
+    for window in (0.01, 0.005):
+        found, _ = nodewise(window)
+        rows = np.isin(np.round(found.time, 6), np.round(np.arange(START + 0.06, END - 1e-9, 0.01), 6))
+        forces.append(found.force[rows])
+    assert len(forces[0]) > 10
+    assert_allclose(forces[0], forces[1], rtol=0.0, atol=2e-4 * np.abs(forces[1]).max())
 
 
 def test_integrated_muscles_give_the_forces_of_the_nodes():

@@ -16,7 +16,7 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.model_path import PathPoint
 from musculo.muscle.path_polynomials import PolynomialBasis, fit_polynomials
 from musculo.muscle.polynomial_paths import fit_paths
-from unit.test_function_paths import QUADRATIC, function_path, model_of
+from unit.test_function_paths import QUADRATIC, function_path, model_of, seven_hinges
 from unit.test_path_points import A, B, C, hinge
 
 FEW = 200
@@ -130,6 +130,16 @@ def test_samples_lie_around_the_frames_of_a_recording():
     assert usual.length_worst[0] < fit_paths(model, samples=FEW, degree=usual.degree[0], tolerance=1.0).length_worst[0]
 
 
+def test_a_motion_beyond_the_samples_is_told_by_coordinate():
+    fitted = fit_paths(demo.arm(), samples=FEW, ranges={"elbow_flexion": (0.5, 1.0)}, tolerance=1.0)
+    assert fitted.beyond(np.array([[0.2, 0.6], [0.1, 0.9]])) == ()
+    (told,) = fitted.beyond(np.array([[0.2, 0.6], [0.1, 1.2], [0.1, 0.1], [0.1, 0.6]]))
+    assert told.startswith("'elbow_flexion' leaves the samples, 0.5")
+    assert "in 2 of 4 frames, first in frame 1, and goes to 0.1: 6 paths are extrapolated" in told
+    only = fit_paths(demo.arm(), samples=FEW, ranges={"elbow_flexion": (0.5, 1.0)}, tolerance=1.0, names="brachialis")
+    assert only.beyond([9.0, 0.7]) == ()
+
+
 def test_springs_are_fitted_and_functions_are_left_alone():
     cord = hinge(A, C).muscles[0].path
     spring = PathSpring("s", path=replace(cord, name="line"), stiffness=1.0)
@@ -146,6 +156,23 @@ def test_a_path_on_one_body_stays():
     fitted = fit_paths(hinge(B, replace(B, name="d", location=(1.0, 3.0, 4.0))), samples=FEW)
     assert fitted.reason == ("its length does not change with any coordinate",)
     assert np.isnan(fitted.length_rms).all()
+
+
+def test_degrees_are_lower_for_many_coordinates():
+    """Seven coordinates: degree 5 has 792 coefficients, degree 6 would have 1716."""
+    chain = seven_hinges()
+    joints = [
+        replace(j, parent=replace(j.parent, translation=(0.3, 0.0, 0.0))) if k else j
+        for k, j in enumerate(chain.joints)
+    ]
+    joints = [replace(j, coordinates=(replace(j.coordinates[0], range=(-0.3, 0.3)),)) for j in joints]
+    points = (PathPoint("p", "ground", (-0.5, 0.4, 0.0)), PathPoint("r", "b6", (0.5, 0.3, 0.0)))
+    model = chain.replace(joints=tuple(joints), forces=hinge(*points).forces)
+    fitted = fit_paths(model, samples=FEW, degree=(2, 6), tolerance=1e-2)
+    assert fitted.coordinates == (chain.coordinate_names,)
+    assert 2 <= fitted.degree[0] <= 5
+    strict = fit_paths(model, samples=FEW, degree=(6, 6), tolerance=1e-2)
+    assert strict.reason == ("polynomials of degree 6 of its 7 coordinates have more than 1500 terms",)
 
 
 def test_a_path_over_a_ball_stays():

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb
 
 import numpy as np
 import pytest
 
-from musculo import Coordinate, Model, Placement, joint_loads, read_osim, write_osim
+from musculo import (
+    Body,
+    Coordinate,
+    Model,
+    PinJoint,
+    Placement,
+    joint_loads,
+    kinematics,
+    read_osim,
+    scale_model,
+    write_osim,
+)
 from musculo.analyses.equations_of_motion import equations_of_motion
 from musculo.analyses.muscle_analysis import muscle_analysis
 from musculo.analyses.visible_motion import visible_motion
@@ -17,7 +29,7 @@ from musculo.functions.unsupported_function import UnsupportedFunction
 from musculo.kernels.paths.fitted_path import fitted_paths
 from musculo.model.force import Muscle
 from musculo.model.function_path import FunctionPath
-from musculo.model.joints import BallJoint
+from musculo.model.joints import Axis, BallJoint, CustomJoint
 from musculo.model.model_path import Path
 from musculo.model.path_force import PathSpring
 from musculo.muscle.compile_paths import compiled_paths
@@ -125,6 +137,45 @@ def test_one_pose_leaves_other_rows_as_they_are():
     fitted_paths(fitted, table, np.array([[0.4], [0.5]]), 2, M, length, arms, 0)
     assert length[:, 0] == pytest.approx([7.0, 0.35, 7.0], abs=ROUNDING)
     assert arms[:, 0] == pytest.approx([8.0, 8.0, 8.0, -0.3, 8.0, 8.0], abs=ROUNDING)
+
+
+def test_seven_coordinates(tmp_path):
+    """OpenSim knows no limit to the variables of a polynomial; PolynomialPathFitter's speeds have up to twelve."""
+    chain = seven_hinges()
+    random = np.random.default_rng(8)
+    function = MultivariatePolynomial(7, 3, tuple(random.normal(size=comb(10, 3))))
+    speed = MultivariatePolynomial(14, 1, tuple(random.normal(size=15)))
+    path = function_path(chain.coordinate_names, function, lengthening_speed_function=speed)
+    model = chain.replace(
+        forces=(muscle("m", path), muscle("times", function_path(chain.coordinate_names[::-1], function)))
+    )
+    q, u = random.uniform(-1.0, 1.0, (4, 7)), random.normal(size=(4, 7))
+    g = muscle_geometry(model, q, u, like="opensim")
+    assert np.allclose(g.length[:, 0], function(*q.T), rtol=0, atol=1e-12)
+    assert np.allclose(g.length[:, 1], function(*q.T[::-1]), rtol=0, atol=1e-12)
+    assert np.allclose(g.moment_arm[:, 0], -function.gradient(*q.T), rtol=0, atol=1e-12)
+    assert np.allclose(g.speed[:, 0], speed(*q.T, *u.T), rtol=0, atol=1e-12)
+    assert write_osim(model, tmp_path / "seven.osim") == ()
+    assert read_osim(tmp_path / "seven.osim").muscle("m").path == path
+
+
+def seven_hinges() -> Model:
+    bodies = tuple(Body(f"b{k}", 1.0) for k in range(7))
+    joints = tuple(
+        PinJoint(f"j{k}", Placement(f"b{k - 1}" if k else "ground"), Placement(f"b{k}"), (Coordinate(f"q{k}"),))
+        for k in range(7)
+    )
+    return Model("seven", bodies, joints)
+
+
+def test_a_joint_has_six_coordinates_at_most():
+    """Kernels of joints have room for no more arguments of a function."""
+    names = ("a",) * 7
+    function = MultivariatePolynomial(7, 1, (0.0, *(1.0,) * 7))
+    still = CustomJoint("j", Placement("ground"), Placement("b0"), (Coordinate("a"),))
+    joint = replace(still, translations=(Axis((1.0, 0.0, 0.0), function, names), *still.translations[1:]))
+    with pytest.raises(InvalidModel, match="a function of 7 coordinates moves it"):
+        kinematics(Model("seven", (Body("b0", 1.0),), (joint,)), [0.1])
 
 
 @pytest.mark.parametrize("like", [None, "opensim"])
@@ -260,3 +311,14 @@ def test_loads_of_joints_lack_it_and_say_so():
     none = joint_loads(model, Q, still, still)
     assert not none.notes
     assert np.allclose(loads.force, none.force, rtol=0, atol=1e-12)
+
+
+def test_it_is_not_scaled_and_a_note_says_so():
+    """As in OpenSim: neither the function nor fibers and tendons change with the bones."""
+    path = function_path(("turn",), Linear(0.3, 0.2))
+    model = model_of(path, hinge(A, B).muscles[0].path)
+    scaled = scale_model(model, {"arm": 2.0})
+    assert scaled.muscle("m0") == model.muscle("m0")
+    assert scaled.muscle("m1").optimal_fiber_length != model.muscle("m1").optimal_fiber_length
+    (note,) = (n for n in scaled.notes if "function of coordinates" in n.why)
+    assert note.where == "/forceset/m0"

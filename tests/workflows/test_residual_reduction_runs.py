@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from musculo import read_osim, read_storage
 from musculo.errors import InvalidFile, InvalidInput, UnknownName, Unsupported
 from musculo.opensim import run_setup
+from musculo.opensim_tools import rra_tool
 from support import tool_setups
 from support.tool_setups import arm_folder, residual_reduction, tracking_tasks
 
@@ -129,6 +130,29 @@ def test_limits_of_controls_hold(tmp_path):
     assert np.abs(held).max() == pytest.approx(0.1, abs=1e-8)
 
 
+def test_springs_take_shorter_steps(tmp_path, monkeypatch):
+    """A spring so stiff that a step a window would not do: its motion does not depend on steps."""
+    folder = arm_folder(tmp_path, rra=residual_reduction(force_set_files="sprung.xml", final_time="0.25"))
+    spring = (
+        '<SpringGeneralizedForce name="spring"><coordinate>elbow_flexion</coordinate><stiffness>{0}</stiffness>'
+        "<rest_length>0.3</rest_length><viscosity>0</viscosity></SpringGeneralizedForce></objects></ForceSet>"
+    )
+    written = tool_setups.RESERVES.replace("</objects></ForceSet>", spring.format("4e4"))
+    (folder / "sprung.xml").write_text(written)
+    result = run_setup(folder / "rra.xml", compare=False)
+    assert result.complete, result.troubles
+    calls = []
+    reduced = rra_tool.residual_reduction
+    monkeypatch.setattr(rra_tool, "residual_reduction", lambda *a, **k: calls.append(k["substeps"]) or reduced(*a, **k))
+    (folder / "sprung.xml").write_text(written.replace("4e4", "3e6"))
+    result = run_setup(folder / "rra.xml", compare=False, output=tmp_path / "stiff")
+    assert max(calls) > 2
+    assert result.complete or any("so stiff" in said for said in result.troubles)
+    calls.clear()
+    run_setup(arm_folder(tmp_path / "plain", rra=residual_reduction()) / "rra.xml", compare=False)
+    assert calls == [1]
+
+
 REFUSED = {
     "muscles": (residual_reduction(replace_force_set="false"), Unsupported, "replace_force_set"),
     "points": (residual_reduction(desired_points_file="motion.mot"), Unsupported, "desired_points_file"),
@@ -142,6 +166,7 @@ REFUSED = {
         "torso",
     ),
     "absent tasks": (residual_reduction(task_set_file="absent.xml"), InvalidFile, "task_set_file"),
+    "elsewhere": (residual_reduction(initial_time="3", final_time="4"), InvalidInput, "outside"),
     "short": (residual_reduction(final_time="0.2005"), InvalidInput, "no window"),
     "controller": (
         residual_reduction(

@@ -104,6 +104,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _MOMENTS,
         _MASSES,
         "hill.hill_frames:equilibrium_frames",
+        "hill.muscle_node:resting_activations",
         "hill.muscle_node:node_reach",
         "hill.muscle_node:node_activations",
         "hill.muscle_node:node_excitations",

@@ -20,6 +20,9 @@ from musculo.model.model import Model
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 
+# Of a function that moves a joint: no joint has more coordinates.
+_MOST_ARGUMENTS = 6
+
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel:
@@ -167,6 +170,11 @@ def _arrays(
             if wanted > len(axis.coordinates):
                 raise InvalidModel(
                     f"joint {node.joint!r}: a function of {wanted} coordinates is given {len(axis.coordinates)}"
+                )
+            if wanted > _MOST_ARGUMENTS:  # kernels have room for no more
+                raise InvalidModel(
+                    f"joint {node.joint!r}: a function of {wanted} coordinates moves it; a joint has "
+                    f"{_MOST_ARGUMENTS} at most"
                 )
             axes[i, j] = unit(axis.direction, node.joint)
             function[i, j] = len(functions)

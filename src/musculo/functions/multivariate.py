@@ -14,7 +14,8 @@ from musculo.functions.function import Function
 from musculo.functions.function_table import PackedFunction
 from musculo.kernels.functions.function_values import MULTIVARIATE, PIECEWISE_POLYNOMIAL
 
-MAX_DIMENSION = 6
+# OpenSim has no limit; what depends on more coordinates than these is no polynomial that anybody made.
+MAX_DIMENSION = 24
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.errors import InvalidModel, Unsupported
+from musculo.errors import Unsupported
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, PackedFunction, compile_functions
 from musculo.functions.multivariate import exponent_rows
 from musculo.kernels.functions.function_values import MULTIVARIATE, PIECEWISE_POLYNOMIAL
-from musculo.kernels.paths.fitted_path import BLOCK, FUNCTION_ROWS, LENGTH, NOTHING, FittedPaths
+from musculo.kernels.paths.fitted_path import BLOCK, LENGTH, NOTHING, FittedPaths
 from musculo.model.function_path import FunctionPath
 
 Exponents = tuple[int, ...]
@@ -185,7 +185,9 @@ def compile_fitted(members: Sequence[FunctionPathRow], stated: bool) -> tuple[Fi
     for rows in sorted(groups):
         lists.add_group(rows, groups[rows])
     most = max(np.diff(lists.first_monomial), default=0)
-    needed = max(int(most) + BLOCK, FUNCTION_ROWS if functions else 1)
+    # a function that is no polynomial gives its value, gradient and Hessian
+    sizes = [1 + m + m * m for m in (function.n_arguments for function in functions)]
+    needed = max(int(most) + BLOCK, *sizes, 1)
     arrays = {name: np.array(values, dtype=np.int64) for name, values in vars(lists).items() if name != "coefficients"}
     found = FittedPaths(
         path=np.array([member.number for member in members], dtype=np.int64),
@@ -223,11 +225,3 @@ def polynomial_terms(packed: PackedFunction, variables: int) -> dict[Exponents, 
 def slope(terms: dict[Exponents, float], k: int) -> dict[Exponents, float]:
     """Minus the derivative of a polynomial by variable k."""
     return {(*e[:k], e[k] - 1, *e[k + 1 :]): -e[k] * c for e, c in terms.items() if e[k]}
-
-
-def check_functions(name: str, functions: Sequence[Function]) -> None:
-    """Refuse lengths that are no finite numbers."""
-    for function in functions:
-        coefficients = getattr(function, "coefficients", ())
-        if not np.isfinite(np.asarray(coefficients, dtype=float)).all():
-            raise InvalidModel(f"the path of {name!r} has coefficients that are not finite; correct its functions")

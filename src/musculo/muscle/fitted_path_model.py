@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray, IntArray
+from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
 from musculo.results.result import Result
+from musculo.results.table import Table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -55,6 +58,30 @@ class FittedPathModel(Result):
         return tuple(
             f"{n!r} keeps its exact path: {why}" for n, why in zip(self.names, self.reason, strict=True) if why
         )
+
+    def beyond(self, q: ArrayLike | Table) -> tuple[str, ...]:
+        """One sentence for each coordinate that leaves the samples in a motion: there polynomials are extrapolated.
+
+        Args:
+            q: (frames, n) or (n,) coordinates, all of the file in its order [rad, m].
+        """
+        Q = coordinates_of(self.model, q)[0]
+        told = []
+        for name in self.model.coordinate_names:
+            paths = [path for path, own in zip(self.names, self.coordinates, strict=True) if name in own]
+            if not paths:
+                continue
+            low, high = self.ranges[name]
+            x = Q[:, self.model.coordinate_index(name)]
+            outside = np.flatnonzero((x < low) | (x > high))
+            if outside.size:
+                farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
+                told.append(
+                    f"{name!r} leaves the samples, {low:.4g} to {high:.4g}, in {outside.size} of {len(Q)} frames, "
+                    f"first in frame {outside[0]}, and goes to {farthest:.4g}: {len(paths)} paths are extrapolated "
+                    f"there, {paths[0]!r} the first of them; fit over wider ranges"
+                )
+        return tuple(told)
 
     def to_pandas(self, time: ArrayLike | None = None) -> pandas.DataFrame:
         """A data frame with a row for each path; lengths and moment arms in meters."""

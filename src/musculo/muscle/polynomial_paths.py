@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +15,6 @@ from musculo.arrays import FloatArray
 from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidInput, UnknownName
-from musculo.functions.multivariate import MAX_DIMENSION
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import path_forces
@@ -29,6 +29,8 @@ _CROSSES = 1e-6
 WORST = 10.0
 # A degree is good enough that is within this part of the tolerance: the samples that test it are others.
 _SURE = 0.9
+# A polynomial has so many coefficients at most, whatever its degree and the number of its coordinates.
+MOST_TERMS = 1500
 # Powers of radians beyond this one are rounding.
 HIGHEST_DEGREE = 12
 
@@ -114,10 +116,14 @@ def fit_paths(
             groups.setdefault(tuple(np.flatnonzero(crossed[k]).tolist()), []).append(k)
     for speeds, paths in groups.items():
         own = tuple(e.speed_names[j] for j in speeds)
-        if why := _no_polynomial(e, own):
+        highest = _highest(len(own), (low_degree, high_degree))
+        why = _no_polynomial(e, own)
+        if not why and not highest:
+            why = f"polynomials of degree {low_degree} of its {len(own)} coordinates have more than {MOST_TERMS} terms"
+        if why:
             made_of = [_Found(reason=why) for _ in paths]
         else:
-            made_of = _fit_group(e, own, paths, (low_degree, high_degree), tolerance, (fit, choose))
+            made_of = _fit_group(e, own, paths, (low_degree, highest), tolerance, (fit, choose))
         found |= {everything[k].name: one for k, one in zip(paths, made_of, strict=True)}
     # the judge is the model that comes out, on samples that took no part in anything
     made = _with_paths(model, {name: one.path for name, one in found.items() if one.path is not None})
@@ -126,7 +132,8 @@ def fit_paths(
     for k, force in enumerate(everything):
         one = found[force.name]
         if one.path is not None and (why := _too_far(k, errors, tolerance)):
-            one.reason, one.path = f"{why}; degrees up to {high_degree} were tried", None
+            highest = _highest(len(one.coordinates), (low_degree, high_degree))
+            one.reason, one.path = f"{why}; degrees up to {highest} were tried", None
             rejected.append(force.name)
     if rejected:
         made = _with_paths(model, {name: one.path for name, one in found.items() if one.path is not None})
@@ -186,9 +193,13 @@ def _no_polynomial(e: Embedding, speeds: tuple[str, ...]) -> str:
         return f"it has a moment arm over the speed {odd[0]!r}, which is an angular velocity, no derivative of an angle"
     if not speeds:
         return "its length does not change with any coordinate"
-    if len(speeds) > MAX_DIMENSION:
-        return f"it crosses {len(speeds)} coordinates, and OpenSim's polynomials have {MAX_DIMENSION} at most"
     return ""
+
+
+def _highest(coordinates: int, degrees: tuple[int, int]) -> int:
+    """The highest of these degrees in which a polynomial has no more than MOST_TERMS; 0: none."""
+    low, high = degrees
+    return max((d for d in range(low, high + 1) if comb(coordinates + d, d) <= MOST_TERMS), default=0)
 
 
 def _released(model: Model) -> Model:

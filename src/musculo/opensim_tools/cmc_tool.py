@@ -16,11 +16,10 @@ from musculo.diagnostics.finding import listed_names
 from musculo.forces.compiled_forces import told
 from musculo.io.control_limits import ControlLimits, read_control_limits
 from musculo.io.controllers import controllers_of_model
-from musculo.io.force_set import with_force_sets
 from musculo.io.setup import CMCSetup
 from musculo.io.setup.tracking_tasks import OtherTracking, TrackingTasks, read_tracking_tasks
 from musculo.model.model import Model
-from musculo.opensim_tools.force_state import say_powerless
+from musculo.opensim_tools.analysis_study import model_of
 from musculo.opensim_tools.simbody_departures import departs, simbody_loads
 from musculo.opensim_tools.tracking_files import (
     ControlNodes,
@@ -79,14 +78,7 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
 
 # --- what is read -----------------------------------------------------------------------------------------------------
 def _model(task: CMCSetup, work: Work) -> Model:
-    model = work.model(task.model_file)
-    for file in task.force_set_files:
-        work.needed(file, "force_set_files")
-    if task.force_set_files or task.replace_force_set:
-        known = len(model.notes)
-        model = with_force_sets(model, task.force_set_files, replace=task.replace_force_set)
-        work.notes += [str(note) for note in model.notes[known:]]
-    say_powerless(model, work)
+    model = model_of(task, work)
     lost = told(model)
     if lost:
         work.trouble(f"forces that are not computed, and do nothing here: {lost}")
@@ -267,7 +259,9 @@ def _write(
         driving=driving,
     )  # fmt: skip
     write_states(work, task.name, model, found.time, found.q, found.u, found.activation, found.fiber_length)
-    order = [found.names.index(force.name) for force in model.forces if force.name in found.names]
+    order = [
+        found.names.index(force.name) for force in model.forces if force.name in found.names and force.applies_force
+    ]
     low, high = controller.bounds(float(found.control_time[0]))
     nodes = ControlNodes(
         tuple(found.names[k] for k in order),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,48 +23,42 @@ from musculo.analyses.tracking.mass_center import (
     with_bodies,
     with_masses,
 )
-from musculo.analyses.tracking.residual_reduction import TrackedMotion, control_bounds, residual_reduction
+from musculo.analyses.tracking.residual_reduction import WINDOW, TrackedMotion, control_bounds, residual_reduction
 from musculo.arrays import FloatArray
+from musculo.diagnostics.finding import listed_names
 from musculo.diagnostics.loads import plate_findings
 from musculo.diagnostics.recordings import motion_findings
-from musculo.errors import InvalidInput, Unsupported
+from musculo.errors import InvalidInput, SingularSystem, Unsupported
+from musculo.forces.compiled_forces import compiled_forces
 from musculo.io.control_limits import ControlLimits, read_control_limits
-from musculo.io.force_set import with_force_sets
+from musculo.io.controllers import controllers_of_model
 from musculo.io.osim import write_osim
-from musculo.io.setup import ActuationAnalysis, Analysis, KinematicsAnalysis, RRASetup
+from musculo.io.setup import RRASetup
 from musculo.io.setup.tracking_tasks import read_tracking_tasks
 from musculo.io.text import write_text
-from musculo.io.tool_results import write_controls
-from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
-from musculo.opensim_tools.analysis_study import Study
-from musculo.opensim_tools.analyze import RUNNERS, kinematics_files
-from musculo.opensim_tools.force_tool import actuation
-from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.opensim_tools.analysis_study import model_of
+from musculo.opensim_tools.simbody_departures import departs, simbody_loads
+from musculo.opensim_tools.tracking_files import (
+    ControlNodes,
+    FollowedStudy,
+    run_analyses,
+    write_control_files,
+    write_errors,
+    write_states,
+)
 from musculo.opensim_tools.work import Work, say_span
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 
-
-@dataclass(frozen=True, eq=False)
-class TrackedStudy(Study):
-    """A motion that actuators with known forces gave a model, for analyses."""
-
-    known: Mapping[str, FloatArray] = field(default_factory=dict)  # (frames,) forces by the names of actuators
-
-    @cached_property
-    def actuators(self) -> dict[str, FloatArray]:
-        return dict(self.known)
-
-    @cached_property
-    def accelerations(self) -> FloatArray:
-        return self.motion.udot
+# Of a window, where springs or contacts are stiff.
+_MOST_STEPS = 32
 
 
 def run_rra(task: RRASetup, work: Work) -> None:
     """Write what OpenSim's residual reduction writes."""
     work.precision = task.output_precision
-    whole, model = _models(task, work)
+    model = model_of(task, work)
     table = work.table(_needed(task, "desired_kinematics_file"), "desired_kinematics_file")
     tasks_file = _needed(task, "task_set_file")
     work.needed(tasks_file, "task_set_file")
@@ -78,27 +72,74 @@ def run_rra(task: RRASetup, work: Work) -> None:
     loads = work.loads(task.external_loads_file, model)
     work.tell(plate_findings(loads))
     _refuse(task)
+    others = [one.name for one in controllers_of_model(model, Path(work.source).parent) if one.enabled]
+    if others:
+        work.trouble(
+            f"controllers of the model are not used: {listed_names(others)}; what they would add to controls is missing"
+        )
     work.report("filter and splines", 0.1)
     work.tell(motion_findings(table, model, task.lowpass_cutoff_frequency, opensim=not work.exact))
     desired = desired_motion(model, table, task.lowpass_cutoff_frequency, like=work.like)
     work.notes += desired.notes
     span = _span(task, table, work)
-    say_span(loads, np.linspace(*span, 256), table.time, work)
+    say_span(loads, np.arange(*span, WINDOW), table.time, work)
     adjusted = None
     if task.adjust_com_to_reduce_residuals:
         work.report("mass center", 0.2)
         model, adjusted = _adjust(task, model, desired, loads, work)
         desired = replace(desired, model=model)
     work.report("tracking", 0.3)
-    departures = None if work.exact else _departures(model)
-    made = residual_reduction(desired, targets, span, loads=loads, limits=limits, departures=departures, like=work.like)
+    made = _tracked(task, desired, targets, span, loads, limits, work)
     if not work.exact and work.compare:
         with work.beside("residual reduction with the exact method"):
             _compare(task, model, table, targets, span, loads, limits, made, work)
     work.report("results", 0.7)
     _write(task, model, made, loads, limits, work)
     if adjusted is not None:
-        _write_model(task, whole, adjusted, work)
+        _write_model(task, adjusted, work)
+
+
+def _tracked(
+    task: RRASetup,
+    desired: DesiredMotion,
+    targets: AccelerationTargets,
+    span: tuple[float, float],
+    loads: ExternalLoads | None,
+    limits: Sequence[ControlLimits],
+    work: Work,
+) -> TrackedMotion:
+    """The motion under actuators; where springs or contacts act, in steps that are as short as the tolerance asks for.
+
+    Without them one step a window errs by 1e-7 rad at the end of a walk.
+    """
+    model = desired.model
+    departures = None if work.exact else _departures(model)
+
+    def run(substeps: int) -> TrackedMotion:
+        return residual_reduction(
+            desired, targets, span, loads=loads, limits=limits, departures=departures, like=work.like, substeps=substeps
+        )
+
+    if not compiled_forces(model).names:
+        return run(1)
+    before = made = None
+    for substeps in (1, 2, 4, 8, 16, _MOST_STEPS):
+        before = made
+        try:
+            made = run(substeps)
+        except SingularSystem:
+            if substeps == _MOST_STEPS:
+                raise
+            continue
+        change = float(np.abs(made.q - before.q).max()) if before is not None else np.inf
+        if change <= task.integrator_error_tolerance:
+            return made
+    work.trouble(
+        f"springs, limits or contacts of the model are so stiff that {_MOST_STEPS} steps to a window of 1 ms "
+        f"instead of half as many change coordinates by {change:.2g} rad or m"
+    )
+    assert made is not None
+    return made
 
 
 def _needed(task: RRASetup, what: str) -> Any:
@@ -122,22 +163,10 @@ def _refuse(task: RRASetup) -> None:
         )
 
 
-def _models(task: RRASetup, work: Work) -> tuple[Model, Model]:
-    """The model of the file, and with the forces with which it is tracked."""
-    whole = model = work.model(task.model_file)
-    for file in task.force_set_files:
-        work.needed(file, "force_set_files")
-    if task.force_set_files or task.replace_force_set:
-        known = len(model.notes)
-        model = with_force_sets(model, task.force_set_files, replace=task.replace_force_set)
-        work.notes += [str(note) for note in model.notes[known:]]
-    return whole, model
-
-
 def _span(task: RRASetup, table: Table, work: Work) -> tuple[float, float]:
     """From when to when the motion is followed: as asked for, as far as there is a recording."""
     start, end = work.asked_span(task, table.time, table.source)
-    work.check_span((start, end), table.time, table.source)
+    work.check_span((start, end), table.time, table.source, opensim_refuses=True)
     return max(start, float(table.time[0])), min(end, float(table.time[-1]))
 
 
@@ -171,7 +200,7 @@ def _adjust(
     )
     more = ""
     if work.exact:
-        lighter = mean_residuals(with_masses(changed, found.masses), _averaged(desired.rows, found.span), loads)
+        lighter = mean_residuals(with_masses(changed, found.masses), desired.rows.between(*found.span), loads)
         more = f"; with it, and moments of inertia in proportion, mean residuals would be {_in_words(lighter)}"
     shown = ", ".join(f"{name} {old:.5g} to {new:.5g} kg" for name, (old, new) in found.masses.items())
     work.note(
@@ -181,22 +210,19 @@ def _adjust(
     return changed, found
 
 
-def _departures(model: Model) -> StateLoads:
-    """What Simbody adds to our dynamics."""
-    return lambda q, u: simbody_loads(model, q, u)
-
-
-def _averaged(rows: Motion, span: tuple[float, float]) -> Motion:
-    return rows.between(*span)
+def _departures(model: Model) -> StateLoads | None:
+    """What Simbody adds to our dynamics, where it adds anything."""
+    return (lambda q, u: simbody_loads(model, q, u)) if departs(model) else None
 
 
 def _in_words(residuals: FloatArray) -> str:
     return ", ".join(f"{name} {value:.5g}" for name, value in zip(RESIDUALS, residuals, strict=True) if value != 0.0)
 
 
-def _write_model(task: RRASetup, whole: Model, found: MassAdjustment, work: Work) -> None:
+def _write_model(task: RRASetup, found: MassAdjustment, work: Work) -> None:
     """The model of the file, with its own forces, and another mass center of one body."""
     assert task.adjusted_model is not None
+    whole = work.model(task.model_file)
     body = next(b for b in whole.bodies if b.name == found.body)
     target = work.target(task.adjusted_model)
     write_osim(with_bodies(whole, {body.name: replace(body, mass_center=found.mass_center)}), target)
@@ -212,34 +238,14 @@ def _write(
     limits: Sequence[ControlLimits],
     work: Work,
 ) -> None:
-    names, states = _states(model, made)
-    work.write(f"{task.name}_states.sto", "states", made.time, names, states)
-    file = work.target(f"{task.name}_controls.xml")
+    write_states(work, task.name, model, made.time, made.q, made.u)
     low, high, stepped = control_bounds(model, limits, made.time[:1])
     bounds = list(zip(low[0].tolist(), high[0].tolist(), strict=True))
-    ways = [bool(one) for one in stepped]
-    named = [f"{name}.excitation" for name in made.actuators]
-    write_controls(file, made.control_time, named, made.control, title=model.name, limits=bounds, stepped=ways)
-    work.wrote(file)
-    work.write(f"{task.name}_controls.sto", "controls", made.time, made.actuators, made.control[: len(made.time)])
-    work.write(f"{task.name}_pErr.sto", "PositionErrors", made.time, made.tasks, made.error)
-    study = _study(task, model, made, loads, work)
-    wanted: list[Analysis] = [one for one in task.analyses if one.on]
-    for kind in (KinematicsAnalysis, ActuationAnalysis):
-        if not any(isinstance(one, kind) for one in wanted):
-            wanted.append(kind(name=kind.__name__.removesuffix("Analysis")))
-    for one in wanted:
-        run = RUNNERS.get(type(one))
-        if isinstance(one, KinematicsAnalysis):
-            # OpenSim makes this one write degrees, whatever the set-up says
-            kinematics_files(study.recorded(one), replace(one, in_degrees=True))
-        elif isinstance(one, ActuationAnalysis):
-            actuation(study.recorded(one), one)
-        elif run is None:
-            work.trouble(f"analysis {one.name!r} is not known and was ignored")
-        else:
-            run(study.recorded(one), one)
-    means = mean_over_time(made.time, residual_columns(made.actuators, made.force))
+    nodes = ControlNodes(made.actuator_names, made.control_time, made.control, bounds, stepped.astype(bool).tolist())
+    write_control_files(work, task.name, model.name, made.time, made.control[: len(made.time)], nodes)
+    write_errors(work, task.name, made.time, made.task_names, made.error)
+    run_analyses(_study(task, model, made, loads, work), task.analyses)
+    means = mean_over_time(made.time, residual_columns(made.actuator_names, made.force))
     target = work.target(f"{task.name}_avgResiduals.txt")
     lines = [f"{name} average = {value:g}" for name, value in zip(RESIDUALS, means.tolist(), strict=True)]
     write_text(target, ["Average Residuals:", "", *lines])
@@ -248,23 +254,11 @@ def _write(
         work.note(f"mean residuals of the motion that was reached: {_in_words(means)}")
 
 
-def _states(model: Model, made: TrackedMotion) -> tuple[list[str], FloatArray]:
-    """Value and speed of every coordinate, joint by joint, as OpenSim names them [rad, m]."""
-    names: list[str] = []
-    columns = []
-    for joint in model.joints:
-        for one in joint.coordinates:
-            path = coordinate_path(joint.name, one.name)
-            names += [f"{path}/value", f"{path}/speed"]
-            columns += [made.q[:, model.coordinate_index(one.name)], made.u[:, model.speed_index(one.name)]]
-    return names, np.stack(columns, axis=1)
-
-
-def _study(task: RRASetup, model: Model, made: TrackedMotion, loads: ExternalLoads | None, work: Work) -> TrackedStudy:
+def _study(task: RRASetup, model: Model, made: TrackedMotion, loads: ExternalLoads | None, work: Work) -> FollowedStudy:
     motion = Motion(made.time, made.q, made.u, made.udot, (), model.coordinate_names, model.speed_names)
-    known = {name: made.force[:, k] for k, name in enumerate(made.actuators)}
-    return TrackedStudy(
-        task.name, model, motion, motion, False, loads, False, None, None, work, known=known, controlled=model
+    driving = {name: made.force[:, k] for k, name in enumerate(made.actuator_names)}
+    return FollowedStudy(
+        task.name, model, motion, motion, False, loads, False, None, None, work, controlled=model, driving=driving
     )
 
 
@@ -287,12 +281,13 @@ def _compare(
         return np.asarray(np.sqrt((values**2).mean(axis=0)))
 
     errors = (rms(one.error) for one in (made, exact))
-    ours, theirs = (residual_columns(one.actuators, one.force) for one in (exact, made))
+    ours, theirs = (residual_columns(one.actuator_names, one.force) for one in (exact, made))
     (here, there), k = errors, int(np.argmax(np.abs(rms(ours) - rms(theirs))))
     j = int(np.argmax(np.abs(there - here)))
+    residual = f"that of {RESIDUALS[k]} {rms(ours)[k]:.4g} instead of {rms(theirs)[k]:.4g} N or N m, "
     work.note(
         "targets take errors at the start of a window of 1 ms and accelerations at its end, as OpenSim does, and the "
-        "filter is OpenSim's; with forces that follow the state at every instant, the root mean square of "
-        f"{RESIDUALS[k]} is {rms(ours)[k]:.4g} instead of {rms(theirs)[k]:.4g}, and that of the error of "
-        f"{made.tasks[j]} {there[j]:.3g} instead of {here[j]:.3g} rad or m (--exact)"
+        "filter is OpenSim's; with forces that follow the state at every instant, the root mean square of the error "
+        f"of {made.task_names[j]} is {there[j]:.3g} instead of {here[j]:.3g} rad or m, "
+        f"{residual if theirs.any() else ''}and nothing aims at the end of a window (--exact)"
     )

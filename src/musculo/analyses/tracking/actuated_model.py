@@ -80,7 +80,9 @@ def actuated_model(model: Model, loads: ExternalLoads | None, carried: Sequence[
         *own.rows,
         own.followers,
         _ints([model.coordinate_index(name) for name in e.coordinate_names]),
-        acting_data(model, loads=loads, rows={motor.name: k for k, motor in enumerate(motors)}),
+        acting_data(
+            model, loads=() if loads is None else loads, rows={motor.name: k for k, motor in enumerate(motors)}
+        ),
         _ints([model.speed_index(motor.coordinate) if motor.coordinate else -1 for motor in motors]),
         np.array([motor.optimal_force for motor in motors], dtype=float),
         _ints([c.body_node[body] for body in carried]),

@@ -105,7 +105,7 @@ def adjusted_mass_center(
     span: tuple[float, float],
     *,
     loads: ExternalLoads | None = None,
-    departures: Callable[[Model], StateLoads] | None = None,
+    departures: Callable[[Model], StateLoads | None] | None = None,
     threads: int | None = None,
 ) -> tuple[Model, MassAdjustment]:
     """The model with the mass center of a body moved by its mean residual moments, and what was done.

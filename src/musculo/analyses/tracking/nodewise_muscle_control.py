@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,66 +13,53 @@ from musculo.analyses.tracking.driven_window import NODES, node_times
 from musculo.analyses.tracking.muscle_windows import MuscleStates, paths_through
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.kernels.hill.muscle_node import Node, node_activations, node_excitations, node_reach
-from musculo.model.force import Muscle
+from musculo.kernels.hill.muscle_node import (
+    Node,
+    node_activations,
+    node_excitations,
+    node_reach,
+    resting_activations,
+)
 from musculo.muscle.activation import activation_at_start
 from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.equilibrium import MuscleForces, muscle_equilibrium
+from musculo.muscle.equilibrium import muscle_equilibrium
 
 # Rounds in which effort is a parabola of the forces, and the change of activations and controls that ends them.
 _ROUNDS, _SETTLED = 40, 1e-8
 # Halvings of a step that does not lessen the effort.
 _HALVINGS = 12
-# Difference of activations for the slope of forces in equilibrium.
-_NUDGE = 1e-4
-# Force of a muscle over its strength that counts as none where bounds are drawn.
-_NARROW = 1e-9
+# Activations that are looked for first.
+_SOME = 0.05
 
 
-class _Given(NamedTuple):
-    """Muscles that give certain forces: activations, d a/d force, fiber lengths."""
+class _Resting:
+    """Muscles at a node whose tendons keep their lengths: what forces cost."""
 
-    activation: FloatArray
-    slope: FloatArray
-    fiber: FloatArray
+    def __init__(self, c: Controller, length: FloatArray, speed: FloatArray) -> None:
+        self._c, self._length, self._speed = c, length.copy(), speed.copy()
 
+    def within(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Forces under least and largest activations."""
+        model, method = self._c.driven.model, self._c.driven.method
+        least, most = (
+            muscle_equilibrium(model, self._length, self._speed, a, method=method, threads=1).tendon_force
+            for a in (low, np.maximum(low, high))
+        )
+        return least, most
 
-class _Reach(Protocol):
-    """What muscles can do at a node, and with which activations."""
-
-    least: FloatArray  # (muscles,) forces [N]
-    most: FloatArray
-
-    def giving(self, force: FloatArray, near: _Given) -> _Given: ...
-
-
-class _AtRest:
-    """Muscles whose tendons keep their length: at the first node."""
-
-    def __init__(self, c: Controller, length: FloatArray, speed: FloatArray, low: FloatArray, high: FloatArray) -> None:
-        self._c, self._length, self._speed = c, length, speed
-        self._low, self._high = low, np.maximum(low, high)
-        self.least, self.most = (self._at(x).tendon_force for x in (self._low, self._high))
-
-    def _at(self, a: FloatArray) -> MuscleForces:
-        model = self._c.driven.model
-        return muscle_equilibrium(model, self._length, self._speed, a, method=self._c.driven.method, threads=1)
-
-    def giving(self, force: FloatArray, near: _Given) -> _Given:
-        """By halving: forces in equilibrium grow with the activation."""
-        low, high = self._low.copy(), self._high.copy()
-        for _ in range(45):
-            middle = 0.5 * (low + high)
-            more = self._at(middle).tendon_force < force
-            low, high = np.where(more, middle, low), np.where(more, high, middle)
-        a = 0.5 * (low + high)
-        now, nudge = self._at(a), np.where(a > 0.5, -_NUDGE, _NUDGE)
-        rise = (self._at(a + nudge).tendon_force - now.tendon_force) / nudge
-        return _Given(a, 1.0 / np.maximum(rise, 1e-6 * self._c.strength), now.fiber_length)
+    def carrying(self, force: FloatArray, near: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Activations that carry forces, d a/d force, and fiber lengths; `near` is where they are looked for."""
+        a, slope, fiber = near.copy(), np.empty(len(near)), np.empty(len(near))
+        if len(near):
+            table = compiled_muscles(self._c.driven.model).arrays
+            opensim = self._c.driven.method == "opensim"
+            forces = np.ascontiguousarray(force)
+            resting_activations(*table, self._length, self._speed, forces, opensim, a, slope, fiber)
+        return a, slope, fiber
 
 
 class _InStep:
-    """Muscles at the end of an implicit step."""
+    """Muscles at the end of an implicit step: what they can give there."""
 
     def __init__(self, c: Controller, node: Node, low: FloatArray, high: FloatArray, near: FloatArray) -> None:
         self._node, self._opensim = node, c.driven.method == "opensim"
@@ -84,12 +70,12 @@ class _InStep:
         node_reach(*self._table, node, self._low, self._high, self._opensim, self._reach, self._force, fiber)
         self.least, self.most = self._force
 
-    def giving(self, force: FloatArray, near: _Given) -> _Given:
-        found = _Given(near.activation.copy(), np.empty(len(force)), near.fiber.copy())
-        node_activations(
-            *self._table, self._node, self._reach, self._force, np.ascontiguousarray(force), self._opensim, *found
-        )
-        return found
+    def giving(self, force: FloatArray, near: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Activations and fiber lengths with which they give forces; `near` is where they are looked for."""
+        a, fiber = (x.copy() for x in near)
+        forces = np.ascontiguousarray(force)
+        node_activations(*self._table, self._node, self._reach, self._force, forces, self._opensim, a, fiber)
+        return a, fiber
 
     def excitations(self, activation: FloatArray) -> FloatArray:
         """Constant in the step."""
@@ -107,9 +93,13 @@ def nodewise_muscle_control(
 
         minimize sum a(F)^2 + sum c^2   subject to   A(q) (F, c) + b(q, u) = udot,   F(a_min) <= F <= F(a_max)
 
-    where q, u and udot are those of the motion. a(F) is the activation with which tendon and fiber give the force at
-    the end of an implicit step, and a_min, a_max are what activation dynamics reach in it under the bounds of the
-    excitations (`musculo.kernels.hill.muscle_node`). The excitation of a step follows from its two activations.
+    where q, u and udot are those of the motion. a(F) is the activation that would carry the force in equilibrium, as
+    in static optimization with elastic tendons. The force is reached by an implicit step of fiber and tendon from the
+    last node, and F(a_min), F(a_max) are what that gives under the activations that excitations within their bounds
+    lead to (`musculo.kernels.hill.muscle_node`). The excitation of a step follows from its two activations.
+
+    (The activation of the step itself is no measure of effort: in a short one it moves the force little, so that
+    forces would go to actuators that act at once.)
 
     Nothing is integrated but muscles, so there are no errors to feed back; and the inverse of these steps is stable,
     while that of windows of constant excitation rings: forces met at the ends of windows make excitations alternate.
@@ -144,24 +134,34 @@ def nodewise_muscle_control(
     activation, fiber = np.zeros((count + 1, n)), np.zeros((count + 1, n))
     force, control = np.zeros((count + 1, len(driven.names))), np.zeros((count + 1, len(driven.names)))
     failures: list[FailedWindow] = []
-    near = _Given(*(np.array([part(x) for x in model.muscles]) for part in _FIRST))
+    near = (
+        np.array([max(activation_at_start(x), _SOME) for x in model.muscles]),
+        np.array([x.optimal_fiber_length for x in model.muscles]),
+    )
     for k, t in enumerate(time.tolist()):
         low, high = c.bounds(t)
-        reach: _AtRest | _InStep
-        if k == 0 or not n:
-            reach = _AtRest(c, length[k], speed[k], low[:n], high[:n])
-        else:
+        resting, step = _Resting(c, length[k], speed[k]), None
+        if n and k > 0:
             two = k > 1
             known = (4.0 * fiber[k - 1] - fiber[k - 2]) / 3.0 if two else fiber[k - 1]
             gain = c.window * (2.0 / 3.0 if two else 1.0)
             node = Node(length[k].copy(), speed[k].copy(), activation[k - 1].copy(), known, gain, c.window)
-            reach = _InStep(c, node, low[:n], high[:n], near.fiber)
-        bounds = np.concatenate([reach.least, low[n:] * optimal]), np.concatenate([reach.most, high[n:] * optimal])
-        force[k], near, failed = _least_activation(c, reach, near, A[k], wanted[k] - b[k], optimal, bounds, t)
+            step = _InStep(c, node, low[:n], high[:n], near[1])
+            least, most = step.least, step.most
+        else:
+            least, most = resting.within(low[:n], high[:n])
+        bounds = np.concatenate([least, low[n:] * optimal]), np.concatenate([most, high[n:] * optimal])
+        force[k], failed = _least_activation(c, resting, near[0], A[k], wanted[k] - b[k], optimal, bounds, t)
         if failed is not None:
             failures.append(failed)
-        activation[k], fiber[k] = near.activation, near.fiber
-        control[k, :n] = reach.excitations(near.activation) if isinstance(reach, _InStep) else near.activation
+        if step is not None:
+            near = step.giving(force[k, :n], near)
+            control[k, :n] = step.excitations(near[0])
+        else:
+            a, _, rest = resting.carrying(force[k, :n], near[0])
+            near = np.clip(a, low[:n], np.maximum(low, high)[:n]), rest
+            control[k, :n] = near[0]
+        activation[k], fiber[k] = near
         control[k, n:] = np.where(optimal != 0.0, force[k, n:] / np.where(optimal != 0.0, optimal, 1.0), 0.0)
         if progress is not None:
             progress((k + 1) / (count + 1))
@@ -176,71 +176,58 @@ def nodewise_muscle_control(
     )  # fmt: skip
 
 
-_FIRST: tuple[Callable[[Muscle], float], ...] = (
-    lambda x: max(activation_at_start(x), 0.05),
-    lambda x: 1.0 / max(x.max_isometric_force, 1.0),
-    lambda x: x.optimal_fiber_length,
-)
-
-
 def _least_activation(
     c: Controller,
-    reach: _Reach,
-    near: _Given,
+    resting: _Resting,
+    near: FloatArray,
     A: FloatArray,
     wanted: FloatArray,
     optimal: FloatArray,
     bounds: tuple[FloatArray, FloatArray],
     time: float,
-) -> tuple[FloatArray, _Given, FailedWindow | None]:
-    """Forces of least effort at a node, muscles that give them, and whether they miss the accelerations.
+) -> tuple[FloatArray, FailedWindow | None]:
+    """Forces of least effort at a node within bounds, and whether they miss the accelerations.
 
-    Effort is the sum of squares of activations a(F) and controls. In every round a(F) is a line; the forces that then
-    are best meet the accelerations, and so do all on the way there, of which one with less effort is taken.
+    In every round a(F) is a line; the forces that then are best meet the accelerations, and so do all on the way
+    there, of which one with less effort is taken.
 
-    Args: A: (tasks, actuators) by force.
+    Args: near: (muscles,) activations to begin with. A: (tasks, actuators) by force. wanted: (tasks,).
     """
-    lower, upper = bounds
-    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    n = len(near.activation)
+    lower, upper = np.minimum(*bounds), np.maximum(*bounds)
+    n = len(near)
     per_control = np.where(optimal != 0.0, 1.0 / np.where(optimal != 0.0, optimal, 1.0), 0.0)
 
-    def effort(force: FloatArray, given: _Given) -> float:
-        return float(given.activation @ given.activation + ((force[n:] * per_control) ** 2).sum())
+    def effort(force: FloatArray, a: FloatArray) -> float:
+        return float(a @ a + ((force[n:] * per_control) ** 2).sum())
 
-    force: FloatArray | None = None
-    status, cost = EffortStatus.SOLVED, np.inf
+    force, cost = lower, np.inf
+    a, slope, _ = resting.carrying(force[:n], near)
+    status = EffortStatus.SOLVED
     for _ in range(_ROUNDS):
         # a(F) is zero at `origin`, from where effort is a parabola
-        at = lower[:n] if force is None else force[:n]
-        if force is None:
-            near = reach.giving(at, near)
-        origin = np.concatenate([at - near.activation / near.slope, np.zeros(len(optimal))])
-        weights = np.concatenate([near.slope, per_control]) ** 2
+        origin = np.concatenate([force[:n] - a / slope, np.zeros(len(optimal))])
+        weights = np.concatenate([slope, per_control]) ** 2
         weights = np.where(weights > 0.0, weights, 1.0)
         found = least_effort(A[None], (wanted - A @ origin)[None], lower - origin, upper - origin, weights, threads=1)
-        status, new = EffortStatus(int(found.status[0])), found.x[0] + origin
-        if force is None:
-            force, given = new, reach.giving(new[:n], near)
-            near, cost = given, effort(new, given)
+        status, best = EffortStatus(int(found.status[0])), found.x[0] + origin
+        step, old = best - force, a
+        if not np.isfinite(cost):  # the start need not meet the accelerations
+            force, (a, slope, _) = best, resting.carrying(best[:n], a)
+            cost = effort(force, a)
             continue
-        step = new - force
         for _ in range(_HALVINGS):
             tried = force + step
-            given = reach.giving(tried[:n], near)
-            if effort(tried, given) <= cost:
+            a, slope, _ = resting.carrying(tried[:n], old)
+            if effort(tried, a) <= cost:
                 break
             step = 0.5 * step
-        change = np.abs(given.activation - near.activation).max(initial=0.0)
-        better = effort(tried, given)
-        if better > cost:
+        if effort(tried, a) > cost:
             break
-        force, near, cost = tried, given, better
-        if change <= _SETTLED:
+        force, cost = tried, effort(tried, a)
+        if np.abs(a - old).max(initial=0.0) <= _SETTLED:
             break
-    assert force is not None
     failed = None if status == EffortStatus.SOLVED else c.failure(A, wanted, force, lower, upper, status, time)
-    return force, near, failed
+    return force, failed
 
 
 def integration_errors(found: MuscleControl, controller: Controller) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.hill.activation_rate import DIRECT, activation_rate
-from musculo.kernels.hill.muscle_force import rigid_forces, state_forces
+from musculo.kernels.hill.muscle_force import equilibrium, rigid_forces, state_forces
 from musculo.kernels.hill.muscle_table import FIBER_LENGTH, FIBER_VELOCITY, TENDON_FORCE
 
 # Newton's method within a bracket: most steps, and the change of fiber length over the optimal one that ends it.
@@ -111,8 +111,8 @@ def node_reach(m, c, node, low, high, opensim, activation, force, fiber):
 
 
 @driver
-def node_activations(m, c, node, reach, reach_force, force, opensim, a, slope, fiber):
-    """Activations a (muscles,) with which muscles give forces (muscles,) at a node, d a/d force, and fiber lengths.
+def node_activations(m, c, node, reach, reach_force, force, opensim, a, fiber):
+    """Activations a (muscles,) with which muscles give forces (muscles,) at a node, and fiber lengths.
 
     Newton's method within the bracket that `node_reach` gives: the force grows with the activation.
 
@@ -129,15 +129,14 @@ def node_activations(m, c, node, reach, reach_force, force, opensim, a, slope, f
         elif force[i] >= reach_force[1, i]:
             x = high
         inside = force[i] > reach_force[0, i] and force[i] < reach_force[1, i]
-        rise = 0.0
         for _ in range(_MOST):
             found, fiber[i] = _force_at(m, c, i, node, x, fiber[i], opensim)
-            nudge = -_NUDGE if x > 0.5 else _NUDGE
-            ahead, _ = _force_at(m, c, i, node, x + nudge, fiber[i], opensim)
-            rise = (ahead - found) / nudge
             gap = found - force[i]
             if not inside or abs(gap) <= _MET * scale:
                 break
+            nudge = -_NUDGE if x > 0.5 else _NUDGE
+            ahead, _ = _force_at(m, c, i, node, x + nudge, fiber[i], opensim)
+            rise = (ahead - found) / nudge
             if gap > 0.0:
                 high = x
             else:
@@ -149,7 +148,53 @@ def node_activations(m, c, node, reach, reach_force, force, opensim, a, slope, f
                 break
             x = new
         a[i] = x
-        slope[i] = 1.0 / max(rise, _FLAT * scale)
+
+
+@kernel
+def _resting_force(m, c, i, length, speed, a, opensim):
+    """(force of the tendon [N], fiber length [m]) in equilibrium, the tendon keeping its length."""
+    if m.rigid[i] == 1:
+        rows, _ = rigid_forces(m, c, i, length, speed, a, opensim)
+    else:
+        rows, _ = equilibrium(m, c, i, length, speed, a)
+    return rows[TENDON_FORCE], rows[FIBER_LENGTH]
+
+
+@driver
+def resting_activations(m, c, length, speed, force, opensim, a, slope, fiber):
+    """Activations a (muscles,) that carry forces in equilibrium, the tendons keeping their lengths; and d a/d force.
+
+    The inverse of `equilibrium`, which grows with the activation; beyond its range from the least activation to one, on
+    a straight line.
+    """
+    for i in range(a.size):
+        scale = m.max_force[i] if m.max_force[i] > 0.0 else 1.0
+        low, high = m.least_activation[i], 1.0
+        least, fiber[i] = _resting_force(m, c, i, length[i], speed[i], low, opensim)
+        most, _ = _resting_force(m, c, i, length[i], speed[i], high, opensim)
+        x, found = low, least
+        if force[i] >= most:
+            x, found = high, most
+        elif force[i] > least:
+            x = min(max(a[i], low), high)
+            for _ in range(_MOST):
+                found, fiber[i] = _resting_force(m, c, i, length[i], speed[i], x, opensim)
+                gap = found - force[i]
+                if gap > 0.0:
+                    high = x
+                else:
+                    low = x
+                if abs(gap) <= _MET * scale or high - low <= _STILL:
+                    break
+                nudge = -_NUDGE if x > 0.5 else _NUDGE
+                ahead, _ = _resting_force(m, c, i, length[i], speed[i], x + nudge, opensim)
+                rise = (ahead - found) / nudge
+                new = x - gap / rise if rise > 0.0 else low - 1.0
+                x = new if new > low and new < high else 0.5 * (low + high)
+        nudge = -_NUDGE if x > 0.5 else _NUDGE
+        ahead, _ = _resting_force(m, c, i, length[i], speed[i], x + nudge, opensim)
+        slope[i] = 1.0 / max((ahead - found) / nudge, _FLAT * scale)
+        a[i] = x + (force[i] - found) * slope[i]
 
 
 @driver

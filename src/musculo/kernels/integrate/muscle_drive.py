@@ -28,8 +28,8 @@ FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS = 0, 1, 2, 3
 # that nobody gave.
 NEXT, LEFT = 0, 1
 ALONE = -1
-# A fiber's equation is solved to this part of its optimal length.
-_SOLVED, _MOST_TRIALS = 1e-9, 60
+# A fiber's equation is solved to this part of the error that a step may have, and to this part of its length at best.
+_SOLVED, _LEAST, _MOST_TRIALS = 1e-2, 1e-12, 60
 
 
 class MuscleDrive(NamedTuple):
@@ -59,7 +59,7 @@ class MuscleRoom(NamedTuple):
 
     Y: FloatArray  # (states, WIDTH) activations and fiber lengths
     F: FloatArray  # (states, WIDTH) their rates
-    weight: FloatArray  # (1,) h g of a stage that is implicit in the fibers; 0: Y are the states
+    weight: FloatArray  # (2,) h g of a stage that is implicit in the fibers, or 0: Y are the states; and rtol
     slopes: FloatArray  # (states,) of rates by their own states, as they were last
     turn: IntArray  # (2,) NEXT and LEFT
     calls: IntArray  # (4,) FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS
@@ -90,7 +90,7 @@ def muscle_room(p, states, controls, depth):
     return MuscleRoom(
         np.zeros((states, WIDTH)),
         np.zeros((states, WIDTH)),
-        np.zeros(1),
+        np.zeros(2),
         np.zeros(states),
         np.array([ALONE, 0]),
         np.zeros(4, dtype=np.int64),
@@ -181,7 +181,7 @@ def _implicit_fiber(p, r, i, L, a, known, rate, slope):
     Args: rate, slope: of v, as they were in the last stage.
     """
     m, weight = p.muscles, r.weight[0]
-    tolerance = _SOLVED * m.optimal_length[i]
+    tolerance = max(_SOLVED * r.weight[1], _LEAST) * m.optimal_length[i]
     l = known + weight * rate
     low, high = -np.inf, np.inf
     before, v_before = l, rate

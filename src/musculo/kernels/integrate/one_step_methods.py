@@ -295,15 +295,16 @@ def implicit_explicit(rates, p, weight, h, force, a, t, step):
     Source: Kennedy & Carpenter 2003, ARK4(3)6L[2]SA.
     Guarantees: fourth order in all states, for any division of them; L-stable in the second.
 
-    Args: p: `p.implicit` (n_y,) is 1 for the second kind. weight: (1,) where rates find h g, and 0 else: they take what
-        is known of such a state, and answer with the rate at the state that solves its equation.
+    Args: p: `p.implicit` (n_y,) is 1 for the second kind. weight: (2,) where rates find h g, and 0 else: they take what
+        is known of such a state, and answer with the rate at the state that solves its equation; then rtol,
+        since it need not be solved much better.
     """
     s = h[2]
     n = a.y.size
     for i in range(n):
         s.k[0, i] = a.f[i]
     found = True
-    weight[0] = IMEX_DIAGONAL * step
+    weight[0], weight[1] = IMEX_DIAGONAL * step, a.control.rtol
     for m in range(1, 6):
         for i in range(n):
             total = 0.0

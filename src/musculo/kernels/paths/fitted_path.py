@@ -22,8 +22,6 @@ from musculo.kernels.scalar.scalars import like
 BLOCK = WIDTH
 # What a column is, where it is no moment arm.
 LENGTH, NOTHING = -1, -2
-# Rows for a function of up to six coordinates: value, gradient, Hessian.
-FUNCTION_ROWS = 1 + 6 + 36
 
 
 class FittedPaths(NamedTuple):
