@@ -102,7 +102,7 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     print(f"{name}: inverse dynamics, GPU against CPU {abs(gpu - cpu).max() / abs(cpu).max():.1e} relative")
     print(f"{name}: mass matrix, {abs(crba_on_gpu(tree, table, q) - mass).max() / abs(mass).max():.1e} relative")
     free = np.zeros(n_u, dtype=np.int64)
-    again, _ = aba_on_gpu(tree, table, q, u, cpu, np.zeros_like(u), free, nothing, False)
+    again, _ = aba_on_gpu(tree, table, q, u, cpu, np.zeros_like(u), free)
     print(f"{name}: forward dynamics of inverse dynamics, {abs(again - udot).max() / abs(udot).max():.1e} relative")
     repeat = -(-lanes // len(q))
     Q, U, A = (np.tile(x, (repeat, 1))[:lanes] for x in (q, u, udot))

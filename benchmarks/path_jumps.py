@@ -1,6 +1,6 @@
 """Where lengths over geodesics jump: random short steps of every model, and every jump with its size and reason.
 
-The table of docs/wrapping.md comes from here.
+The tables of jumps in docs/wrapping_tables.md come from here.
 
 python benchmarks/path_jumps.py [MODEL ...] [--steps 100000] [--seed 11] [--jobs 16]      needs the data folder
 """

@@ -1,9 +1,12 @@
 """Where exact wrapping and like="opensim" differ by more than 0.1 mm, why, and which of them is right.
 
-An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge. The tables of
-docs/wrapping.md come from here.
+An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge.
 
-python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000] [--jobs 1]      needs the data folder
+    python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000] [--jobs 1] [--keep FOLDER]
+    python benchmarks/wrapping_differences.py --page docs/wrapping_tables.md --keep FOLDER
+
+needs the data folder. What was counted for a model is kept in a folder, a file a model, so that long runs can be made
+one by one; the second line puts all that is kept into the tables of a page, between its marks.
 """
 
 from __future__ import annotations
@@ -11,11 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +46,10 @@ DIFFERENT = 1e-4
 STEP, CUTS, JUMP = 5e-3, 9, 1e-7
 SEED = 7
 RIGHT = ("ours", "opensim", "both", "neither")
+# Why our length is not that of a shortest path outside all surfaces.
+POINT_INSIDE, PENALTY, PAST_END = "a point inside a surface", "a penalty", "past a cylinder's end"
+HEADS = ("ours right", "OpenSim", "both", "neither")
+SHORTEST, UNKNOWN = "it is one", "unknown"
 
 
 def recorded_poses(folder: Path, name: str, model: Model) -> np.ndarray:
@@ -115,12 +123,12 @@ def grouped(verdicts: list[Verdict], key: Callable[[Verdict], str]) -> dict[str,
 def _excuse(v: Verdict) -> str:
     """Why our length is not that of a shortest path outside all surfaces, as the rules have it."""
     if v.inside:
-        return "a point inside a surface"
+        return POINT_INSIDE
     if abs(v.price) >= SAME:
-        return "a price"
+        return PENALTY
     if v.ended >= TOUCHES:
-        return "past a cylinder's end"
-    return "it is one" if v.settled and v.reason != "ours wrong" else "unknown"
+        return PAST_END
+    return SHORTEST if v.settled and v.reason != "ours wrong" else UNKNOWN
 
 
 def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
@@ -152,6 +160,92 @@ def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
             print(f"  OURS {v.name} pose {v.frame} ({v.status}): off {1e3 * v.unexplained:.4f} mm, ", end="")
             print(f"passes {v.pierced_by_ours or '-'} ", end="")
             print(f"{1e3 * v.through_ours:.2f} mm deep; clear of it {1e3 * (v.clear - v.ours_taut):+.2f} mm")
+
+
+def kept(name: str, court: Court, verdicts: list[Verdict]) -> dict[str, Any]:
+    """What the page shows of one model."""
+    kinds = touched_kinds(court)
+    difference = court.opensim.length - court.ours.length
+    largest: dict[str, float] = defaultdict(float)
+    for place, kind in kinds.items():
+        largest[kind] = max(largest[kind], abs(float(difference[place])))
+    return {
+        "model": name,
+        "poses": len(court.q),
+        "lengths": Counter(kinds.values()),
+        "largest": largest,
+        "verdicts": [
+            {
+                "touched": " + ".join(v.touched),
+                "reason": v.reason,
+                "right": v.right,
+                "difference": abs(float(v.difference)),
+                "excuse": _excuse(v),
+                "off": abs(float(v.unexplained)) if v.settled else None,
+                "still": bool(v.opensim_settled),
+            }
+            for v in verdicts
+        ],
+    }
+
+
+MARKS = "<!-- made by benchmarks/wrapping_differences.py -->", "<!-- end of what is made -->"
+
+
+def page_of(found: list[dict[str, Any]]) -> str:
+    """The tables of all models, as Markdown."""
+    verdicts = [v for one in found for v in one["verdicts"]]
+    off = [v["off"] for v in verdicts if v["off"] is not None]
+    right, excuse = (Counter(v[key] for v in verdicts) for key in ("right", "excuse"))
+    poses = ", ".join(f"{one['model']} {one['poses']}" for one in found)
+    counted = sum(sum(one["lengths"].values()) for one in found)
+    restless = sum(not v["still"] for v in verdicts)
+    told = f"""Poses: {poses}. Of {counted} lengths with a contact {len(verdicts)} differ by more than 0.1 mm, and are
+    judged. Our length less the judge's and less penalties is {np.median(off):.1e} m in the median and {max(off):.1e} m
+    at most; {restless} strings pulled from OpenSim's path do not come to rest, and OpenSim is not called right there.
+    Ours is right in {right["ours"]}, OpenSim in {right["opensim"]}, both in {right["both"]}, neither in
+    {right["neither"]}. Ours is a shortest path outside all surfaces in {excuse[SHORTEST]}, and in the others what its
+    rules say: a point lies inside a surface ({excuse[POINT_INSIDE]}), the length has a penalty ({excuse[PENALTY]}), or
+    the path passes a cylinder's end ({excuse[PAST_END]}); it is anything else in {excuse[UNKNOWN]}."""
+    heads = ("model", "surfaces touched", "lengths", "differ", "median mm", "largest mm", *HEADS)
+    lines = [*textwrap.wrap(" ".join(told.split()), 120, break_on_hyphens=False), "", *_head(heads)]
+    for one in found:
+        for kind in sorted({*one["lengths"], *(v["touched"] for v in one["verdicts"])}):
+            lines.append(_row(one, kind))
+    lines += ["", *_head(("reason", "lengths", "median mm", *HEADS))]
+    for reason in REASONS:
+        some = [v for v in verdicts if v["reason"] == reason]
+        middle = f"{1e3 * np.median([v['difference'] for v in some]):.2f}" if some else ""
+        lines.append(f"| {reason} | {len(some)} | {middle} | {_counts(some)} |")
+    return "\n".join(lines)
+
+
+def _head(words: tuple[str, ...]) -> tuple[str, str]:
+    return f"| {' | '.join(words)} |", "|---" * len(words) + "|"
+
+
+def _row(one: dict[str, Any], kind: str) -> str:
+    some = [v for v in one["verdicts"] if v["touched"] == kind]
+    sizes = [1e3 * v["difference"] for v in some] or [1e3 * one["largest"].get(kind, 0.0)]
+    middle = f"{np.median(sizes):.2f}" if some else ""
+    counts = _counts(some) if some else " | | | "
+    return (
+        f"| {one['model']} | {kind or 'none'} | {one['lengths'].get(kind, len(some))} | {len(some)} | {middle} | "
+        f"{max(sizes):.2f} | {counts} |"
+    )
+
+
+def _counts(verdicts: list[dict[str, Any]]) -> str:
+    right = Counter(v["right"] for v in verdicts)
+    return " | ".join(str(right[word]) for word in RIGHT)
+
+
+def write_page(page: Path, folder: Path) -> None:
+    """Put the tables of all that is kept between the marks of a page."""
+    found = [json.loads(file.read_text()) for name in MODELS if (file := folder / f"{name}.json").exists()]
+    before, rest = page.read_text(encoding="utf-8").split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    page.write_text(f"{before}{MARKS[0]}\n\n{page_of(found)}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
 class Jump(NamedTuple):
@@ -217,7 +311,12 @@ def main() -> None:
     parser.add_argument("--poses", type=int, default=200)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=1, help="judges at work")
+    parser.add_argument("--keep", type=Path, help="a folder for what is counted")
+    parser.add_argument("--page", type=Path, help="a page to put what is kept into")
     chosen = parser.parse_args()
+    if chosen.page:
+        write_page(chosen.page, chosen.keep)
+        return
     folder = data_folder()
     if folder is None:
         print("skipped: the data folder is not there")
@@ -229,7 +328,11 @@ def main() -> None:
             court = Court(
                 model, np.vstack([recorded_poses(folder, name, model), random_poses(model, chosen.poses, rng)])
             )
-            report(name, court, judged(court, chosen.jobs))
+            verdicts = judged(court, chosen.jobs)
+            report(name, court, verdicts)
+            if chosen.keep:
+                chosen.keep.mkdir(parents=True, exist_ok=True)
+                (chosen.keep / f"{name}.json").write_text(json.dumps(kept(name, court, verdicts)))
         if chosen.steps:
             found = jumps(model, chosen.steps, SEED)
             for wrapping, these in found.items():

@@ -174,6 +174,34 @@ def same_motion(both: Both) -> None:
         assert_allclose(ours.values / scale, expected / scale, rtol=0, atol=NEAR, err_msg=name)
 
 
+ACTUATORS = """<OpenSimDocument Version="40600"><ForceSet name="f"><objects>
+<PointActuator name="push"><body>forearm</body><point>0 -0.1 0</point><direction>1 0 0</direction>
+<optimal_force>5</optimal_force></PointActuator>
+<TorqueActuator name="turn"><bodyA>forearm</bodyA><bodyB>ground</bodyB><axis>0 0 1</axis>
+<optimal_force>2</optimal_force></TorqueActuator>
+<ActivationCoordinateActuator name="slow"><coordinate>elbow_flexion</coordinate><optimal_force>2</optimal_force>
+<activation_time_constant>0.05</activation_time_constant><default_activation>0.3</default_activation>
+</ActivationCoordinateActuator>
+<SpringGeneralizedForce name="spring"><coordinate>shoulder_flexion</coordinate><stiffness>2</stiffness>
+<rest_length>0.3</rest_length><viscosity>0.1</viscosity></SpringGeneralizedForce></objects></ForceSet></OpenSimDocument>
+"""
+
+
+@pytest.mark.parametrize("start", [None, 0.8])
+def test_actuators_of_every_kind(tmp_path, start):
+    """Also one that has an activation of its own, which a file of states may give."""
+    columns = excitations() | dict.fromkeys(("push", "turn", "slow"), (0.1, 0.3, -0.5, 0.2))
+    del columns["elbow_motor"]
+    files = {"c.sto": table(columns), "reserves.xml": ACTUATORS}
+    if start is not None:
+        files["s.sto"] = table({"/forceset/slow/activation": (start,)}, (0.0,))
+    both = run_both(tmp_path, {SETUP: setup(BALANCED + C_STO + (STATES if files.get("s.sto") else "")), **files})
+    same_motion(both)
+    ours = read_storage(both.ours / "results" / "arm_states.sto").column("/forceset/slow/activation")
+    assert ours[0] == (0.3 if start is None else start)
+    assert np.ptp(ours) > 0.1
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_set_up_does_the_same_as_in_opensim(tmp_path, name):
     text, files = VARIANTS[name]

@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 # Two integrators with errors of 1e-9 a step, which impacts enlarge [m, rad].
 INTEGRATED = 1e-6
 # After two impacts; springs of a mesh set in one by one, and steps of both sides meet them differently [m, rad].
-BOUNCED = {"HuntCrossleyForce": 1e-6, "SmoothSphereHalfSpaceForce": 1e-6, "ElasticFoundationForce": 1e-4}
+BOUNCED = {"HuntCrossleyForce": 1e-6, "SmoothSphereHalfSpaceForce": 1e-6, "ElasticFoundationForce": 1e-5}
 # What OpenSim makes of energies: it counts bushings twice, and these springs, cords and ligaments not at all.
 COUNTED = {"BushingForce": 2.0, "SpringGeneralizedForce": 0.0, "PathSpring": 0.0}
 

@@ -1,6 +1,6 @@
 """Where the two wrapping methods differ by more than 0.1 mm, a string pulled tight says who is right.
 
-One typical case of every reason that docs/wrapping.md names, in poses of the recorded tables. The string
+One typical case of every reason that docs/theory/taut_paths.md names, in poses of the recorded tables. The string
 (`support.taut_string`) shares no code with the kernels; the first tests show what it is worth.
 """
 

@@ -15,7 +15,7 @@ from support.rule_lengths import rule_length
 from support.who_is_right import Court
 
 # Pairs of poses, some 1e-11 apart, between which lengths once jumped by 0.1 to 141 mm. Nine more do so again since the
-# search is one that serves the real models (docs/wrapping.md).
+# search is one that serves the real models (docs/theory/taut_paths.md).
 JUMPED = json.loads((Path(__file__).parents[1] / "support" / "pairs_jumped.json").read_text())
 # What is left of them: strings and rows of contacts differ by so much, and so do two strings [m].
 AS_LONG = 1e-7

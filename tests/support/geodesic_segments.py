@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.kernels.compiler.parts import driver
-from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, geodesic_stretch, work_rows
+from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, StretchRows, geodesic_stretch, work_rows
 
 
 @driver
@@ -19,7 +19,7 @@ def stretch_frames(surfaces, obstacles, starts, ends, X, G, length, status):
     W = np.empty((work_rows(n), 1))
     for i in range(starts.shape[0]):
         P, Q = (starts[i, 0], starts[i, 1], starts[i, 2]), (ends[i, 0], ends[i, 1], ends[i, 2])
-        length[i], status[i] = geodesic_stretch(surfaces, obstacles, 0, n, P, Q, X[i], 0, G[i], 0, W, 0, 0)
+        length[i], status[i] = geodesic_stretch(surfaces, StretchRows(obstacles, 0, X[i], 0, G[i], 0, W, 0), n, P, Q, 0)
 
 
 def solve_stretches(surfaces, starts, ends, R, p):

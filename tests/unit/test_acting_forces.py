@@ -72,6 +72,16 @@ def test_one_state_is_one_of_many(case):
     assert one.any == known.any()
 
 
+def test_contacts_that_opensim_loses_are_lost_at_one_state_too(tmp_path):
+    model = zoo(tmp_path)
+    q, u, time = every_state(model)
+    known = model_forces(model, q, u, time=time, paths=False, like="opensim").tau
+    exact = model_forces(model, q, u, time=time, paths=False).tau
+    assert 3 < np.count_nonzero(np.abs(known - exact).max(axis=1) > 1.0) < len(q)
+    one = ModelForce(model, method="opensim")
+    close(np.array([one.as_function(*state) for state in zip(time, q, u, strict=True)]), known)
+
+
 def test_ligaments_and_springs_along_paths_are_compiled_too(tmp_path):
     model = zoo(tmp_path)
     q, u, time = every_state(model)

@@ -193,6 +193,9 @@ def test_the_table_and_the_words():
     assert repr(fitted).startswith(f"FittedPathModel({len(fitted.fitted)} of 6 paths fitted, length error ")
     assert len(fitted.notes) == 6 - len(fitted.fitted)
     assert len(repr(fitted)) < 160
+    dataset = fitted.to_xarray()
+    assert dataset["arm_worst"].sel(path="brachialis").item() == fitted.arm_worst[fitted.names.index("brachialis")]
+    assert dataset.attrs["made_by"] == "fit_paths"
 
 
 @pytest.mark.parametrize(

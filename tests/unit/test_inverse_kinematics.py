@@ -98,7 +98,7 @@ def test_slopes_are_those_of_the_objective(coupled, size):
     def cost(z):
         q = np.zeros((c.n_q, 1))
         q[rows, 0] = z
-        return fit(*problem, there, q, space, misfit, 0), q
+        return fit(problem, there, q, space, misfit, 0), q
 
     def slopes(z):
         _, q = cost(z)

@@ -25,7 +25,6 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model_path import Path, PathPoint
 from musculo.model.path_force import PathSpring
-from musculo.muscle.labelled_paths import forces_dataset, geometry_dataset
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def motion(leg):
 def test_geometry_has_names_units_and_provenance(leg, motion):
     q, u, time = motion
     g = muscle_geometry(leg, q, u, like="opensim")
-    d = geometry_dataset(g, time)
+    d = g.to_xarray(time)
     own = g.independent_names
     sizes = {"time": 5, "muscle": len(leg.muscles), "coordinate": len(leg.speed_names), "independent": len(own)}
     assert dict(d.sizes) == sizes
@@ -59,8 +58,8 @@ def test_geometry_has_names_units_and_provenance(leg, motion):
 
 def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
     q, u, _ = motion
-    assert list(geometry_dataset(muscle_geometry(leg, q, u, like="opensim"))["frame"].values) == [0, 1, 2, 3, 4]
-    one = geometry_dataset(muscle_geometry(leg, q[0], like="opensim"))
+    assert list(muscle_geometry(leg, q, u, like="opensim").to_xarray()["frame"].values) == [0, 1, 2, 3, 4]
+    one = muscle_geometry(leg, q[0], like="opensim").to_xarray()
     assert "frame" not in one.sizes
     assert "speed" not in one
 
@@ -68,7 +67,7 @@ def test_without_time_frames_are_counted_and_a_pose_has_none(leg, motion):
 def test_moment_arms_of_distances_have_no_unit(leg, motion):
     """Force times moment arm is a torque or a force."""
     q, _, time = motion
-    d = geometry_dataset(muscle_geometry(leg, q, like="opensim"), time)
+    d = muscle_geometry(leg, q, like="opensim").to_xarray(time)
     for name, unit in zip(d["coordinate"].values, d["unit"].values, strict=True):
         assert unit == ("1" if str(name).endswith(("_tx", "_ty", "_tz")) else "m"), name
 
@@ -110,7 +109,7 @@ def test_other_paths_are_paths(leg, motion):
     spring = PathSpring("spring", path=Path((points[0], points[-1])), resting_length=0.1, stiffness=10.0)
     model = leg.replace(forces=(*leg.forces, spring))
     g = path_geometry(model, q, u, like="opensim")
-    assert geometry_dataset(g, time)["length"].dims == ("time", "path")
+    assert g.to_xarray(time)["length"].dims == ("time", "path")
     t = path_tensions(model, g.length, g.speed)
     d = t.to_xarray(time, model)
     assert d["tension"].attrs["units"] == "N"
@@ -122,7 +121,7 @@ def test_states_have_units_and_meanings(leg, motion):
     q, u, time = motion
     g = muscle_geometry(leg, q, u, like="opensim")
     forces = muscle_equilibrium(leg, g.length, g.speed, 0.5)
-    d = forces_dataset(forces, time, leg, activation=0.5)
+    d = forces.to_xarray(time, leg, activation=0.5)
     assert d["tendon_force"].attrs["units"] == "N"
     assert d["pennation"].attrs["units"] == "rad"
     assert np.array_equal(d["tendon_force"].sel(muscle=leg.muscle_names[0]).values, forces.tendon_force[:, 0])
@@ -135,18 +134,18 @@ def test_time_that_does_not_fit_is_refused(leg, motion):
     q, u, time = motion
     g = muscle_geometry(leg, q, u, like="opensim")
     with pytest.raises(InvalidInput, match="time has shape"):
-        geometry_dataset(g, time[:3])
+        g.to_xarray(time[:3])
     with pytest.raises(InvalidInput, match="increase"):
-        geometry_dataset(g, time[::-1])
+        g.to_xarray(time[::-1])
     with pytest.raises(InvalidInput, match="single pose"):
-        geometry_dataset(muscle_geometry(leg, q[0], like="opensim"), time)
+        muscle_geometry(leg, q[0], like="opensim").to_xarray(time)
 
 
 def test_datasets_survive_netcdf(leg, motion, tmp_path):
     import xarray
 
     q, u, time = motion
-    d = geometry_dataset(muscle_geometry(leg, q, u, like="opensim"), time)
+    d = muscle_geometry(leg, q, u, like="opensim").to_xarray(time)
     d.to_netcdf(tmp_path / "geometry.nc", engine="scipy")
     with xarray.open_dataset(tmp_path / "geometry.nc", engine="scipy") as again:
         assert np.array_equal(again["moment_arm"].values, d["moment_arm"].values)

@@ -14,9 +14,10 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere
-from musculo.muscle import geometry
+from musculo.muscle import path_passes
 from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import STATUSES, chunks
+from musculo.muscle.current_paths import STATUSES
+from musculo.muscle.path_passes import chunks
 
 RARE = ("polyline_", "second_pass")
 TURN = np.linspace(-1.2, 1.2, 80)[:, None]
@@ -52,14 +53,14 @@ def test_the_first_pass_is_made_without_rare_modules(driver):
 def test_only_paths_that_need_it_come_to_the_second_pass(monkeypatch):
     """One over a single cylinder does not; those over overlapping balls does."""
     model, taken = hinge(), []
-    finish = geometry._finish
+    finish = path_passes._finish
 
     def noted(given, threads, left):
         taken.append(left)
         finish(given, threads, left)
 
-    monkeypatch.setattr(geometry, "_finish", noted)
-    monkeypatch.setattr(geometry, "_OFTEN", 1e-9)
+    monkeypatch.setattr(path_passes, "_finish", noted)
+    monkeypatch.setattr(path_passes, "_OFTEN", 1e-9)
     g = muscle_geometry(model, TURN, threads=1)
     assert taken
     assert compiled_paths(model, True).second_pass.tolist() == [False, True, False]

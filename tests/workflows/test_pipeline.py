@@ -266,7 +266,10 @@ def test_frames_beyond_the_loads_end_in_three(tmp_path):
         assert "lie outside" in shell("run", tmp_path / "id.xml", "-o", tmp_path / f"run{len(more)}", *more, code=3)
 
 
-@pytest.mark.parametrize("command", ["run", "scale", "ik", "id", "so", "jr", "muscles", "imu-place", "imu-ik"])
+COMMANDS = ["run", "scale", "ik", "id", "so", "jr", "muscles", "forward", "imu-place", "imu-ik"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_step_says_how_it_ends(command):
     said = " ".join(shell(command, "--help").split())
     assert EXIT_CODES in said

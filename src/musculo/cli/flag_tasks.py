@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
@@ -165,46 +166,52 @@ def preparation(
     return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
 
 
-def inverse_dynamics_task(
-    model: Path, motion: Path, loads: Path | None, lowpass: str, time: str, prepare: Preparation = NOTHING
-) -> InverseDynamicsTask:
+class MotionFlags(NamedTuple):
+    """Of every step that analyzes a motion."""
+
+    model: Path
+    motion: Path
+    loads: Path | None
+    lowpass: str
+    time: str
+    prepare: Preparation = NOTHING
+
+
+def inverse_dynamics_task(given: MotionFlags) -> InverseDynamicsTask:
     """Generalized forces of a motion; muscles do nothing."""
-    cutoff, notes = _cutoff(lowpass, model, motion, prepare)
+    cutoff, notes = _cutoff(given)
+    name = _name(given.motion)
     return InverseDynamicsTask(
-        _name(motion),
-        model_file=model,
-        coordinates_file=motion,
-        external_loads_file=loads,
+        name,
+        model_file=given.model,
+        coordinates_file=given.motion,
+        external_loads_file=given.loads,
         lowpass_cutoff_frequency_for_coordinates=cutoff,
-        time_range=span_of(time),
+        time_range=span_of(given.time),
         forces_to_exclude=("Muscles",),
-        output_gen_force_file=f"{_name(motion)}_id.sto",
+        output_gen_force_file=f"{name}_id.sto",
         notes=notes,
-        source=f"id_{_name(motion)}",
-        preparation=prepare,
+        source=f"id_{name}",
+        preparation=given.prepare,
     )
 
 
 def analyze_task(
     command: str,
     analysis: Analysis,
-    model: Path,
-    motion: Path,
-    loads: Path | None,
-    lowpass: str,
-    time: str,
-    prepare: Preparation = NOTHING,
+    given: MotionFlags,
     force_sets: Sequence[Path] = (),
     replace_forces: bool = False,
 ) -> AnalyzeTask:
     """One analysis of a motion."""
-    start, end = span_of(time)
-    cutoff, notes = _cutoff(lowpass, model, motion, prepare)
+    start, end = span_of(given.time)
+    cutoff, notes = _cutoff(given)
+    name = _name(given.motion)
     return AnalyzeTask(
-        _name(motion),
-        model_file=model,
-        coordinates_file=motion,
-        external_loads_file=loads,
+        name,
+        model_file=given.model,
+        coordinates_file=given.motion,
+        external_loads_file=given.loads,
         lowpass_cutoff_frequency_for_coordinates=cutoff,
         initial_time=start,
         final_time=end,
@@ -213,8 +220,8 @@ def analyze_task(
         solve_for_equilibrium_for_auxiliary_states=True,
         analyses=(analysis,),
         notes=notes,
-        preparation=prepare,
-        source=f"{command}_{_name(motion)}",
+        preparation=given.prepare,
+        source=f"{command}_{name}",
     )
 
 
@@ -266,7 +273,7 @@ def residual_reduction_setup(
 ) -> RRASetup:
     """A motion that actuators follow in the place of muscles."""
     start, end = span_of(time)
-    cutoff, notes = _cutoff(lowpass, model, motion, NOTHING)
+    cutoff, notes = _cutoff(MotionFlags(model, motion, loads, lowpass, time))
     return RRASetup(
         _name(motion),
         model_file=model,
@@ -359,6 +366,7 @@ def least_effort(
 def scale_task(
     model: Path,
     output: Path,
+    *,
     setup: Path | None,
     factors: Sequence[str],
     mass: float | None,
@@ -416,12 +424,13 @@ def _manual(body: str, text: str) -> ManualScale:
     return ManualScale(body, (x, y, z))
 
 
-def _cutoff(text: str, model: Path, motion: Path, prepare: Preparation) -> tuple[float, tuple[str, ...]]:
+def _cutoff(given: MotionFlags) -> tuple[float, tuple[str, ...]]:
     """The frequency that is meant [Hz], negative for none as OpenSim has it, and what is to be said about it."""
+    text, motion = given.lowpass, given.motion
     if not text:
         return -1.0, ()
     if text.strip().lower() == AUTO:
-        found = suggested_cutoff(prepare.motion(read_storage(motion)), read_osim(model))
+        found = suggested_cutoff(given.prepare.motion(read_storage(motion)), read_osim(given.model))
         if found is None:
             raise InvalidInput(
                 f"--lowpass {AUTO}: {motion} has no coordinate that moves, or few or uneven frames; give a frequency"

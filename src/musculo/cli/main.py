@@ -213,9 +213,10 @@ def view(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Show a model or its motion in the browser: one page that needs no network."""
-    from musculo.cli.view import open_viewer
+    from musculo.cli.view import ShownFiles, open_viewer
 
-    open_viewer(model, motion, activation, markers, loads, reactions, geometry, output, not no_open, quiet, as_json)
+    files = ShownFiles(model, motion, activation, markers, loads, reactions, geometry)
+    open_viewer(files, output, not no_open, quiet, as_json)
 
 
 @app.command()

@@ -145,11 +145,10 @@ def id_(
     time: Time = "",
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
-    from musculo.cli.flag_tasks import inverse_dynamics_task, preparation
+    from musculo.cli.flag_tasks import MotionFlags, inverse_dynamics_task, preparation
 
-    return inverse_dynamics_task(
-        model, motion, loads, lowpass, time, preparation(fill_gaps, filter_loads, loads, resample)
-    )
+    prepare = preparation(fill_gaps, filter_loads, loads, resample)
+    return inverse_dynamics_task(MotionFlags(model, motion, loads, lowpass, time, prepare))
 
 
 @step
@@ -194,11 +193,12 @@ def so(
     opensim: Opensim = False,
 ) -> Setup:
     """Static optimization: the muscle forces that produce a motion with the least effort."""
-    from musculo.cli.flag_tasks import analyze_task, least_effort, preparation
+    from musculo.cli.flag_tasks import MotionFlags, analyze_task, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
     prepare = preparation(fill_gaps, filter_loads, loads, resample)
-    return analyze_task("so", analysis, model, motion, loads, lowpass, time, prepare, forces or [], replace)
+    given = MotionFlags(model, motion, loads, lowpass, time, prepare)
+    return analyze_task("so", analysis, given, forces or [], replace)
 
 
 @step
@@ -231,11 +231,11 @@ def jr(
     time: Time = "",
 ) -> Setup:
     """Joint reactions: the loads of joints, with or without muscle forces."""
-    from musculo.cli.flag_tasks import analyze_task, joint_reaction, preparation
+    from musculo.cli.flag_tasks import MotionFlags, analyze_task, joint_reaction, preparation
 
     analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
     prepare = preparation(fill_gaps, filter_loads, loads, resample)
-    return analyze_task("jr", analysis, model, motion, loads, lowpass, time, prepare, forces or [])
+    return analyze_task("jr", analysis, MotionFlags(model, motion, loads, lowpass, time, prepare), forces or [])
 
 
 @step
@@ -263,12 +263,11 @@ def muscles(
     time: Time = "",
 ) -> Setup:
     """Muscle analysis: lengths, speeds, moment arms, fiber states and powers along a motion."""
-    from musculo.cli.flag_tasks import analyze_task, muscle_files, preparation
+    from musculo.cli.flag_tasks import MotionFlags, analyze_task, muscle_files, preparation
 
     analysis = muscle_files(muscle or [], coordinate or [], activation)
-    return analyze_task(
-        "muscles", analysis, model, motion, None, lowpass, time, preparation(fill_gaps, resample=resample)
-    )
+    prepare = preparation(fill_gaps, resample=resample)
+    return analyze_task("muscles", analysis, MotionFlags(model, motion, None, lowpass, time, prepare))
 
 
 @step
@@ -373,7 +372,19 @@ def scale(
     from musculo.cli.flag_tasks import preparation, scale_task
 
     prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    return scale_task(model, output, setup, factors or [], mass, static, tasks, markers, time, keep_mass, prepare)
+    return scale_task(
+        model,
+        output,
+        setup=setup,
+        factors=factors or [],
+        mass=mass,
+        static=static,
+        tasks=tasks,
+        markers=markers,
+        time=time,
+        keep_mass=keep_mass,
+        prepare=prepare,
+    )
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
+from typing import NamedTuple
 
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.overwriting import check_page
@@ -20,33 +21,33 @@ from musculo.io.storage import read_storage
 from musculo.viewer import view
 
 
-def open_viewer(
-    model_file: Path,
-    motion: Path | None,
-    activation: Path | None,
-    markers: Path | None,
-    loads: Path | None,
-    reactions: Path | None,
-    geometry: Path | None,
-    output: Path | None,
-    show: bool,
-    quiet: bool = False,
-    as_json: bool = False,
-) -> None:
+class ShownFiles(NamedTuple):
+    """What is to be seen of a model."""
+
+    model: Path
+    motion: Path | None
+    activation: Path | None
+    markers: Path | None
+    loads: Path | None
+    reactions: Path | None
+    geometry: Path | None
+
+
+def open_viewer(files: ShownFiles, output: Path | None, show: bool, quiet: bool = False, as_json: bool = False) -> None:
     """Read the files, write the page, and open it unless `show` is off."""
     imports_end()
     check_page(output)
     tell_of_compiling(quiet)
-    model = read_osim(model_file)
+    model = read_osim(files.model)
     with unwarned():  # what warnings say in Python stands in notes here
         scene = view(
             model,
-            None if motion is None else read_storage(motion),
-            activation=None if activation is None else read_storage(activation),
-            markers=None if markers is None else read_markers(markers),
-            loads=None if loads is None else read_external_loads(loads),
-            reactions=None if reactions is None else read_storage(reactions),
-            geometry=geometry,
+            None if files.motion is None else read_storage(files.motion),
+            activation=None if files.activation is None else read_storage(files.activation),
+            markers=None if files.markers is None else read_markers(files.markers),
+            loads=None if files.loads is None else read_external_loads(files.loads),
+            reactions=None if files.reactions is None else read_storage(files.reactions),
+            geometry=files.geometry,
         )
     for note in () if quiet or as_json else scene.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -15,7 +15,7 @@ from musculo.analyses.recorded_motion import Motion, motion_of
 from musculo.analyses.static_optimization.share_load import static_optimization
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
 from musculo.arrays import FloatArray
-from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.demo.shipped_models import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.io.storage import write_storage

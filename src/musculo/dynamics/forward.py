@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.embedded_dynamics import EmbeddedDynamics, embedded_dynamics
@@ -35,6 +35,31 @@ from musculo.results.table import Table
 SINGULAR_HINGE = 1e-13
 # Frames of an embedded model done at once: each holds its Jacobian and mass matrix.
 _CHUNK = 4096
+
+
+class _Given(NamedTuple):
+    """Some frames of what is asked, and how to compute them."""
+
+    model: Model
+    Q: FloatArray  # (frames, n), and on: of these frames
+    U: FloatArray
+    T: FloatArray
+    loads: list[ExternalLoad]
+    time: FloatArray
+    first: int  # the number of the first of them, for messages
+    threads: int | None
+    device: Device
+
+    def wrenches(self) -> FloatArray | None:
+        """(frames, 6 n) of the loads on all nodes; None without loads."""
+        if not self.loads:
+            return None
+        return node_wrenches(
+            compiled(self.model),
+            self.loads,
+            len(self.Q),
+            lambda: kinematics(self.model, on_host(self.Q), threads=self.threads),
+        )
 
 
 def forward_dynamics(
@@ -82,7 +107,7 @@ def forward_dynamics(
             "other coordinates or are locked, which the host works out; omit to_device"
         )
     if (resident or to_device) and not e.rules:
-        return _on_device(model, c, e, q, u, tau, loads, time, threads, to_device)
+        return _on_device(model, q, u, tau, loads, time, threads, to_device)
     if resident:
         q, u, tau = (on_host(x) for x in (q, u, tau))
     Q, single = coordinates_of(model, q)
@@ -101,15 +126,13 @@ def forward_dynamics(
         at = slice(start, min(start + step, frames))
         refuse_indefinite(model, Q[at], start)
         some = [part(load, at.start, at.stop) for load in acting]
-        udot[at] = _some_frames(model, c, e, own, Q[at], U[at], T[at], some, times[at], threads, device, start)
+        udot[at] = _some_frames(_Given(model, Q[at], U[at], T[at], some, times[at], start, threads, device), own)
     finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
 
 def _on_device(
     model: Model,
-    c: CompiledModel,
-    e: Embedding,
     q: Any,
     u: Any,
     tau: Any,
@@ -123,81 +146,58 @@ def _on_device(
     U, _ = resident_frames("u", u, model.speed_names, lambda x: speeds_of(model, x))
     T, _ = resident_frames("tau", tau, model.speed_names, lambda x: frames_of("tau", x, model.speed_names))
     frames = same_frames(q=Q, u=U, tau=T)
-    acting = listed(loads, frames, times_of(time, frames) if np.ndim(time) else None)
+    times = times_of(time, frames)
+    acting = listed(loads, frames, times if np.ndim(time) else None)
     if impossible_inertias(model):
         refuse_indefinite(model, on_host(Q))
-    udot = _articulated(model, c, e, Q, U, T, None, acting, threads, "gpu", 0, to_device)
+    udot = _articulated(_Given(model, Q, U, T, acting, times, 0, threads, "gpu"), None, to_device)
     if not to_device:
         finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
 
-def _some_frames(
-    model: Model,
-    c: CompiledModel,
-    e: Embedding,
-    own: EmbeddedDynamics | None,
-    Q: FloatArray,
-    U: FloatArray,
-    T: FloatArray,
-    loads: list[ExternalLoad],
-    time: FloatArray,
-    threads: int | None,
-    device: Device,
-    first: int,
-) -> FloatArray:
-    """udot of some frames; `first` is the number of the first of them, for messages."""
+def _some_frames(x: _Given, own: EmbeddedDynamics | None) -> FloatArray:
+    model, e = x.model, embedding_of(x.model)
     if not e.rules:
-        return _articulated(model, c, e, Q, U, T, None, loads, threads, device, first)
+        return _articulated(x, None)
     if own is not None and e.selects:
-        _, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
-        e.refuse_difference(Q, poses, first)
-        _check_speeds(model, U, speeds, first)
-        return _articulated(model, c, e, Q, U, T, bias, loads, threads, device, first)
+        _, bias, poses, speeds = own.slopes_and_bias(x.Q, x.U, x.time)
+        e.refuse_difference(x.Q, poses, x.first)
+        _check_speeds(model, x.U, speeds, x.first)
+        return _articulated(x, bias)
     if own is not None:
-        return _embedded(model, own, Q, U, T, loads, time, threads, first)
-    motion = e.motion(e.independent(Q), e.independent_speeds(Q, U), time=time, guess=Q)
+        return _embedded(x, own)
+    motion = e.motion(e.independent(x.Q), e.independent_speeds(x.Q, x.U), time=x.time, guess=x.Q)
     if e.loops:
-        e.refuse_difference(Q, motion.q, first)
-    _check_speeds(model, U, motion.u, first)
+        e.refuse_difference(x.Q, motion.q, x.first)
+    _check_speeds(model, x.U, motion.u, x.first)
     if e.selects:
-        return _articulated(model, c, e, Q, U, T, motion.b, loads, threads, device, first)
-    rest = inverse_dynamics(model, Q, U, motion.b, loads, threads, device)
+        return _articulated(x, motion.b)
+    rest = inverse_dynamics(model, x.Q, x.U, motion.b, x.loads, x.threads, x.device)
     J = motion.J
-    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, Q, threads=threads, device=device) @ J
-    force = np.einsum("fij,fi->fj", J, T - rest)
-    return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, first)) + motion.b
+    mass = np.swapaxes(J, 1, 2) @ mass_matrix(model, x.Q, threads=x.threads, device=x.device) @ J
+    force = np.einsum("fij,fi->fj", J, x.T - rest)
+    return np.einsum("fij,fj->fi", J, _solve(model, e, mass, force, x.first)) + motion.b
 
 
-def _embedded(
-    model: Model,
-    own: EmbeddedDynamics,
-    Q: FloatArray,
-    U: FloatArray,
-    T: FloatArray,
-    loads: list[ExternalLoad],
-    time: FloatArray,
-    threads: int | None,
-    first: int,
-) -> FloatArray:
-    wrenches = (
-        node_wrenches(compiled(model), loads, len(Q), lambda: kinematics(model, Q, threads=threads)) if loads else None
-    )
-    found = own.closed(model, Q, U, T, wrenches, threads)
+def _embedded(x: _Given, own: EmbeddedDynamics) -> FloatArray:
+    """udot by the compiled dynamics of the model's independent coordinates."""
+    model, wrenches = x.model, x.wrenches()
+    found = own.closed(model, x.Q, x.U, x.T, wrenches, x.threads)
     if found is not None:
         udot, pivot, poses, speeds = found
     else:
-        slopes, bias, poses, speeds = own.slopes_and_bias(Q, U, time)
-    embedding_of(model).refuse_difference(Q, poses, first)
-    _check_speeds(model, U, speeds, first)
+        slopes, bias, poses, speeds = own.slopes_and_bias(x.Q, x.U, x.time)
+    embedding_of(model).refuse_difference(x.Q, poses, x.first)
+    _check_speeds(model, x.U, speeds, x.first)
     if found is None:
-        udot, pivot = own.accelerations(model, Q, U, T, slopes, bias, wrenches, threads)
+        udot, pivot = own.accelerations(model, x.Q, x.U, x.T, slopes, bias, wrenches, x.threads)
     weak = ~(pivot > SINGULAR_HINGE)
     if weak.any():
         frame = int(np.argmax(weak.any(axis=1)))
         # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
         rows = [row for row in compiled(model).tree.u_rows if weak[frame, row]]
-        raise _singular(model, model.speed_names[rows[-1]], frame + first)
+        raise _singular(model, model.speed_names[rows[-1]], frame + x.first)
     return udot
 
 
@@ -214,40 +214,28 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray, first: 
         )
 
 
-def _articulated(
-    model: Model,
-    c: CompiledModel,
-    e: Embedding,
-    Q: FloatArray,
-    U: FloatArray,
-    T: FloatArray,
-    bias: FloatArray | None,
-    loads: list[ExternalLoad],
-    threads: int | None,
-    device: Device,
-    first: int,
-    to_device: bool = False,
-) -> FloatArray:
+def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) -> FloatArray:
     """udot by the articulated-body recursion; `bias` is that of prescribed speeds, None where there are none."""
-    free = set(e.speed_names)
+    model, c = x.model, compiled(x.model)
+    free = set(embedding_of(model).speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
-    wrenches = (
-        node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads))
-        if loads
-        else np.zeros((0, 6))
-    )
-    if on_gpu(device):
+    wrenches = x.wrenches()
+    if on_gpu(x.device):
         from musculo.kernels.cuda.cuda_dynamics import aba_on_gpu
 
-        udot, least = aba_on_gpu(c.tree, c.table, Q, U, T, bias, prescribed, wrenches, bool(loads), to_device)
+        udot, least = aba_on_gpu(c.tree, c.table, x.Q, x.U, x.T, bias, prescribed, wrenches, to_device)
         for frame in np.flatnonzero(~(least > SINGULAR_HINGE))[:1]:  # the CPU finds out which joint it is
-            Q, U, T = (on_host(x)[frame : frame + 1] for x in (Q, U, T))
-            some, known = [part(load, frame, frame + 1) for load in loads], None if bias is None else bias[frame][None]
-            _articulated(model, c, e, Q, U, T, known, some, threads, "cpu", first + int(frame))
+            Q, U, T = (on_host(array)[frame : frame + 1] for array in (x.Q, x.U, x.T))
+            some, known = (
+                [part(load, frame, frame + 1) for load in x.loads],
+                None if bias is None else bias[frame][None],
+            )
+            _articulated(_Given(model, Q, U, T, some, x.time, x.first + int(frame), x.threads, "cpu"), known)
         return udot
-    udot, pivot = np.zeros_like(U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((len(Q), c.n_u))
-    inputs = (c.tree, c.table, Q, U, T, udot, prescribed, wrenches, bool(loads))
-    over_frames(aba_frames, (*inputs, pivot), len(Q), threads)
+    frames = len(x.Q)
+    udot, pivot = np.zeros_like(x.U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
+    external = (np.zeros((0, 6)), False) if wrenches is None else (wrenches, True)
+    over_frames(aba_frames, (c.tree, c.table, x.Q, x.U, x.T, udot, prescribed, *external, pivot), frames, x.threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > SINGULAR_HINGE) & solved
     if weak.any():
@@ -255,7 +243,7 @@ def _articulated(
         # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
         slots, node_of = np.flatnonzero(weak[frame]), np.repeat(np.arange(c.tree.n_u.size), c.tree.n_u)
         slot = slots[node_of[slots] == node_of[slots].max()][0]
-        raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame) + first)
+        raise _singular(model, model.speed_names[c.tree.u_rows[slot]], int(frame) + x.first)
     return udot
 
 

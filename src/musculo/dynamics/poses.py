@@ -94,6 +94,9 @@ class Kinematics:
     def _arm(self, frame: str, point: ArrayLike) -> tuple[int, FloatArray]:
         """Node of a frame and the vector (frames, 3) from the node's origin to a point of the frame, in ground."""
         node, X = self._node(frame)
+        R = self._R[:, node]
+        if point is _ORIGIN:
+            return node, np.einsum("fij,j->fi", R, X.p)
         try:
             location = np.asarray(point, dtype=float)
         except (TypeError, ValueError) as error:
@@ -102,8 +105,8 @@ class Kinematics:
             raise InvalidInput(f"a point of {frame!r} holds a number that is not finite; fill such frames first")
         if location.shape not in ((3,), (self.frames, 3)):
             raise InvalidInput(f"a point of {frame!r} has shape {location.shape}; it needs (3,) or ({self.frames}, 3)")
-        in_node = np.broadcast_to(X.p + location @ X.R.T, (self.frames, 3))
-        return node, np.einsum("fij,fj->fi", self._R[:, node], in_node)
+        in_node = X.p + location @ X.R.T
+        return node, np.einsum("fij,j->fi" if in_node.ndim == 1 else "fij,fj->fi", R, in_node)
 
     def batch_pose(self, frame: str) -> tuple[FloatArray, FloatArray]:
         """R (frames, 3, 3) and p (frames, 3) of a frame, always with the frame axis."""

@@ -5,20 +5,42 @@ qdot = E zu + e,   qddot = E zudot + s,   u = J zu + c,   udot = J zudot + b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from musculo.arrays import FloatArray
+from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.loops.looped import Looped
-from musculo.embedding.speed_rates import angle_rates_inverse, angle_rates_inverse_dot, joint_rates, quaternion_rates
+from musculo.embedding.speed_rates import (
+    TurningJoint,
+    angle_rates_inverse,
+    angle_rates_inverse_dot,
+    joint_rates,
+    quaternion_rates,
+)
+from musculo.model.model import Model
 
-if TYPE_CHECKING:
-    from musculo.embedding.embedding import Embedding
+
+class Ruled(Protocol):
+    """What the maps ask of an embedding; see `musculo.embedding.embedding.Embedding`."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def coordinate_names(self) -> tuple[str, ...]: ...
+    @property
+    def speed_names(self) -> tuple[str, ...]: ...
+    @property
+    def freely_turning(self) -> tuple[TurningJoint, ...]: ...
+    @property
+    def partly_turning(self) -> tuple[TurningJoint, ...]: ...
+    @property
+    def steps(self) -> tuple[tuple[Rule, tuple[str, ...]], ...]: ...
 
 
 def speed_map(
-    embedding: Embedding, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
 
@@ -48,7 +70,7 @@ def speed_map(
 
 
 def _rates(
-    embedding: Embedding, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """E, e, qdot, s with qdot = E zu + e and qddot = E zudot + s."""
     frames, n = q.shape

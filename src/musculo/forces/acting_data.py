@@ -15,6 +15,7 @@ from musculo.forces.compiled_forces import compiled_forces, no_forces
 from musculo.forces.placed import placed
 from musculo.kernels.forces.acting_forces import ActingForces
 from musculo.kernels.forces.recorded_loads import RecordedLoads
+from musculo.like import Method
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 
@@ -25,6 +26,7 @@ def acting_data(
     passive: bool = True,
     loads: Loads | None = None,
     rows: Mapping[str, int] | None = None,
+    method: Method = "exact",
 ) -> ActingForces:
     """Passive forces, actuators and loads of a model, as `kernels.forces.acting_forces` takes them.
 
@@ -33,12 +35,13 @@ def acting_data(
         passive: whether limits, springs, bushings, contacts and prescribed forces are among them.
         loads: from outside, over time or constant.
         rows: of controls by the names of actuators, as `actuator_rows` takes them; an empty mapping for no actuators.
+        method: of contacts, as `model_forces` takes it.
 
     Raises:
         InvalidModel: a force whose numbers, frames or expressions cannot be used; names it.
         InvalidInput, UnknownName: loads that do not fit the model.
     """
-    own = compiled_forces(model).data if passive else no_forces()
+    own = compiled_forces(model, method).data if passive else no_forces()
     actuators, recorded = actuator_rows(model, rows), load_rows(model, loads)
     groups = (actuators.point, actuators.torque, actuators.pair, actuators.body)
     somewhere = own.second.size + recorded.node.size + sum(group.control.size for group in groups)

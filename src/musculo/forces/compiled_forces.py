@@ -179,6 +179,7 @@ def _data(every: Sequence[Any]) -> PassiveForces:
         [
             *(group.data for group in every),
             every[-1].meshes,
+            every[-2].sweep,
             np.concatenate([none, *(group.speed for group in speeds)]),
             np.concatenate([none, *first]),
             np.concatenate([none, *(group.second.node for group in bodies)]),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidFile, InvalidModel, Unsupported
 from musculo.forces import stated_forces as stated
 from musculo.forces.contact_hertz import body_columns
@@ -21,6 +21,8 @@ from musculo.model.contact_model import ContactGeometry
 from musculo.model.force import Force
 from musculo.model.model import Model
 
+# Triangles in a box that is not divided further.
+_IN_BOX = 4
 _KINDS = {"ContactMesh": MESH, "ContactHalfSpace": PLANE, "ContactSphere": BALL}
 
 
@@ -105,7 +107,6 @@ class _Surface(NamedTuple):
     area: FloatArray
     normal: FloatArray
     corners: FloatArray  # (triangles, 3, 3)
-    size: FloatArray
 
 
 def _mesh(model: Model, shape: ContactGeometry) -> _Surface:
@@ -121,36 +122,74 @@ def _mesh(model: Model, shape: ContactGeometry) -> _Surface:
     # a closed surface whose volume is negative is inside out
     outward = np.sign(dot(corners[:, 0], turn).sum()) or 1.0
     middle = corners.mean(axis=1)
-    size = np.sqrt(np.sum((corners - middle[:, None]) ** 2, axis=2)).max(axis=1)
-    return _Surface(middle, area, outward * turn / (2.0 * area)[:, None], corners, size)
+    return _Surface(middle, area, outward * turn / (2.0 * area)[:, None], corners)
+
+
+class _Boxes:
+    """A tree of boxes around the triangles of one surface, in the order in which a search meets them."""
+
+    def __init__(self, surface: _Surface) -> None:
+        self._low, self._high = surface.corners.min(axis=1), surface.corners.max(axis=1)
+        self._middle = surface.middle
+        self.box: list[FloatArray] = []
+        self.past: list[int] = []
+        self.held: list[tuple[int, int]] = []
+        self.order: list[int] = []
+        self._put(np.arange(len(surface.area)))
+
+    def _put(self, some: IntArray) -> None:
+        """A box of some triangles, and those inside it: halves along its longest side."""
+        own = len(self.box)
+        low, high = self._low[some].min(axis=0), self._high[some].max(axis=0)
+        self.box.append(np.concatenate([low, high]))
+        self.past.append(0)
+        few = len(some) <= _IN_BOX
+        self.held.append((len(self.order), len(some) if few else 0))
+        if few:
+            self.order += some.tolist()
+        else:
+            along = some[np.argsort(self._middle[some, np.argmax(high - low)], kind="stable")]
+            self._put(along[: len(some) // 2])
+            self._put(along[len(some) // 2 :])
+        self.past[own] = len(self.box)
 
 
 def _joined(surfaces: Sequence[_Surface]) -> Meshes:
     """One after the other."""
-    low, high, center, radius = [], [], [], []
-    for one in surfaces:
-        points = one.corners.reshape(-1, 3)
-        low.append(points.min(axis=0))
-        high.append(points.max(axis=0))
-        center.append(0.5 * (low[-1] + high[-1]))
-        radius.append(np.sqrt(np.sum((points - center[-1]) ** 2, axis=1)).max())
-    counts = [one.area.size for one in surfaces]
+    center, radius, trees = [], [], [_Boxes(one) for one in surfaces]
+    for one, tree in zip(surfaces, trees, strict=True):
+        center.append(0.5 * (tree.box[0][:3] + tree.box[0][3:]))
+        radius.append(np.sqrt(np.sum((one.corners - center[-1]) ** 2, axis=2)).max())
+    first, first_box = _starts([one.area.size for one in surfaces]), _starts([len(tree.past) for tree in trees])
 
     def flat(parts: Iterable[FloatArray], *shape: int) -> FloatArray:
-        return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)]).reshape(-1, *shape)
+        return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)]).reshape(-1, *shape)
 
+    def shifted(parts: Iterable[Sequence[int]], by: IntArray) -> IntArray:
+        return np.array([x + int(start) for part, start in zip(parts, by, strict=False) for x in part], dtype=np.int64)
+
+    held = [
+        [(begin + int(start), count) for begin, count in tree.held] for tree, start in zip(trees, first, strict=False)
+    ]
     return Meshes(
-        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        first,
         flat((one.middle for one in surfaces), 3),
         flat(one.area for one in surfaces),
         flat((one.normal for one in surfaces), 3),
         flat((one.corners for one in surfaces), 9),
-        flat(one.size for one in surfaces),
-        flat(low, 3),
-        flat(high, 3),
         flat(center, 3),
         np.array(radius, dtype=float),
+        first_box,
+        flat((np.array(tree.box) for tree in trees), 6),
+        shifted((tree.past for tree in trees), first_box),
+        np.array([row for rows in held for row in rows], dtype=np.int64).reshape(-1, 2),
+        shifted((tree.order for tree in trees), first),
     )
+
+
+def _starts(counts: Sequence[int]) -> IntArray:
+    """Where each begins, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _found(model: Model, shape: ContactGeometry) -> Path | None:

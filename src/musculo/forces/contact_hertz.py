@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel, Unsupported
@@ -22,11 +21,20 @@ from musculo.forces.placed import (
     on_bodies,
     vector_columns,
 )
-from musculo.kernels.contact.contact_pressure import APART, PARTING, Friction, Pairs
+from musculo.kernels.contact.contact_pressure import Friction, Pairs
+from musculo.kernels.contact.lost_contacts import Sweep
+from musculo.kernels.forces.held_frames import Held
 from musculo.model.force import Force
 from musculo.model.model import Model
 
 PLANE, BALL = "ContactHalfSpace", "ContactSphere"
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NO_SWEEP = Sweep(
+    np.zeros(1, dtype=np.int64), Held(_NONE, np.zeros((0, 9)), np.zeros((0, 3))), np.zeros(0),
+    np.zeros(1, dtype=np.int64), _NONE, _NONE,
+)  # fmt: skip
 
 
 class _Pair(NamedTuple):
@@ -43,7 +51,7 @@ class HertzContacts:
     The law of two is `musculo.kernels.contact.contact_pressure.hertz_wrench`.
 
     Departs:    OpenSim ignores all contacts of a force that come after one that parts so fast that its f is negative
-                (Simbody returns where it should go on), so that a foot loses its toe as its heel lifts off. This is
+                (`kernels.contact.lost_contacts`), so that a foot loses its toe as its heel lifts off. This is
                 done with `like="opensim"` only, as is counting the energy of shapes of one body that overlap, which
                 do nothing.
     Guarantees: wrenches of a pair add up to zero.
@@ -51,7 +59,6 @@ class HertzContacts:
 
     def __init__(self, model: Model, forces: Sequence[Force], opensim: bool = False) -> None:
         self.names = [force.name for force in forces]
-        self._opensim = opensim
         every: list[Material] = []
         self._shapes_of: list[list[int]] = []
         pairs: list[_Pair] = []
@@ -77,6 +84,7 @@ class HertzContacts:
         slow = np.array([stated.finite(force, "transition_velocity", 0.01) for force in forces], dtype=float)
         self.first, self.second = self._place.rows(self._first), self._place.rows(self._second)
         self.data = self._compiled(every, slow)
+        self.sweep = self._sweep() if opensim else _NO_SWEEP
 
     def _compiled(self, every: list[Material], transition: FloatArray) -> Pairs:
         first, second = self._first, self._second
@@ -111,43 +119,19 @@ class HertzContacts:
             ),
         )
 
+    def _sweep(self) -> Sweep:
+        """All shapes and pairs, which come force by force."""
+        shapes = np.cumsum([0, *(len(some) for some in self._shapes_of)])
+        pairs = np.searchsorted(self._force, np.arange(len(self._shapes_of) + 1))
+        return Sweep(shapes, self._place.held, self._radius, pairs, self._first, self._second)
+
     def acting(self, s: Moving, found: Found) -> Acting:
         wrench, stored = found.wrench, found.energy
-        if self._opensim:
-            for frame in np.flatnonzero((found.state == PARTING).any(axis=1)):
-                part = Moving(*(x[frame : frame + 1] for x in s))
-                lost, unseen = self._abandoned(self._place.origin(part)[0], found.state[frame])
-                wrench[frame, lost] = 0.0
-                stored[frame, unseen] = 0.0
         energy = np.zeros((len(stored), len(self.names)))
         for pair, force in enumerate(self._force.tolist()):
             energy[:, force] += stored[:, pair]
         rows = np.concatenate([self._force, self._force]), np.concatenate([self.first.body, self.second.body])
         return on_bodies(*rows, np.concatenate([-wrench, wrench], axis=1), energy)
-
-    def _abandoned(self, p: FloatArray, state: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """Pairs of one frame whose force is lost in OpenSim, and whose energy is: those after one that parts.
-
-        Contacts come in the order of a sweep along the axis on which the shapes of a force are spread most, by where
-        each begins on it.
-        """
-        lost: list[int] = []
-        unseen: list[int] = []
-        parting = state == PARTING
-        for force in np.unique(self._force[parting]):
-            shapes = self._shapes_of[force]
-            centres = p[shapes]
-            spread = np.abs(centres - centres.mean(axis=0)).sum(axis=0)
-            axis = 0 if spread[0] > spread[1] else 1
-            axis = 2 if spread[2] > spread[axis] else axis
-            begin = centres[:, axis] - self._radius[shapes]
-            place = {shapes[k]: rank for rank, k in enumerate(np.argsort(begin, kind="stable"))}
-            mine = [int(k) for k in np.flatnonzero((self._force == force) & (state != APART))]
-            mine.sort(key=lambda k: sorted((place[int(self._first[k])], place[int(self._second[k])])))
-            cut = next(rank for rank, k in enumerate(mine) if parting[k])
-            lost += mine[cut:]
-            unseen += mine[cut + 1 :]
-        return lost, unseen
 
     def columns(self, s: Moving, acting: Acting) -> Columns:
         return body_columns(self.names, self._shapes_of, self._place, s, acting)

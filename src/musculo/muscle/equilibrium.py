@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,15 @@ from musculo.kernels.tree.tree_frames import over_frames
 from musculo.like import Like, Method, method_of
 from musculo.model.model import Model
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
-from musculo.muscle.labelled_paths import LabelledForces
+from musculo.muscle.labelled_paths import frame_labels, with_meanings
 from musculo.muscle.muscle_arrays import muscle_columns
+from musculo.results.labelled_arrays import labelled
+from musculo.results.notebook_figures import series_html
+from musculo.results.provenance import Provenance
 from musculo.results.result import Result, also
+
+if TYPE_CHECKING:
+    import xarray
 
 # From so many frames on, eight at once take less time than one after the other.
 _PACKED_FROM = 3
@@ -55,9 +61,21 @@ class MuscleStatus(IntEnum):
 
 Status = MuscleStatus
 
+_FORCE_UNITS = {
+    "fiber_length": "m",
+    "fiber_velocity": "m/s",
+    "pennation": "rad",
+    "tendon_length": "m",
+    "tendon_force": "N",
+    "active_fiber_force": "N",
+    "passive_fiber_force": "N",
+    "fiber_force_along_tendon": "N",
+    "stiffness": "N/m",
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MuscleForces(LabelledForces, Result):
+class MuscleForces(Result):
     """Fibers and tendons of all muscles; arrays (frames, muscles), or (muscles,) for a single frame."""
 
     made_by: ClassVar[str] = "muscle_equilibrium"
@@ -84,6 +102,27 @@ class MuscleForces(LabelledForces, Result):
         frames = "one frame" if self.status.ndim == 1 else f"{len(self.status)} frames"
         counts = [f"{(self.status == one).sum()} {one.name}" for one in Status if (self.status == one).any()]
         return f"MuscleForces({frames} of {len(self.muscle_names)} muscles: {', '.join(counts)})"
+
+    def _repr_html_(self) -> str:
+        pull, solved = np.atleast_2d(self.tendon_force), "every muscle and frame" if self.converged else "NOT all"
+        units = ("N",) * len(self.muscle_names)
+        return series_html(
+            "Pull of muscles by frame", None, self.muscle_names, pull, units, [("equilibrium found", solved)]
+        )
+
+    def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None, **options: Any) -> xarray.Dataset:
+        """Fibers and tendons by `time` (or `frame`) and `muscle`; `status` carries its meanings.
+
+        Args:
+            time: (frames,) [s]; without it frames are counted.
+            model: whose muscles they are, for the attributes. options: what they were computed with, likewise.
+        """
+        import xarray
+
+        labels = {**frame_labels(self.fiber_length, 1, time, "the result"), "muscle": self.muscle_names}
+        parts = {name: labelled(name, getattr(self, name), labels, unit) for name, unit in _FORCE_UNITS.items()}
+        parts["status"] = with_meanings("status", self.status, labels, {int(s): s.name.lower() for s in Status})
+        return xarray.Dataset(parts, attrs=Provenance.of(self.made_by, model, **options).attributes())
 
     @property
     def converged(self) -> bool:

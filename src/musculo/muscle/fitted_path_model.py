@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +13,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
-from musculo.results.result import Result
+from musculo.results.result import Result, Series
 from musculo.results.table import Table
 
 if TYPE_CHECKING:
@@ -46,6 +46,13 @@ class FittedPathModel(Result):
     ranges: Mapping[str, tuple[float, float]] = field(repr=False)  # of the independent coordinates [rad, m]
     samples: int = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
+
+    def _series(self) -> Iterable[Series]:
+        labels = {"path": self.names}
+        yield Series("degree", self.degree, labels)
+        yield Series("terms", self.terms, labels)
+        for name in ("length_rms", "length_worst", "arm_rms", "arm_worst"):
+            yield Series(name, getattr(self, name), labels, "m")
 
     @property
     def fitted(self) -> tuple[str, ...]:

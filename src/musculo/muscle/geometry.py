@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
-from functools import cached_property, partial
-from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import CompiledModel, compiled
+from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import same_frames
 from musculo.dynamics.inverse import Device, check_device, on_gpu, on_host, resident_frames
@@ -22,83 +20,30 @@ from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, UnknownName, Unsupported
 from musculo.kernels.cuda.device_arrays import is_on_device
-from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
-from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
-from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.labelled_paths import LabelledGeometry
+from musculo.muscle.current_paths import STATUSES, PathPoints, PathStatus
+from musculo.muscle.labelled_paths import frame_labels, units_along, with_meanings
+from musculo.muscle.path_passes import Begun, mark_cut_short, run_paths, unfinished
 from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.results.angle_columns import sliding_coordinates
+from musculo.results.labelled_arrays import labelled
+from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.result import Result
 from musculo.results.table import Table
 
-
-class PathStatus(IntEnum):
-    """How the search for a taut path ended, best first: that of the worst segment of a path."""
-
-    CONVERGED = 0
-    """The path is taut."""
-    INSIDE = 1
-    """A fixed point of the path lies inside a surface."""
-    OTHER_SIDE = 2
-    """The path gives up a rule of the model, and the length has a price for it (`PathGeometry.price`)."""
-    OVERLAPPED = 3
-    """Surfaces overlap: the path is a polyline that is pulled tight outside all of them."""
-    NOT_CONVERGED = 4
-    """The search was given up; the path is the best it came by."""
-    IGNORED = 5
-    """No path over a surface was found, so the path ignores the surface."""
-    CUT_SHORT = 6
-    """An end is a conditional point out of its range: the path runs between the other points only, as in OpenSim, and
-    has no length where one is left."""
+if TYPE_CHECKING:
+    import xarray
 
 
-# The same in words, in the order of their numbers.
-STATUSES = tuple(status.name.lower().replace("_", " ") for status in PathStatus)
-# Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
-_CHUNK = 2048
-_FIRST_CHUNK = 32
 KEPT_POINTS = 20_000
 """Of more frames than these the points of paths, larger than all else, are made only when they are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
-class PathPoints:
-    """The current paths of all frames in flat arrays; `of` gives one of them.
-
-    The entries of path k are `first[k] .. first[k] + count[frame, k] - 1` of the middle axis; what follows up to
-    first[k + 1] is unused.
-    """
-
-    names: tuple[str, ...]
-    first: NDArray[np.int64]  # (paths + 1,)
-    count: NDArray[np.int64]  # (frames, paths)
-    position: FloatArray = field(repr=False)  # (frames, entries, 3) in ground [m]
-    wrap: NDArray[np.int32] = field(repr=False)  # (frames, entries) -1: a path point; else which of `wrap_objects`
-    price: FloatArray = field(repr=False)  # (frames, paths) what of a length is no path [m]
-    wrap_objects: tuple[str, ...] = ()
-
-    def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:
-        """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
-        if name not in self.names:
-            raise UnknownName("path", name, self.names)
-        asked = f"frame {frame} of path {name!r} is asked for"
-        if isinstance(frame, bool) or not isinstance(frame, Integral):
-            raise InvalidInput(f"{asked}; give a whole number, 0 to {len(self.count) - 1}")
-        if not -len(self.count) <= frame < len(self.count):
-            raise InvalidInput(f"{asked}; there are {len(self.count)} frames")
-        k = self.names.index(name)
-        entries = slice(self.first[k], self.first[k] + self.count[frame, k])
-        touched = tuple(self.wrap_objects[w] if w >= 0 else "" for w in self.wrap[frame, entries])
-        return self.position[frame, entries], touched
-
-
-@dataclass(frozen=True, eq=False)
-class PathGeometry(LabelledGeometry, Result):
+class PathGeometry(Result):
     """Geometry of paths over frames; arrays have no frame axis for a single pose.
 
     Signs: `speed = -sum(moment_arm u)`, and tension times `moment_arm` is the generalized force on each speed. With
@@ -240,6 +185,42 @@ class PathGeometry(LabelledGeometry, Result):
         odd = {word: int(count) for word, count in zip(STATUSES[1:], counts[1:], strict=True) if count}
         statuses = f", statuses={odd}" if odd else ""
         return f"{type(self).__name__}(wrapping={self.wrapping!r}, paths: {len(self.names)}, {shapes}{statuses})"
+
+    def _repr_html_(self) -> str:
+        lengths = np.atleast_2d(self.length)
+        return series_html("Lengths of paths by frame", None, self.names, lengths, ("m",) * len(self.names))
+
+    def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
+        """Lengths, penalties, speeds (if computed) and moment arms by `time` (or `frame`), `muscle` and `coordinate`.
+
+        The second dimension is `path` where some paths are no muscles. Moment arms are per speed of the tree; those of
+        angles are in m, those of distances have no unit (`unit` along `coordinate` says which). Those per independent
+        speed, couplings included, as OpenSim prints them, are `moment_arm_independent`; where loops have to be closed
+        for them, only if they were asked for before (`moment_arm_independent`).
+
+        Args:
+            time: (frames,) [s]; without it frames are counted.
+        """
+        import xarray
+
+        dim = "muscle" if set(self.names) <= set(self.model.muscle_names) else "path"
+        labels = {**frame_labels(self.length, 1, time, "the geometry"), dim: self.names}
+        parts = {"length": labelled("length", self.length, labels, "m")}
+        if self.speed is not None:
+            parts["speed"] = labelled("speed", self.speed, labels, "m/s")
+        if self.has_price:
+            parts["price"] = labelled("price", self.price, labels, "m")
+        sliding = frozenset().union(*(sliding_coordinates(joint) for joint in self.model.joints))
+        units = ["1" if name in sliding else "m" for name in self.speed_names]
+        arms = labelled("moment_arm", self.moment_arm, {**labels, "coordinate": self.speed_names})
+        parts["moment_arm"] = units_along(arms, "coordinate", "unit", units)
+        if self.has_independent_arms:
+            own = self.independent_names
+            arms = labelled("moment_arm_independent", self.moment_arm_independent, {**labels, "independent": own})
+            units = ["1" if name in sliding else "m" for name in own]
+            parts["moment_arm_independent"] = units_along(arms, "independent", "independent_unit", units)
+        parts["status"] = with_meanings("status", self.status, labels, dict(enumerate(STATUSES)))
+        return xarray.Dataset(parts, attrs=self.provenance.attributes())
 
     def index(self, name: str) -> int:
         """Which path has this name."""
@@ -421,191 +402,9 @@ def _warn_of_no_length(names: tuple[str, ...], length: FloatArray) -> None:
     )
 
 
-def mark_cut_short(p: CompiledPaths, Q: FloatArray, status: NDArray[np.int8]) -> None:
-    """Paths whose end is out of its range, in their statuses (frames, paths); kernels run between what is left."""
-    if p.conditional_ends:
-        status[p.cut_short(Q)] = STATUSES.index("cut short")
-
-
 def refuse_mixed_rates(p: CompiledPaths) -> None:
     if p.indirect:
         raise Unsupported(
             f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "
             "derivative; make the joint a gimbal or custom joint, or use like='opensim', which mixes the two up"
         )
-
-
-_NONE_LATER = np.zeros(0, dtype=bool)
-# The part of sampled poses in which a path that begins in the second pass needs it.
-_OFTEN = 0.25
-# So many sampled poses of a model say which of its paths begin in the second pass.
-_SAMPLED = 64
-_NO_TWISTS = np.zeros((0, 6))
-
-
-class Begun(NamedTuple):
-    """What a first pass elsewhere left of all frames."""
-
-    length: FloatArray  # (frames, paths)
-    arms: FloatArray  # (frames, paths, n_u)
-    status: NDArray[np.int8]  # (frames, paths)
-
-
-def unfinished(status: NDArray[np.int8]) -> NDArray[np.int64]:
-    """The frames in which a first pass left a path to the second."""
-    return np.flatnonzero((status == UNFINISHED).any(axis=1))
-
-
-def in_two_passes(
-    later: NDArray[np.bool_],
-    status: NDArray[np.int8],
-    first: Callable[[], None],
-    second: Callable[[NDArray[np.int64]], None],
-) -> None:
-    """Run the first pass over some frames, and the second over those that it left a path of.
-
-    The first does not know strings, which most models never need and which take long to compile.
-
-    Args:
-        later: (paths,) those that begin in the second, see `begins_later`.
-        status: (frames, paths) of these frames, zero at first; the passes write it.
-    """
-    status[:, later] = UNFINISHED
-    first()
-    left = unfinished(status)
-    if len(left):
-        second(left)
-
-
-def begins_later(
-    c: CompiledModel, p: CompiledPaths, threads: int | None, extra: FloatArray = _NO_TWISTS
-) -> NDArray[np.bool_]:
-    """(paths,) which begin in the second pass in every pose: those that the first leaves in a quarter of sampled poses.
-
-    Both find the same path, to rounding, and the first would often do so for nothing (MoBL-ARMS: 25 of 50 paths are
-    left somewhere, some everywhere; arm26: two of six, in 5 and 14 % of the poses). It is decided by the model alone,
-    so that no answer hangs on what was asked before.
-    """
-    if (p.second_pass < 0).any():
-        poses = np.ascontiguousarray(p.sample[:: max(len(p.sample) // _SAMPLED, 1)])
-        tried = run_paths(c, p, poses, None, False, threads, extra, keep_points=False, first_only=True)
-        p.second_pass[:] = (tried.status == UNFINISHED).mean(axis=0) >= _OFTEN
-    return p.second_pass == 1
-
-
-def chunks(frames: int, most: int) -> Iterator[slice]:
-    """Slices of at most `most` frames; the first of a few, after which it is known what is for the second pass."""
-    start, stop = 0, min(frames, most, _FIRST_CHUNK)
-    while start < stop:
-        yield slice(start, stop)
-        start, stop = stop, min(frames, stop + most)
-
-
-class PathRun(NamedTuple):
-    """What the kernels give of all frames; `points` only where they are kept."""
-
-    length: FloatArray  # (frames, paths)
-    speed: FloatArray | None
-    arms: FloatArray  # (frames, paths, n_u)
-    status: NDArray[np.int8]  # (frames, paths)
-    price: FloatArray  # (frames, paths)
-    points: PathPoints | None
-
-
-def run_paths(
-    c: CompiledModel,
-    p: CompiledPaths,
-    Q: FloatArray,
-    U: FloatArray | None,
-    like_opensim: bool,
-    threads: int | None,
-    extra: FloatArray = _NO_TWISTS,
-    keep_points: bool = True,
-    begun: Begun | None = None,
-    first_only: bool = False,
-) -> PathRun:
-    """Lengths, speeds, moment arms, statuses, penalties and current paths of all frames.
-
-    Args:
-        extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
-        begun: what a first pass left, to be finished in place; penalties and points are then those of these paths only.
-        first_only: whether no path is finished that the first pass leaves.
-    """
-    frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
-    first = p.paths.path_entry
-    entries, size = int(first[-1]), min(frames, _CHUNK)
-    first_pass = begun is None
-    later = begins_later(c, p, threads, extra) if first_pass and not (like_opensim or first_only) else _NONE_LATER
-    if begun is None:
-        begun = Begun(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
-    length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
-    kept = frames if keep_points else size
-    places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
-    counts, price = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
-    rest = np.zeros((1, n_u))
-    moving = U is not None and like_opensim
-    speed = np.zeros((frames if moving else 1, n))
-    motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
-    twists[:, 6 * c.n_u :] = extra.ravel()
-    if U is not None and len(extra):
-        U = np.concatenate([U, np.zeros((frames, len(extra)))], axis=1)
-    for now in chunks(frames if n else 0, _CHUNK):
-        X, there = Q[now], now if keep_points else slice(0, size)
-        if p.all_functions:
-            break
-        over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        found = (arms[now], places[there], owners[there], price[now], counts[there])
-        if like_opensim:
-            given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
-            results = (length[now], speed[now] if moving else speed, *found)
-            over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
-        else:
-            given = (p.paths, p.table, X, motion, twists, length[now], *found, status[now])
-            if first_only:
-                _begin(given, len(X), threads)
-            elif first_pass:
-                in_two_passes(
-                    later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads)
-                )
-            else:
-                _finish(given, threads, unfinished(status[now]))
-    mark_cut_short(p, Q, status)
-    r = begun.arms
-    if first_pass:
-        put_function_paths(p, Q, like_opensim, length, arms, threads)
-    points = None
-    if keep_points:
-        points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
-    if U is None:
-        return PathRun(length, None, r, status, price, points)
-    if not moving:
-        return PathRun(length, -np.einsum("fpu,fu->fp", r, U), r, status, price, points)
-    own = p.functions.numbers
-    speed[:, own] = -np.einsum("fpu,fu->fp", r[:, own], U)
-    p.functions.stated_speeds(Q, U, speed)
-    return PathRun(length, speed, r, status, price, points)
-
-
-def put_function_paths(
-    p: CompiledPaths,
-    Q: FloatArray,
-    like_opensim: bool,
-    length: FloatArray,
-    arms: FloatArray,
-    threads: int | None,
-) -> None:
-    """Lengths (frames, paths) and moment arms (frames, paths n_u) of those paths that are functions of coordinates."""
-    if p.functions.members:
-        fitted, table = p.functions.arrays(like_opensim)
-        over_frames(fitted_path_frames, (fitted, table, Q, length, arms), len(Q), threads)
-
-
-def _begin(given: tuple[Any, ...], frames: int, threads: int | None) -> None:
-    over_frames(geodesic_path_frames, given, frames, threads)
-
-
-def _finish(given: tuple[Any, ...], threads: int | None, left: NDArray[np.int64]) -> None:
-    # not at the top: its kernels are many, and most models never come here
-    from musculo.kernels.paths.second_pass_frames import second_pass_frames
-
-    over_frames(second_pass_frames, (*given, left), len(left), threads)

@@ -25,15 +25,8 @@ from musculo.kernels.tree.pose_slopes import Carriers
 from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import (
-    begins_later,
-    chunks,
-    in_two_passes,
-    mark_cut_short,
-    muscle_geometry,
-    put_function_paths,
-    refuse_mixed_rates,
-)
+from musculo.muscle.geometry import muscle_geometry, refuse_mixed_rates
+from musculo.muscle.path_passes import begins_later, chunks, in_two_passes, mark_cut_short, put_function_paths
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 512

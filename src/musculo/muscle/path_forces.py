@@ -32,6 +32,9 @@ from musculo.model.path_force import (
     PathSpring,
 )
 from musculo.muscle.compile_paths import path_forces
+from musculo.muscle.labelled_paths import frame_labels
+from musculo.results.labelled_arrays import labelled
+from musculo.results.provenance import Provenance
 from musculo.results.result import Result
 
 if TYPE_CHECKING:
@@ -54,10 +57,12 @@ class PathTensions(Result):
         return path_generalized_forces(geometry, self.tension, self.names)
 
     def to_xarray(self, time: ArrayLike | None = None, model: Model | None = None) -> xarray.Dataset:
-        """A labeled dataset with units and provenance; see `musculo.muscle.labelled_paths.tensions_dataset`."""
-        from musculo.muscle.labelled_paths import tensions_dataset
+        """Tensions by `time` (or `frame`) and `path`, with their unit and what made them."""
+        import xarray
 
-        return tensions_dataset(self, time, model)
+        labels = {**frame_labels(self.tension, 1, time, "the result"), "path": self.names}
+        tension = labelled("tension", self.tension, labels, "N")
+        return xarray.Dataset({"tension": tension}, attrs=Provenance.of(self.made_by, model).attributes())
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,9 @@ from musculo.errors import InvalidInput
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.geometry import KEPT_POINTS, PathGeometry, PathPoints, refuse_endless, refuse_mixed_rates, run_paths
+from musculo.muscle.current_paths import PathPoints
+from musculo.muscle.geometry import KEPT_POINTS, PathGeometry, refuse_endless, refuse_mixed_rates
+from musculo.muscle.path_passes import run_paths
 from musculo.results.table import Table
 
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and
@@ -182,7 +184,14 @@ def path_wrenches(
         now = slice(start, min(start + _CHUNK, frames))
         speeds = None if U is None else U[now]
         run = run_paths(
-            c, layout.paths, Q[now], speeds, wrapping == "opensim", threads, extra, keep_points=frames <= KEPT_POINTS
+            c,
+            layout.paths,
+            Q[now],
+            speeds,
+            wrapping == "opensim",
+            threads,
+            extra=extra,
+            keep_points=frames <= KEPT_POINTS,
         )
         r = run.arms
         arms[now] = r[:, :, :n_u]

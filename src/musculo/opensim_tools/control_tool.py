@@ -28,7 +28,7 @@ from musculo.opensim_tools.work import Work
 from musculo.simulation.excitations import actuator_names
 
 # Has a state of its own between its control and its force.
-_ACTIVATED = "ActivationCoordinateActuator"
+ACTIVATED = "ActivationCoordinateActuator"
 # Seconds by which times that are rounded in files may be apart.
 _SAME_TIME = 1e-6
 # What one controller gives to one actuator over time.
@@ -179,7 +179,7 @@ def actuator_forces(
     found = {}
     for one in actuators_of(model):
         drive: FloatArray | float = controls.get(one.name, 0.0)
-        if one.force is not None and one.force.kind == _ACTIVATED:
+        if one.force is not None and one.force.kind == ACTIVATED:
             drive = (activations or {}).get(one.name, number(one.force, "default_activation", 0.0))
         found[one.name] = np.broadcast_to(one.optimal_force * np.asarray(drive), (frames,))
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.muscle.equilibrium import muscle_equilibrium
 from musculo.muscle.geometry import muscle_geometry
+from musculo.opensim_tools.control_tool import ACTIVATED
 from musculo.opensim_tools.force_state import default_activation, default_fiber_length
 from musculo.opensim_tools.work import Work
 from musculo.results.table import Table
@@ -30,7 +32,8 @@ class Start:
     q: FloatArray  # (n,)
     u: FloatArray  # (n_u,)
     activation: FloatArray  # (muscles,)
-    fiber_length: FloatArray  # (muscles,) [m]
+    fiber_length: FloatArray | None  # (muscles,) [m]; None for an equilibrium that is yet to be found
+    actuators: Mapping[str, float] = field(default_factory=dict)  # activations that a file gives, by name
 
 
 def start_of(task: ForwardSetup, model: Model, work: Work) -> Start:
@@ -95,6 +98,11 @@ def _of_row(model: Model, table: Table, task: ForwardSetup, work: Work) -> Start
         else:
             values[k] = table.values[row, column]
             used += 1
+    slow = [f"/forceset/{force.name}/activation" for force in model.forces if force.kind == ACTIVATED]
+    found = {name: table.find(name) for name in slow}
+    given = {name.split("/")[2]: float(table.values[row, k]) for name, k in found.items() if k is not None}
+    missing += [name for name, k in found.items() if k is None]
+    used += len(given)
     if not used:
         raise InvalidInput(
             f"{table.source} has no column of a state of the model; its columns: {', '.join(table.names[:12])}; those "
@@ -106,7 +114,7 @@ def _of_row(model: Model, table: Table, task: ForwardSetup, work: Work) -> Start
         work.note(f"{table.source} has no column for {', '.join(missing[:6])}{more}: they begin at their defaults")
     if not all(np.isfinite(one).all() for one in (q, u, a, fiber)):
         raise InvalidInput(f"{table.source}: the row at {time:g} s has values that are no numbers")
-    return Start(time, q, u, a, fiber)
+    return Start(time, q, u, a, fiber, given)
 
 
 def _consistent(model: Model, start: Start, work: Work) -> Start:
@@ -133,4 +141,5 @@ def _balanced(model: Model, start: Start, work: Work) -> Start:
     assert g.speed is not None
     found = muscle_equilibrium(model, g.length, g.speed, start.activation[None], method=work.method)
     on = np.array([m.applies_force for m in model.muscles])
-    return replace(start, fiber_length=np.where(on, found.fiber_length[0], start.fiber_length))
+    kept = default_fiber_length(model) if start.fiber_length is None else start.fiber_length
+    return replace(start, fiber_length=np.where(on, found.fiber_length[0], kept))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,14 +14,15 @@ from musculo.errors import InvalidInput, Unsupported
 from musculo.functions import Function
 from musculo.functions.sums import Sum
 from musculo.io.setup import ForwardSetup
+from musculo.like import Like
 from musculo.model.model import Model
 from musculo.opensim_tools.analysis_study import Study, model_of
 from musculo.opensim_tools.analyze import run_analyses
 from musculo.opensim_tools.control_tool import Drive, drives_of
 from musculo.opensim_tools.forward_start import Start, start_of
 from musculo.opensim_tools.simbody_departures import simbody_loads
-from musculo.opensim_tools.work import Work
-from musculo.results.angle_columns import angle_columns
+from musculo.opensim_tools.work import Work, largest, say_span
+from musculo.results.angle_columns import angle_columns, rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.simulate import simulate
@@ -54,6 +56,11 @@ def run_forward(task: ForwardSetup, work: Work) -> None:
     drives = drives_of(np.array([start.time, task.final_time]), model, work, task.controllers)
     loads = work.loads(task.external_loads_file, model)
     found = _simulated(task, model, start, drives, loads, work)
+    if work.compare and not work.exact and model.muscles:
+        with work.beside("the simulation with the exact method"):
+            own = replace(start, fiber_length=None) if task.solve_for_equilibrium_for_auxiliary_states else start
+            _compare(model, found, _motion(task, model, own, drives, loads, None), work)
+    say_span(loads, found.time, np.array([start.time, task.final_time]), work)
     controls = _controls(model, found.time, drives)
     states = _states(model, found)
     work.write(f"{task.name}_controls.sto", "controls", found.time, *controls)
@@ -84,27 +91,65 @@ def _simulated(
     def progress(time: float) -> None:
         work.report("simulation", _BEGUN + (_ENDED - _BEGUN) * (time - start.time) / span)
 
-    muscular = bool(actuator_names(model))
-    found = simulate(
-        model,
-        start.q,
-        start.u,
-        (start.time, task.final_time),
-        excitations={name: _function(name, some) for name, some in drives.items()} if muscular else None,
-        activation=start.activation if model.muscles else None,
-        fiber_length=start.fiber_length if model.muscles else None,
-        loads=loads,
-        like=work.like,
-        rtol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
-        atol=max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR),
-        max_step=min(task.maximum_integrator_step_size or math.inf, _NODES * _between_nodes(drives)),
-        dense=False,
-        progress=progress,
-    )
+    found = _motion(task, model, start, drives, loads, work.like, progress)
     work.notes += found.notes
     if found.status != SimulationStatus.FINISHED:
         work.trouble(f"the simulation ended at {found.end:g} s instead of {task.final_time:g} s: {found.reason}")
     return found
+
+
+def _motion(
+    task: ForwardSetup,
+    model: Model,
+    start: Start,
+    drives: Mapping[str, Sequence[Drive]],
+    loads: ExternalLoads | None,
+    like: Like | None,
+    progress: Callable[[float], None] | None = None,
+) -> Simulation:
+    """The motion by OpenSim's methods or the exact ones."""
+    tolerance = max(PART_OF_TOLERANCE * task.integrator_error_tolerance, _LEAST_ERROR)
+    return simulate(
+        _with_activations(model, start.actuators),
+        start.q,
+        start.u,
+        (start.time, task.final_time),
+        excitations={name: _function(name, some) for name, some in drives.items()} if actuator_names(model) else None,
+        activation=start.activation if model.muscles else None,
+        fiber_length=start.fiber_length if model.muscles else None,
+        loads=loads,
+        like=like,
+        rtol=tolerance,
+        atol=tolerance,
+        max_step=min(task.maximum_integrator_step_size or math.inf, _NODES * _between_nodes(drives)),
+        dense=False,
+        progress=progress,
+    )
+
+
+def _compare(model: Model, found: Simulation, exact: Simulation, work: Work) -> None:
+    """How far the exact method comes from where this one does."""
+    if exact.status != SimulationStatus.FINISHED or found.status != SimulationStatus.FINISHED:
+        return
+    apart, worst = largest(model.coordinate_names, found.q[-1:], exact.q[-1:])
+    unit = "rad" if worst in rotational_coordinates(model) else "m"
+    work.note(
+        f"with exact paths of muscles and controls within their bounds the motion ends {apart:.3g} {unit} away at "
+        f"{exact.end:g} s ({worst}; --exact)"
+    )
+
+
+def _with_activations(model: Model, given: Mapping[str, float]) -> Model:
+    """The model whose actuators begin with activations of a file."""
+    if not given:
+        return model
+    forces = []
+    for force in model.forces:
+        if force.name in given:
+            kept = tuple(one for one in force.properties if one[0] != "default_activation")
+            force = replace(force, properties=(*kept, ("default_activation", repr(given[force.name]))))
+        forces.append(force)
+    return model.replace(forces=tuple(forces))
 
 
 def _between_nodes(drives: Mapping[str, Sequence[Drive]]) -> float:
@@ -166,6 +211,7 @@ def _write_in_degrees(
 def _study(task: ForwardSetup, model: Model, found: Simulation, loads: ExternalLoads | None, work: Work) -> Study:
     """The simulated motion, for analyses."""
     motion = Motion(found.time, found.q, found.u, found.udot, (), model.coordinate_names, model.speed_names)
+    muscles = found.muscles
     return Study(
         task.name,
         model,
@@ -174,10 +220,13 @@ def _study(task: ForwardSetup, model: Model, found: Simulation, loads: ExternalL
         False,
         loads,
         False,
-        None if found.muscles is None else found.muscles.activation,
-        None if found.muscles is None else found.muscles.fiber_length,
+        None if muscles is None else muscles.activation,
+        None if muscles is None else muscles.fiber_length,
         work,
         controllers=task.controllers,
         controlled=model,
+        actuator_states={name: muscles.slow_activation[:, k] for k, name in enumerate(muscles.slow_names)}
+        if muscles is not None
+        else {},
         simulated=True,
     )

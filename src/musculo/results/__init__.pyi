@@ -27,12 +27,12 @@ from musculo.dynamics.poses import Kinematics as Kinematics
 from musculo.dynamics.prepared import Prepared as Prepared
 from musculo.embedding.loops.closed_loop import LoopStatus as LoopStatus
 from musculo.forces.model_forces import ModelForces as ModelForces
+from musculo.muscle.current_paths import STATUSES as STATUSES
+from musculo.muscle.current_paths import PathStatus as PathStatus
 from musculo.muscle.equilibrium import MuscleForces as MuscleForces
 from musculo.muscle.equilibrium import MuscleStatus as MuscleStatus
 from musculo.muscle.fitted_path_model import FittedPathModel as FittedPathModel
-from musculo.muscle.geometry import STATUSES as STATUSES
 from musculo.muscle.geometry import PathGeometry as PathGeometry
-from musculo.muscle.geometry import PathStatus as PathStatus
 from musculo.muscle.moment_arm_derivatives import MomentArmDerivatives as MomentArmDerivatives
 from musculo.muscle.path_forces import PathTensions as PathTensions
 from musculo.muscle.path_wrenches import PathWrenches as PathWrenches

@@ -13,8 +13,6 @@ from musculo.results.provenance import Provenance
 if TYPE_CHECKING:
     import xarray
 
-    from musculo.results.table import Table
-
 AXES = ("x", "y", "z")
 
 
@@ -40,36 +38,3 @@ def labelled(
     if "time" in coords:
         result.coords["time"].attrs["units"] = "s"
     return result
-
-
-def to_table(array: xarray.DataArray) -> Table:
-    """The table of a labeled array: one column for each combination of the labels beside time, joined by `/`.
-
-    Labels of the dimension `axis` are joined by `_`, as OpenSim does (`RASI_x`).
-    """
-    from musculo.results.table import Table
-
-    if "time" not in array.dims:
-        raise InvalidInput(f"the array {array.name!r} has the dimensions {array.dims}; a table needs time")
-    others = [dim for dim in array.dims if dim != "time"]
-    ordered = array.transpose("time", *others)
-    names = [""]
-    for dim in others:
-        mark = "_" if dim == "axis" else "/"
-        names = [f"{a}{mark}{b}" if a else str(b) for a in names for b in np.asarray(ordered[dim].values).tolist()]
-    if not others:
-        names = [str(array.name or "value")]
-    unit = str(array.attrs.get("units", ""))
-    units: tuple[str, ...] = (unit,) * len(names) if unit else ()
-    if not unit and len(others) == 1 and "unit" in array.coords:
-        units = tuple(str(one) for one in array.coords["unit"].values)
-    time = np.asarray(array.coords["time"].values, dtype=float)
-    return Table(
-        time,
-        tuple(names),
-        np.asarray(ordered.values, dtype=float).reshape(len(time), len(names)),
-        degrees=bool(array.attrs.get("degrees", 0)),
-        units=units,
-        name=str(array.name or ""),
-        provenance=Provenance.from_attributes(array.attrs),
-    )

@@ -253,7 +253,7 @@ class _Runner:
     def __call__(self, case: _Case) -> _Outcome:
         o, force = self.options, self.muscles
         force.follow(control_functions(self.model, case.excitations))
-        own = ModelForce(self.model, o.model_forces, o.loads, force)
+        own = ModelForce(self.model, o.model_forces, o.loads, force, "opensim" if o.like_opensim else "exact")
         system = DrivenSystem(Acting(self.model, None, None, [force, own] if own.any else [force]), force)
         start, end = float(o.times[0]), float(o.times[-1])
         q, u = start_of(self.model, case.q, case.u, start)

@@ -36,8 +36,9 @@ from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.geometry import begins_later, refuse_mixed_rates
+from musculo.muscle.geometry import refuse_mixed_rates
 from musculo.muscle.path_forces import compile_path_forces
+from musculo.muscle.path_passes import begins_later
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.kernel_force import KernelForce
 

@@ -106,6 +106,8 @@ class MuscleMotion(Result):
     path_tension: FloatArray = field(repr=False)  # (frames, others) of springs, ligaments and path actuators [N]
     path_names: tuple[str, ...]
     tau: FloatArray = field(repr=False)  # (frames, n_u) what all of it does on the speeds [N m, N]
+    slow_names: tuple[str, ...]  # of actuators whose activation follows their control
+    slow_activation: FloatArray = field(repr=False)  # (frames, slow actuators)
 
     @property
     def excitation(self) -> FloatArray:
@@ -134,12 +136,22 @@ class MuscleMotion(Result):
         return Table(self.time, self.actuator_names, self.control, name="controls")
 
     def states(self) -> Table:
-        """Activations and fiber lengths as OpenSim names states: `/forceset/NAME/activation`, `/fiber_length`."""
+        """Activations and fiber lengths as OpenSim names states: `/forceset/NAME/activation`, `/fiber_length`.
+
+        They are in the order of the model's forces.
+        """
         names, columns = [], []
         m = compiled_muscles(self.model, rigid=True).muscles
         from musculo.kernels.hill.activation_rate import DIRECT
 
-        for k, name in enumerate(self.muscle_names):
+        for force in self.model.forces:
+            name = force.name
+            if name in self.slow_names:
+                names.append(f"/forceset/{name}/activation")
+                columns.append(self.slow_activation[:, self.slow_names.index(name)])
+            if name not in self.muscle_names:
+                continue
+            k = self.muscle_names.index(name)
             if m.activation_model[k] != DIRECT:
                 names.append(f"/forceset/{name}/activation")
                 columns.append(self.activation[:, k])
@@ -170,4 +182,5 @@ def muscle_motion(
     return MuscleMotion(
         *(model, time, model.muscle_names, force.actuator_names, control, activation, fiber),
         *(length[:, :m], speed[:, :m], tension[:, :m], tension[:, m:], force.path_names[m:], tau),
+        *(tuple(one.name for one in force.slow), states[:, force.slow_state]),
     )

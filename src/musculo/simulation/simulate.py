@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -115,7 +115,7 @@ def simulate(
         activation: of muscles at the start, (muscles,) or a number; by default what the model states.
         fiber_length: of muscles at the start, (muscles,) [m]; by default in equilibrium; or "default", as the model
             states.
-        like: "opensim" for OpenSim's wrapping and its laws of muscles where they differ.
+        like: "opensim" for OpenSim's wrapping, and its laws of muscles and faults in contacts where they differ.
         wrapping: "geodesic" or "opensim", of paths alone.
         method: by default "cvode", with muscles "imex".
             "cvode" (backward differentiation, orders 1 to 5), "adams" (orders 1 to 12, smooth motions that are not
@@ -166,7 +166,8 @@ def simulate(
         muscles = _muscles(used, excitations, controller, formulation, like, wrapping, model_forces)
     elif method == "imex" or activation is not None or fiber_length is not None:
         raise InvalidInput("no muscle acts without excitations or a controller; give excitations, or choose 'tr-bdf2'")
-    acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles)
+    laws = _Laws(wrapping_of(like, wrapping), method_of_muscles(like, None))
+    acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles, laws)
     if muscles is None:
         system, project = _system(used, acting, method, formulation, stabilisation)
         y = system.state(start, q, u)
@@ -263,6 +264,13 @@ def _muscles(
     return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller, springs)
 
 
+class _Laws(NamedTuple):
+    """Whose methods the model's own forces take."""
+
+    wrapping: Wrapping
+    contacts: Literal["exact", "opensim"]
+
+
 def _acting(
     model: Model,
     forces: AllForces,
@@ -270,6 +278,7 @@ def _acting(
     springs: bool,
     times: FloatArray,
     muscles: MuscleForce | None,
+    laws: _Laws,
 ) -> tuple[Acting, bool]:
     """What acts on the model, and whether its own forces are among that."""
     if isinstance(loads, ExternalLoads):
@@ -287,13 +296,13 @@ def _acting(
     of_states, fixed = (loads, None) if callable(loads) else (None, loads)
     # muscles come first: they work out the controls that other actuators take
     own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
-    compiled_ones = ModelForce(model, springs, fixed, muscles)
+    compiled_ones = ModelForce(model, springs, fixed, muscles, laws.contacts)
     if compiled_ones.any:
         own.append(compiled_ones)
     # those along paths are among the muscles' own
     along = passive_paths(model) if springs and muscles is None else None
     if along is not None:
-        own.append(PathForce(along))
+        own.append(PathForce(along, laws.wrapping))
     sprung = compiled_ones.passive or along is not None
     return Acting(model, forces, of_states, own), sprung
 

@@ -65,8 +65,8 @@ _KNOWN_FORCES = {
 # Of these less is computed than OpenSim computes.
 _LESS = {
     "BodyActuator": "actuators of this kind exert no force: no analysis here controls them",
-    "ActivationCoordinateActuator": "its control acts at once: the activation dynamics of such actuators are not "
-    "computed, nor their activation where no control is given",
+    "ActivationCoordinateActuator": "in analyses its control acts at once: its activation dynamics, and its activation "
+    "where no control is given, are computed in simulations alone",
 }
 # The sets of functions of time of a PrescribedForce.
 _PRESCRIBED = ("forceFunctions", "pointFunctions", "torqueFunctions")

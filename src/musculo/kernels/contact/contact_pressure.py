@@ -203,20 +203,23 @@ def _away(beds, meshes, k, y):
 
 
 @kernel
-def _surface(beds, meshes, k, y):
-    """The point of the other shape's surface that is nearest to y, in its frame, and whether y is inside."""
+def _surface(beds, meshes, k, y, guess):
+    """The point of the other shape's surface that is nearest to y, in its frame, whether y is inside, and a triangle.
+
+    That is the one on which the point is, for the next guess; guess: the last, or -1.
+    """
     if beds.kind[k] == PLANE:
-        return (0.0, y[1], y[2]), y[0] > 0.0
+        return (0.0, y[1], y[2]), y[0] > 0.0, guess
     if beds.kind[k] == BALL:
         length = math.sqrt(dot(y, y))
         # from the centre there is no nearest way
         inside = 0.0 < length < beds.radius[k]
-        return scale(beds.radius[k] / length if inside else 0.0, y), inside
+        return scale(beds.radius[k] / length if inside else 0.0, y), inside, guess
     o = beds.other[k]
-    low, high = meshes.low[o], meshes.high[o]
-    if low[0] < y[0] < high[0] and low[1] < y[1] < high[1] and low[2] < y[2] < high[2]:
-        return nearest_of_mesh(y, meshes, o)
-    return (0.0, 0.0, 0.0), False
+    b = meshes.box[meshes.first_box[o]]
+    if b[0] < y[0] < b[3] and b[1] < y[1] < b[4] and b[2] < y[2] < b[5]:
+        return nearest_of_mesh(y, meshes, o, guess)
+    return (0.0, 0.0, 0.0), False, guess
 
 
 @kernel
@@ -243,10 +246,11 @@ def bed_wrench(beds, k, meshes, motion, lane):
     middle = add(p_1, rotate(R_1, (c[0], c[1], c[2])))
     if _away(beds, meshes, k, rotate_back(R_2, subtract(middle, p_2))):
         return moment, force, energy
+    near = -1
     for j in range(meshes.first[m], meshes.first[m + 1]):
         x = add(p_1, rotate(R_1, (meshes.middle[j, 0], meshes.middle[j, 1], meshes.middle[j, 2])))
         y = rotate_back(R_2, subtract(x, p_2))
-        surface, inside = _surface(beds, meshes, k, y)
+        surface, inside, near = _surface(beds, meshes, k, y, near)
         if not inside:
             continue
         way = rotate(R_2, subtract(surface, y))

@@ -8,20 +8,28 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 
+# Boxes are passed over where they are further away than what was found, by more than rounding.
+_ROUNDING = 1e-12
+
 
 class Meshes(NamedTuple):
-    """Surfaces of triangles, each in its frame, one after the other: mesh m is first[m] .. first[m + 1] - 1."""
+    """Surfaces of triangles, each in its frame, one after the other: mesh m is first[m] .. first[m + 1] - 1.
+
+    Boxes hold triangles that are near each other, in a tree: from a box on, those inside it follow up to `past`.
+    """
 
     first: IntArray  # (meshes + 1,)
     middle: FloatArray  # (triangles, 3)
     area: FloatArray  # (triangles,)
     normal: FloatArray  # (triangles, 3) outward
     corners: FloatArray  # (triangles, 9)
-    size: FloatArray  # (triangles,) radius about the middle
-    low: FloatArray  # (meshes, 3) least x, y, z
-    high: FloatArray  # (meshes, 3)
     center: FloatArray  # (meshes, 3) of the sphere that holds all
     radius: FloatArray  # (meshes,)
+    first_box: IntArray  # (meshes + 1,) the first box of a mesh holds all of it
+    box: FloatArray  # (boxes, 6) least x, y, z, and largest
+    past: IntArray  # (boxes,) the first box after it that is not inside it
+    held: IntArray  # (boxes, 2) where its own triangles begin in `order`, and how many; none where boxes are inside it
+    order: IntArray  # (triangles,) triangles, those of a box one after the other
 
 
 @kernel
@@ -72,25 +80,44 @@ def nearest_on_triangle(p, a, b, c):
 
 
 @kernel
-def nearest_of_mesh(p, meshes, m):
-    """The nearest point of all triangles of mesh m to p, and whether p is behind its face.
+def _to_triangle(p, meshes, k):
+    """The point of triangle k that is nearest to p, and the way from there to p."""
+    t = meshes.corners[k]
+    x = nearest_on_triangle(p, (t[0], t[1], t[2]), (t[3], t[4], t[5]), (t[6], t[7], t[8]))
+    return x, _minus(p, x)
 
-    A triangle whose sphere is further away than what is found already is passed over.
+
+@kernel
+def nearest_of_mesh(p, meshes, m, guess):
+    """The nearest point of all triangles of mesh m to p, whether p is behind its face, and which triangle it is on.
+
+    A box of the tree whose distance is larger than what is found already is passed over with all that is in it. Of
+    triangles that are equally near the first counts.
+
+    Args:
+        guess: a triangle that may be near, such as that of a point beside p; -1 for none. The answer is the same.
     """
     best = math.inf
-    behind = False
-    found = (0.0, 0.0, 0.0)
-    for k in range(meshes.first[m], meshes.first[m + 1]):
-        m = meshes.middle[k]
-        d = _minus(p, (m[0], m[1], m[2]))
-        least = math.sqrt(_dot(d, d)) - meshes.size[k]
-        if least > 0.0 and least * least >= best:
+    at = guess
+    found, way = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if guess >= 0:
+        found, way = _to_triangle(p, meshes, guess)
+        best = _dot(way, way)
+    i, end = meshes.first_box[m], meshes.first_box[m + 1]
+    while i < end:
+        b = meshes.box[i]
+        x = max(b[0] - p[0], 0.0, p[0] - b[3])
+        y = max(b[1] - p[1], 0.0, p[1] - b[4])
+        z = max(b[2] - p[2], 0.0, p[2] - b[5])
+        if x * x + y * y + z * z > best * (1.0 + _ROUNDING):
+            i = meshes.past[i]
             continue
-        t, n = meshes.corners[k], meshes.normal[k]
-        x = nearest_on_triangle(p, (t[0], t[1], t[2]), (t[3], t[4], t[5]), (t[6], t[7], t[8]))
-        d = _minus(p, x)
-        if _dot(d, d) < best:
-            best = _dot(d, d)
-            found = x
-            behind = _dot(d, (n[0], n[1], n[2])) < 0.0
-    return found, behind
+        for j in range(meshes.held[i, 0], meshes.held[i, 0] + meshes.held[i, 1]):
+            k = meshes.order[j]
+            point, to = _to_triangle(p, meshes, k)
+            d = _dot(to, to)
+            if d < best or (d == best and k < at):
+                best, found, way, at = d, point, to, k
+        i += 1
+    n = meshes.normal[at]
+    return found, _dot(way, (n[0], n[1], n[2])) < 0.0, at

@@ -102,22 +102,22 @@ def aba_on_gpu(
     tau: Frames,
     udot: np.ndarray | None,
     prescribed: np.ndarray,
-    external: np.ndarray,
-    loaded: bool,
+    external: np.ndarray | None = None,
     stays: bool = False,
 ) -> tuple[Any, np.ndarray]:
     """Forward dynamics of all frames on the GPU: udot (frames, n_u), which may stay there, and of each frame how far
-    from singular the worst elimination was (frames,). `udot` None: no speed is prescribed."""
+    from singular the worst elimination was (frames,). `udot` None: no speed is prescribed; `external`: no loads."""
     tree_d, table_d, run = to_device(tree), to_device(table), launcher(aba)
     given = cuda_module().to_device(prescribed)
     n_u = u.shape[1]
 
     def launch(blocks: Any, x: list[Any], work: list[Any], out: list[Any]) -> None:
         known = x[1] if udot is None else x[3]  # of free speeds it is not read
+        loaded = external is not None
         wrench = x[-1] if loaded else x[0]
         run[blocks](tree_d, table_d, *x[:3], known, given, wrench, loaded, work[0], work[1], out[0], out[1])
 
     rows = work_rows.py_func(tree), ARTICULATED_ROWS * tree.parent.size + SLOT_ROWS * n_u
-    inputs = [q, u, tau, *([] if udot is None else [udot]), *([external] if loaded else [])]
+    inputs = [q, u, tau, *([] if udot is None else [udot]), *([] if external is None else [external])]
     found, least = over_batches(inputs, [(n, np.float64) for n in rows], [(n_u, stays), (1, False)], launch)
     return found, least[:, 0]

@@ -15,7 +15,7 @@ def fit_frames(model, unknowns, recorded, newton, q, misfit, objective, gradient
 
     Coordinates of q (frames, n) that follow others by couplers are written. `newton`: see `slopes_of_fit`.
     """
-    tree, table, couplings, coupling_table, targets = model
+    tree, _, couplings, coupling_table, targets = model
     n_q, n_u, free = q.shape[1], tree.u_rows.size, unknowns.speed.size
     space = space_for(model, unknowns, n_q)
     here = np.zeros((n_q, 1))
@@ -24,7 +24,7 @@ def fit_frames(model, unknowns, recorded, newton, q, misfit, objective, gradient
             here[k, 0] = q[f, k]
         known = Recorded(recorded.markers[f : f + 1].T, recorded.sensors[f : f + 1].T, recorded.goals[f : f + 1].T)
         off = Misfit(misfit.distance[f : f + 1].T, misfit.angle[f : f + 1].T)
-        objective[f] = fit(tree, table, couplings, coupling_table, targets, known, here, space, off, 0)
+        objective[f] = fit(model, known, here, space, off, 0)
         for k in range(n_q):
             q[f, k] = here[k, 0]
         slopes_of_fit(tree, couplings, coupling_table, targets, known, newton, here, space, 0)

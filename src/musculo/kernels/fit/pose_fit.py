@@ -110,7 +110,8 @@ class Space(NamedTuple):
     factor: FloatArray  # (free free,)
     step: FloatArray  # (free,)
     held: FloatArray  # (free,) 1 where a bound holds the unknown
-    trial: FloatArray  # (n_q,)
+    trial: FloatArray  # (n_q,) a step that is tried
+    other: FloatArray  # (n_q,) a pose from another start
 
 
 @spliced
@@ -147,11 +148,13 @@ def _place_node(tree, table, i, first_pair, q, space, lane):
 
 
 @kernel
-def fit(tree, table, couplings, coupling_table, targets, recorded, q, space, misfit, lane):
+def fit(model, recorded, q, space, misfit, lane):
     """J at coordinates q, of which the dependent ones are filled in; leaves poses and sums for `slopes_of_fit`.
 
-    `misfit` is written.
+    Args:
+        model: tree, table of functions, couplings, their table, and `Targets`. misfit: written.
     """
+    tree, table, couplings, coupling_table, targets = model
     markers, goals, errors = recorded.markers, recorded.goals, misfit.distance
     follow(couplings, coupling_table, q, space.slopes, lane)
     W, P, S = space.work, space.poses, space.sums
@@ -191,7 +194,7 @@ def fit(tree, table, couplings, coupling_table, targets, recorded, q, space, mis
             cost += w * squared
             _add_marker(S, i * SUM_ROWS, lane, w, x, r)
     if targets.sensor_node.size > 0:
-        cost += fit_sensors(targets, recorded.sensors, P, POSE_ROWS, S, SUM_ROWS, SECOND, MIXED, misfit.angle, lane)
+        cost += fit_sensors(targets, recorded.sensors, P, S, (POSE_ROWS, SUM_ROWS, SECOND, MIXED), misfit.angle, lane)
     for k in range(targets.task_row.size):
         if not np.isnan(goals[k, lane]):
             off = q[targets.task_row[k], lane] - goals[k, lane]

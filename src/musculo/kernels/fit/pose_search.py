@@ -45,17 +45,20 @@ _MOST_DOUBTFUL = 10
 
 
 @kernel
-def nearest_pose(model, unknowns, recorded, tolerance, most, q, space, misfit, lane):
+def nearest_pose(model, unknowns, recorded, limits, q, space, misfit, lane):
     """Move q (n_q, lanes) to the nearest minimum of the fit; returns (objective, status, iterations).
 
     Newton's Hessian where it is positive definite, else Gauss and Newton's; a step that does not lower the objective
-    is damped more. The last step is one of Newton's, undamped and no longer than `tolerance` [rad, m]. With most = 0
-    only the objective and the errors at q are found.
+    is damped more.
+
+    Args:
+        limits: the tolerance, than which the last step, an undamped one of Newton's, is no longer [rad, m]; the most
+            iterations: with none only the objective and the errors at q are found.
 
     Source: Nocedal & Wright 2006, ch. 10.3 (damping), 16.7 (bounds by projection).
     """
-    tree, table, couplings, coupling_table, targets = model
-    trial = space.trial
+    tree, _, couplings, coupling_table, targets = model
+    (tolerance, most), trial = limits, space.trial
     for i in range(unknowns.speed.size):
         space.step[i, lane] = 0.0
     move(unknowns, q, space, 1.0, trial, lane)
@@ -65,7 +68,7 @@ def nearest_pose(model, unknowns, recorded, tolerance, most, q, space, misfit, l
     newton = damping == 0.0
     # One fit a round, at `trial`: a pose to accept or turn down, or (look) the present one once more.
     while True:
-        new = fit(tree, table, couplings, coupling_table, targets, recorded, trial, space, misfit, lane)
+        new = fit(model, recorded, trial, space, misfit, lane)
         if done:
             break
         fresh = look
@@ -152,7 +155,7 @@ def _keep_blind(unknowns, space, q, other, lane):
 
 
 @kernel
-def lowest_pose(model, unknowns, recorded, starts, tolerance, most, expected, q, other, space, misfit, lane):
+def lowest_pose(model, unknowns, recorded, starts, limits, expected, q, space, misfit, lane):
     """The minimum reached from q, or a lower one from one of `starts` (starts, n_q); as `nearest_pose`.
 
     Other starts are tried if the objective is well above `expected` (negative: try them in any case) or the search
@@ -160,6 +163,7 @@ def lowest_pose(model, unknowns, recorded, starts, tolerance, most, expected, q,
     lower; of equal ones (turned by 360 degrees, say) the first found is kept or, if all starts were to be tried, the
     one that is least outside the model's ranges. Unknowns that nothing sees stay what they are in q.
     """
+    (tolerance, most), other = limits, space.other
     best, status, total, again = np.inf, SLOW, 0, 0
     s = -1
     while True:
@@ -171,7 +175,7 @@ def lowest_pose(model, unknowns, recorded, starts, tolerance, most, expected, q,
         if s >= 0 and not final:
             _keep_blind(unknowns, space, q, other, lane)
         cost, outcome, iterations = nearest_pose(
-            model, unknowns, recorded, tolerance, 0 if final else most, other, space, misfit, lane
+            model, unknowns, recorded, (tolerance, 0 if final else most), other, space, misfit, lane
         )
         if final:
             break
@@ -214,6 +218,7 @@ def space_for(model, unknowns, n_q):
         np.zeros((n_free, 1)),
         np.zeros((n_free, 1)),
         np.zeros((n_q, 1)),
+        np.zeros((n_q, 1)),
     )
 
 
@@ -248,7 +253,7 @@ def track_frames(
     _, _, couplings, _, targets = model
     n_q = q.shape[1]
     space = space_for(model, unknowns, n_q)
-    here, other, trusted = np.zeros((n_q, 1)), np.zeros((n_q, 1)), np.zeros(n_q)
+    here, trusted = np.zeros((n_q, 1)), np.zeros(n_q)
     for k in range(n_q):
         trusted[k] = q[start, k]
     # before the first frame anything is expected, or nothing
@@ -272,11 +277,9 @@ def track_frames(
             unknowns,
             here_recorded,
             starts,
-            tolerance,
-            most if seen else 0,
+            (tolerance, most if seen else 0),
             expected,
             here,
-            other,
             space,
             here_misfit,
             0,

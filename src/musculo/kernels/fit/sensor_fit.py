@@ -60,14 +60,15 @@ def _bend(theta):
 
 
 @kernel
-def fit_sensors(targets, sensors, poses, pose_rows, sums, sum_rows, second, mixed, angles, lane):
+def fit_sensors(targets, sensors, poses, sums, rows, angles, lane):
     """The sensors' part of 2 J; adds them to the sums of their nodes.
 
     Args:
         sensors: (9 sensors, lanes) measured R_WS, row-major; NaN in the first: not measured.
-        poses, sums: of the nodes, with so many rows for each; `second` and `mixed` are where moments begin.
+        poses, sums: of the nodes. rows: of a pose, of a node's sums, and where in these second and mixed moments begin.
         angles: (sensors, lanes), written [rad]; NaN where there was no measurement.
     """
+    pose_rows, sum_rows, second, mixed = rows
     total = 0.0
     for m in range(targets.sensor_node.size):
         if not np.isnan(sensors[9 * m, lane]):

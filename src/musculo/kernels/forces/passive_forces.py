@@ -9,6 +9,7 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, kernel, room
 from musculo.kernels.contact.contact_pressure import Beds, Pairs, SmoothPairs, bed_wrench, hertz_wrench, smooth_wrench
+from musculo.kernels.contact.lost_contacts import Sweep, lose_contacts
 from musculo.kernels.contact.nearest_triangle import Meshes
 from musculo.kernels.forces.bushing_law import Bushings, bushing_wrench
 from musculo.kernels.forces.coordinate_laws import (
@@ -38,6 +39,7 @@ class PassiveForces(NamedTuple):
     hertz: Pairs
     beds: Beds
     meshes: Meshes
+    sweep: Sweep  # of those of Hertz, where contacts are lost as in OpenSim
     speed: IntArray  # (on speeds,) row of u
     first: IntArray  # (on bodies,) node that feels the opposite; -1: none does
     second: IntArray  # (on bodies,) node that feels the wrench
@@ -53,6 +55,7 @@ class PassiveRoom(NamedTuple):
     variables: FloatArray  # (6, 1) of formulas
     resistance: FloatArray  # (6,)
     stack: FloatArray  # (depth, 1)
+    begin: FloatArray  # (shapes,) of a sweep
 
 
 @room
@@ -75,6 +78,7 @@ def passive_room(p):
         np.zeros((6, 1)),
         np.zeros(6),
         np.zeros((depth, 1)),
+        np.zeros(p.sweep.radius.size),
     )
 
 
@@ -154,6 +158,7 @@ def body_forces(p, t, motion, r, lane):
         _put(r, row + k, moment, force)
         r.energy[stored + row + k] = energy
         r.state[row + k] = state
+    lose_contacts(p.sweep, row, motion, r, lane)
     row += p.hertz.radius.size
     for k in range(p.beds.kind.size):
         moment, force, energy = bed_wrench(p.beds, k, p.meshes, motion, lane)

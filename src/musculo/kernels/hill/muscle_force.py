@@ -55,8 +55,14 @@ def activation_in_range(m, i, a):
 
 
 @inline
-def _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, stiffness):
-    """Rows of one muscle; forces come over the maximum isometric force, w over the largest speed."""
+def _rows(m, i, length, of_fiber, of_tendon):
+    """Rows of one muscle; forces come over the maximum isometric force, w over the largest speed.
+
+    Args:
+        of_fiber: its part along the tendon, length, cosine, w, active and passive force. of_tendon: force, stiffness.
+    """
+    s, fiber, cosine, w, active, passive = of_fiber
+    tendon, stiffness = of_tendon
     h, scale = m.width[i], m.max_force[i]
     angle = like(s, 0.0)
     if h > 0.0:
@@ -95,7 +101,7 @@ def equilibrium(m, c, i, length, speed, a):
         w0, active0, passive0 = _without_load(m, c, i, a, s, speed)
         w, tendon, series = where(slack, w0, w), where(slack, 0.0, tendon), where(slack, 0.0, series)
         active, passive = where(slack, active0, active), where(slack, passive0, passive)
-    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, series), status
+    return _rows(m, i, length, (s, fiber, cosine, w, active, passive), (tendon, series)), status
 
 
 @kernel
@@ -131,14 +137,15 @@ def state_forces(m, c, i, length, a, fiber, opensim):
     tendon, stiffness = tendon_force_length(m, c, i, (length - s) * per_slack)
     fl, _ = active_force_length(m, c, i, x)
     pe, _ = passive_force_length(m, c, i, x)
-    return _at_rest_or_moving(
-        m, c, i, length, a, s, fiber, s / fiber, tendon, stiffness * per_slack, a * fl, pe, opensim
-    )
+    of_fiber, of_tendon = (s, fiber, s / fiber, a * fl, pe), (tendon, stiffness * per_slack)
+    return _at_rest_or_moving(m, c, i, length, a, of_fiber, of_tendon, opensim)
 
 
 @kernel
-def _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, opensim):
+def _at_rest_or_moving(m, c, i, length, a, of_fiber, of_tendon, opensim):
     """Muscle i whose fibre would give `isometric` and `pe` without velocity: the velocity that balances the tendon."""
+    s, fiber, cosine, isometric, pe = of_fiber
+    tendon, stiffness = of_tendon
     kind = m.kind[i]
     if kind == DE_GROOTE_FREGLY_2016:
         # the exponential of a slack tendon would push
@@ -161,7 +168,7 @@ def _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, 
         status, w = where(stopped, float(FIBER_AT_MINIMUM), status), where(stopped, 0.0, w)
         kept = 0.0 if opensim and kind in (MILLARD_2012, THELEN_2003) else 1.0
         active, passive = where(stopped, kept * isometric, active), where(stopped, kept * pe, passive)
-    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, stiffness), status
+    return _rows(m, i, length, (s, fiber, cosine, w, active, passive), (tendon, stiffness)), status
 
 
 @kernel
@@ -200,7 +207,7 @@ def rigid_forces(m, c, i, length, speed, a, opensim):
     tendon, slope = where(dropped, 0.0, tendon), where(slack, 0.0, slope)
     passive = where(dropped, -active, passive)
     status = where(slack, float(TENDON_SLACK), float(CONVERGED))
-    return _rows(m, i, length, s, fiber, cosine, w, tendon, active, passive, slope), status
+    return _rows(m, i, length, (s, fiber, cosine, w, active, passive), (tendon, slope)), status
 
 
 @kernel
@@ -217,7 +224,6 @@ def opensim_equilibrium(m, c, i, length, speed, a):
         v = 1.0 * speed
     s, status, of_fiber, of_tendon = solve_equilibrium(m, c, i, length, v, a)
     fiber, cosine, _, isometric, pe = of_fiber
-    tendon, stiffness = of_tendon
     moving = opposite(is_zero(v))
     if any_of(moving):
         if kind == THELEN_2003:
@@ -226,7 +232,7 @@ def opensim_equilibrium(m, c, i, length, speed, a):
         fiber = root(s * s + m.width[i] * m.width[i])
         rows, found = state_forces(m, c, i, length, a, fiber, True)
     else:
-        rows, found = _at_rest_or_moving(m, c, i, length, a, s, fiber, cosine, tendon, stiffness, isometric, pe, True)
+        rows, found = _at_rest_or_moving(m, c, i, length, a, (s, fiber, cosine, isometric, pe), of_tendon, True)
     return rows, where(equal(status, float(CONVERGED)), found, status)
 
 

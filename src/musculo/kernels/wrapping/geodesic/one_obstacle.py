@@ -125,7 +125,7 @@ def _pin(W, o, first, last, lane):
 
 
 @kernel
-def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
+def _iterate(W, w, n, k, shape, guessed, P, Q, lane):
     """The taut path over an ellipsoid or through a torus by Newton's method, from a guess that obstacle k holds
     (`guessed`) or from a cold start. Returns whether it converges (or passes by).
 
@@ -143,6 +143,7 @@ def _iterate(W, w, n, k, shape, guessed, P_own, Q_own, P, Q, lane):
     lengths = w + OBSTACLE_ROWS * n
     pin_1, pin_2 = W[o + PINNED, lane], W[o + PINNED + 1, lane]
     R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
+    P_own, Q_own = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
     frame = chord_frame(shape, P_own, Q_own)
     nearest, out, outside = P_own, 0.0, False
     between = (P_own[2] > 0.0) != (Q_own[2] > 0.0)
@@ -245,6 +246,6 @@ def alone(W, w, n, k, P, Q, lane):
             W[o + WAY, lane] = way
             _place(W, w, n, k, x, t, length, COARSE, lane)
         return 1
-    done = _iterate(W, w, n, k, shape, way > 0.0, P_own, Q_own, P, Q, lane)
+    done = _iterate(W, w, n, k, shape, way > 0.0, P, Q, lane)
     W[o + WAY, lane] = W[o + ACTIVE, lane]
     return done

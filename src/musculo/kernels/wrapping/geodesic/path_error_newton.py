@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.vectors import add_scaled, dot, load3, scale, store3, subtract
 from musculo.kernels.wrapping.geodesic.geodesic_curve import COARSE, FINE, GEODESIC_STATE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
@@ -41,6 +41,12 @@ _MOST_HALVINGS = 8
 _ABOVE = 1e-7
 # Lengths and pivots that are not above this count as none.
 _TINY = 1e-300
+
+
+@inline
+def system_row(w, n):
+    """First row of the linear system in the workspace of n obstacles."""
+    return w + OBSTACLE_ROWS * n + GEODESIC_STATE
 
 
 @kernel
@@ -100,12 +106,17 @@ def _variation(W, o, end, j, lane):
 
 
 @kernel
-def _end_rows(W, M, row, col, width, o, end, e, l, own, other, other_end, fixed, lane):
+def _end_rows(W, system, a, o, end, piece, other, fixed, lane):
     """Two rows of the linear system: the kink e . n, e . b at an end, by its own and its neighbour's variations.
 
-    `col`: first column of this obstacle; `own`: +1 where the piece ends here, -1 where it starts here; `other`: rows of
-    the obstacle at the piece's far end, -1 for a fixed point. The neighbour's columns lie 4 before or after.
+    Args:
+        system: its first row in W and its width. a: number of the obstacle among those in contact. o: its first row.
+        end: 0 where the piece ends here, 1 where it starts here. piece: its direction e and length.
+        other: first row of the obstacle at the piece's far end, -1 for the point `fixed`. Its columns lie 4 before or
+            after.
     """
+    (M, width), (e, l) = system, piece
+    row, col, own, other_end = 4 * a + 2 * end, 4 * a, 1.0 - 2.0 * end, 1 - end
     r = o + ENDS + 12 * end
     t, n, b = load3(W, r + 3, lane), load3(W, r + 6, lane), load3(W, r + 9, lane)
     g = o + BENDING + 3 * end
@@ -156,10 +167,10 @@ def assemble(W, w, M, lo, hi, size, P, Q, lane):
         e, l = _piece(u, v)
         l = max(l, _TINY)
         if before >= 0:
-            _end_rows(W, M, 4 * a - 2, 4 * a - 4, width, before, 1, e, l, -1.0, o, 0, v, lane)
+            _end_rows(W, (M, width), a - 1, before, 1, (e, l), o, v, lane)
         if o < 0:
             return
-        _end_rows(W, M, 4 * a, 4 * a, width, o, 0, e, l, 1.0, before, 1, u, lane)
+        _end_rows(W, (M, width), a, o, 0, (e, l), before, u, lane)
         before, u, a = o, load3(W, o + ENDS + 12, lane), a + 1
         k = next_active(W, w, k + 1, hi, lane)
 
@@ -216,9 +227,9 @@ def _turn_of_step(W, w, M, lo, hi, size, lane):
 
 
 @kernel
-def _apply(W, w, n, M, lo, hi, size, factor, error_a_step, lane):
+def _apply(W, w, n, lo, hi, size, factor, error_a_step, lane):
     """Move every geodesic from its saved state by `factor` times the step, and lay it anew."""
-    width = size + 1
+    M, width = system_row(w, n), size + 1
     a = 0
     k = next_active(W, w, lo, hi, lane)
     while k < hi:
@@ -267,7 +278,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
     if m == 0:
         return 1
     size = 4 * m
-    M = w + OBSTACLE_ROWS * n + GEODESIC_STATE
+    M = system_row(w, n)
     error = _misfit(W, w, lo, hi, P, Q, lane)
     fine = tight > TIGHT
     for _ in range(most):
@@ -293,7 +304,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         error_a_step = FINE if fine and tight <= TIGHT else min(COARSE, max(FINE, 1e-3 * error))
         better = False
         for _ in range(_MOST_HALVINGS):
-            _apply(W, w, n, M, lo, hi, size, factor, error_a_step, lane)
+            _apply(W, w, n, lo, hi, size, factor, error_a_step, lane)
             trial = _misfit(W, w, lo, hi, P, Q, lane)
             if trial < error:
                 better = True
@@ -301,7 +312,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
                 break
             factor *= 0.5
         if not better:
-            _apply(W, w, n, M, lo, hi, size, 0.0, FINE, lane)
+            _apply(W, w, n, lo, hi, size, 0.0, FINE, lane)
             if fine:
                 break
             fine = True

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar.vectors import dot, load3, rotate, rotate_back, scale, store3, subtract
 from musculo.kernels.tree.nodes import load_rotation
@@ -67,6 +69,7 @@ __all__ = [
     "THROUGH",
     "TORUS",
     "UNFINISHED",
+    "StretchRows",
     "Surfaces",
     "geodesic_stretch",
     "work_rows",
@@ -84,13 +87,26 @@ SIDE, SIDE_TURN = 21, 22
 RESULT_ROWS = 23
 
 
+class StretchRows(NamedTuple):
+    """Where the obstacles of a stretch are known and found: arrays (rows, lanes), each with its first row."""
+
+    obstacles: IntArray  # their numbers among the surfaces, in the path's order
+    first: int
+    X: FloatArray  # poses, 12 rows each: R (row-major, 9) and p (3), the surface's frame in the common frame
+    x_row: int
+    G: FloatArray  # results, RESULT_ROWS each
+    g_row: int
+    W: FloatArray  # workspace, work_rows(n)
+    w_row: int
+
+
 @kernel
-def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
+def _set_up(surfaces, rows, n, p_start, p_end, lane):
     """Fill the workspace: shapes (shrunk where an end lies inside), and poses. Returns 1 where one is shrunk."""
-    shrunk = 0
+    X, G, W, shrunk = rows.X, rows.G, rows.W, 0
     for k in range(n):
-        i = obstacles[first + k, lane]
-        o, x, g = w_row + OBSTACLE_ROWS * k, x_row + 12 * k, g_row + RESULT_ROWS * k
+        i = rows.obstacles[rows.first + k, lane]
+        o, x, g = rows.w_row + OBSTACLE_ROWS * k, rows.x_row + 12 * k, rows.g_row + RESULT_ROWS * k
         for r in range(12):
             W[o + POSE + r, lane] = X[x + r, lane]
         R, p = load_rotation(X, x, lane), load3(X, x + 9, lane)
@@ -118,7 +134,7 @@ def _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W
 
 
 @kernel
-def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane):
+def geodesic_stretch(surfaces, rows, n, p_start, p_end, lane):
     """The taut path from p_start to p_end over n obstacles in order.
 
         length = sum of straight pieces + sum of geodesics;   d(length) = sum over straight pieces of e . (dv - du)
@@ -128,15 +144,10 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
 
     Args:
         surfaces: `Surfaces`, the model's wrap surfaces.
-        obstacles: (rows, lanes) int64; rows first .. first + n - 1 are indices into `surfaces`, in the path's order.
+        rows: `StretchRows`. Of G, SIDE and SIDE_TURN are read; on return: CONTACT 1 or 0; where 1: FIRST, LAST (contact
+            points), FIRST_TANGENT, LAST_TANGENT (unit, along the path), ARC (length on the surface); START_GAIN,
+            END_GAIN, SHRUNK (below). Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing.
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
-        X: (rows, lanes) poses; from x_row on, 12 rows an obstacle of the stretch: R (row-major, 9) and p (3), the
-            surface's frame in the common frame.
-        G: (rows, lanes) in and out; from g_row on, RESULT_ROWS an obstacle. SIDE and SIDE_TURN are read; on return:
-            CONTACT 1 or 0; where 1: FIRST, LAST (contact points), FIRST_TANGENT, LAST_TANGENT (unit, along the path),
-            ARC (length on the surface); START_GAIN, END_GAIN, SHRUNK (below). Where CONTACT is 0, ARC is 0 and the
-            points and tangents mean nothing.
-        W: (rows, lanes) workspace, work_rows(n) rows from w_row on.
 
     Returns (length [m], status):
         CONVERGED   kinks below 1e-12 rad (1e-8 where rounding allows no better); length good to 1e-12 of the size.
@@ -164,11 +175,12 @@ def geodesic_stretch(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G,
     Source:     [Scholz2015], natural geodesic variations; closed forms for one cylinder or sphere.
     Guarantees: allocates nothing, raises nothing; float64.
     """
-    shrunk = _set_up(surfaces, obstacles, first, n, p_start, p_end, X, x_row, G, g_row, W, w_row, lane)
-    status = taut_path(W, w_row, n, p_start, p_end, lane)
+    G, W = rows.G, rows.W
+    shrunk = _set_up(surfaces, rows, n, p_start, p_end, lane)
+    status = taut_path(W, rows.w_row, n, p_start, p_end, lane)
     length, u = 0.0, p_start
     for k in range(n):
-        o, g = w_row + OBSTACLE_ROWS * k, g_row + RESULT_ROWS * k
+        o, g = rows.w_row + OBSTACLE_ROWS * k, rows.g_row + RESULT_ROWS * k
         touches = W[o + ACTIVE, lane] != 0.0
         G[g + CONTACT, lane] = 1.0 if touches else 0.0
         G[g + ARC, lane] = W[o + LENGTH, lane] if touches else 0.0

@@ -87,8 +87,8 @@ def carried(w, v, x):
 
 
 @kernel
-def growth(W, o, V, s, n, c, w, v, P, Q, lane):
-    """How fast the logarithm of an obstacle's size grows with coordinate c."""
+def growth(V, s, n, c, w, v, P, Q, lane):
+    """How fast the logarithm of an obstacle's size grows with coordinate c; s: its first row in V."""
     shrinker = V[s + SHRINKER, lane]
     if shrinker == 0.0:
         return 0.0
@@ -130,7 +130,7 @@ def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride,
             o = w_row + OBSTACLE_ROWS * k
             s = surface_row(k)
             w, v = slot_twist(T, row, moved, flags + int(V[s + OWN_SLOT, lane]) * stride, lane)
-            size_rate = growth(W, o, V, s, n, c, w, v, P, Q, lane)
+            size_rate = growth(V, s, n, c, w, v, P, Q, lane)
             y = load3(W, o + ENDS, lane)
             dy = add_scaled(carried(w, v, y), size_rate, subtract(y, load3(W, o + POSE + 9, lane)))
         e = subtract(y, u)
@@ -245,11 +245,14 @@ def _press_slope(W, o, V, at, width, size_rate, lane):
 
 
 @kernel
-def _shrunk_force_slope(W, o, V, s, n, c, at, width, size_rate, w, v, P, Q, D, row, lane):
-    """The force of a surface on the end inside that shrinks it, and its slope."""
-    end = 0 if V[s + SHRINKER, lane] == 1.0 else 1
-    x = P if end == 0 else Q
-    dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
+def _shrunk_force_slope(W, o, V, s, x, dx, motion, variations, lane):
+    """The force of a surface on the end x inside that shrinks it, and its slope where that end moves by dx.
+
+    Args:
+        motion: twist (w, v) of the surface, and how fast its size grows. variations: their first row in V, and how far
+            apart these rows are.
+    """
+    (w, v, size_rate), (at, width) = motion, variations
     shape = load_shape(W, o, lane)
     R = load_rotation(W, o + POSE, lane)
     own = rotate_back(R, subtract(dx, carried(w, v, x)))
@@ -258,10 +261,8 @@ def _shrunk_force_slope(W, o, V, s, n, c, at, width, size_rate, w, v, P, Q, D, r
     bend = rotate(R, (shape[1] * own[0], shape[2] * own[1], shape[3] * own[2]))
     dg = add(cross(w, g), add_scaled(bend, -2.0 * size_rate, g))
     press = W[o + PRESS, lane]
-    f = scale(-press, g)
     df = scale(-1.0, add_scaled(scale(press, dg), _press_slope(W, o, V, at, width, size_rate, lane), g))
-    add_end_force(V, n, c, end, f, df, lane)
-    _add_wrench(D, row, -1.0, x, dx, f, df, lane)
+    return scale(-press, g), df
 
 
 @kernel
@@ -283,7 +284,7 @@ def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride
             slot = int(V[s + OWN_SLOT, lane])
             to = d_row + slot * d_stride
             w, v = slot_twist(T, row, moved, flags + slot * stride, lane)
-            size_rate = growth(W, o, V, s, n, c, w, v, P, Q, lane)
+            size_rate = growth(V, s, n, c, w, v, P, Q, lane)
             y = load3(W, o + ENDS, lane)
             dy, dt_y = _contact_slope(W, o, 0, V, at, width, size_rate, lane)
             dy = add(dy, carried(w, v, y))
@@ -308,7 +309,12 @@ def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride
             return
         _add_wrench(D, to, -1.0, y, dy, e, de, lane)
         if V[s + SHRINKER, lane] != 0.0:
-            _shrunk_force_slope(W, o, V, s, n, c, at, width, size_rate, w, v, P, Q, D, to, lane)
+            end = 0 if V[s + SHRINKER, lane] == 1.0 else 1
+            x = P if end == 0 else Q
+            dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
+            f, df = _shrunk_force_slope(W, o, V, s, x, dx, (w, v, size_rate), (at, width), lane)
+            add_end_force(V, n, c, end, f, df, lane)
+            _add_wrench(D, to, -1.0, x, dx, f, df, lane)
         u, t = load3(W, o + ENDS + 12, lane), load3(W, o + ENDS + 15, lane)
         du, dt = _contact_slope(W, o, 1, V, at, width, size_rate, lane)
         du, dt = add(du, carried(w, v, u)), add(dt, cross(w, t))

@@ -74,8 +74,9 @@ def _remove_contacts(first, n, wrap, C, I, lane):
 
 
 @spliced
-def _insert_contacts(paths, end, wrap, at, r1, r2, arc, C, I, kept, lane):
+def _insert_contacts(paths, end, wrap, at, contact, C, I, kept, lane):
     """Put two contacts in as entries `at` and `at + 1`; they are seen where they were when first put in."""
+    r1, r2, arc = contact
     for j in range(end - 1, at - 1, -1):
         move_entry(C, I, j, j + 2, lane)
     if C[kept, lane] == 0.0:
@@ -114,8 +115,13 @@ def _bounds(paths, first, n, wrap, I, lane):
 
 
 @spliced
-def _wrap_one(paths, first, n, wrap, several, motion, C, I, kept, lane):
-    """Try one wrap on every segment in its range: (entries, code of the last segment tried, last entry in range)."""
+def _wrap_one(paths, entries, wrap, several, motion, C, I, kept, lane):
+    """Try one wrap on every segment in its range: (entries, code of the last segment tried, last entry in range).
+
+    Args:
+        entries: the first of the path, and how many it has.
+    """
+    first, n = entries
     surface = paths.wrap_surface[wrap]
     node = paths.surface_node[surface] * MOTION_ROWS
     R_N = load_rotation(motion, node + ROTATION, lane)
@@ -153,11 +159,10 @@ def _wrap_one(paths, first, n, wrap, several, motion, C, I, kept, lane):
                     best_1, best_2, best_arc = r1, r2, arc
                 if code == MANDATORY:
                     break
-    entries = n
     if best >= 0:
-        _insert_contacts(paths, first + n, wrap, best, best_1, best_2, best_arc, C, I, kept, lane)
-        entries = n + 2
-    return entries, code, high
+        _insert_contacts(paths, first + n, wrap, best, (best_1, best_2, best_arc), C, I, kept, lane)
+        n += 2
+    return n, code, high
 
 
 @kernel
@@ -201,7 +206,7 @@ def _wrap_path(paths, k, n, motion, C, I, spare, lane):
             code = NO_WRAP
             if paths.surface_active[paths.wrap_surface[wrap]] != 0:
                 kept = spare + wrap * WRAP_ROWS
-                n, code, high = _wrap_one(paths, first, n, wrap, wraps > 1, motion, C, I, kept, lane)
+                n, code, high = _wrap_one(paths, (first, n), wrap, wraps > 1, motion, C, I, kept, lane)
                 if high < 0:
                     # no point in range is there: OpenSim leaves the path as it stands
                     going = False

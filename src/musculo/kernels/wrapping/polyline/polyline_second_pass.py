@@ -12,48 +12,49 @@ from musculo.kernels.scalar.vectors import load3
 from musculo.kernels.wrapping.geodesic.taut_path import OVERLAPPED, ROUGH
 from musculo.kernels.wrapping.polyline.polyline_segment import keep_string, show_string, string_length, string_pull
 from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
-from musculo.kernels.wrapping.rules.obstacles import gather
+from musculo.kernels.wrapping.rules.obstacles import Segment, gather
 from musculo.kernels.wrapping.rules.path_choice import NONE_BEST, NONE_TRIED, choose, seek_shortest
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, put_price
 
 
 @kernel
-def _shortest_path_or_string(paths, n, P, Q, C, I, base, tags, most, strings, lane):
+def _shortest_path_or_string(paths, s, n, P, Q, strings, lane):
     """As `shortest_path`, with strings where one might count. The status of a string is OVERLAPPED."""
     tried, best = NONE_TRIED, NONE_BEST
     while True:
-        tried, best, stopped, doubtful = seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane)
+        tried, best, stopped, doubtful = seek_shortest(paths, s, n, P, Q, tried, best, lane)
         if not stopped:
             break
         number, length, cost, outcome, sides = tried
         known = length if doubtful else 0.0
         # with its cost a longer one would not be the best
         limit = best[0] - cost if best[2] < ROUGH else NEVER
-        string = string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings, lane)
+        string = string_length(paths, s, n, P, Q, known, limit, strings, lane)
         if string < 0.0:
             # nothing better is known than a path that may pass through a surface
             outcome = ROUGH
         elif string > 0.0:
             length, outcome = string, OVERLAPPED
             if string + cost < best[0] or best[2] >= ROUGH:
-                keep_string(n, C, base, most, strings, lane)
+                keep_string(s, n, strings, lane)
         tried = (number, length, cost, outcome, sides)
-    return choose(n, best, C, I, base, tags, most, lane)
+    return choose(s, n, best, lane)
 
 
 @kernel
 def finish_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane):
     """As `solve_stretch`, whatever it takes. Returns how many obstacles were looked at, and whether it is a string."""
-    n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    s = Segment(C, I, base, tags, most)
+    n = gather(paths, k, e, motion, s, lane)
     stringed = False
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = _shortest_path_or_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
+        price, outcome = _shortest_path_or_string(paths, s, n, P, Q, strings, lane)
         stringed, more = outcome == OVERLAPPED, 0.0
         if stringed:
-            show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane)
-            more = string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane)
-        put_price(paths, k, e, n, price, more, outcome, C, I, S, status, base, tags, most, lane)
+            show_string(paths, s, n, P, Q, strings, lane)
+            more = string_pull(paths, k, e, s, n, S, strings, lane)
+        put_price(paths, k, e, s, n, (price, more, outcome), S, status, lane)
     return n, stringed
 
 

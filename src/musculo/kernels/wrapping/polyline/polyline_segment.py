@@ -31,7 +31,6 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
     CONTACT,
     END_GAIN,
-    RESULT_ROWS,
     SHRUNK,
     SIDE,
     SIDE_TURN,
@@ -64,7 +63,7 @@ from musculo.kernels.wrapping.polyline.polyline_search import (
     shortest_string,
 )
 from musculo.kernels.wrapping.polyline.polyline_starts import PIECES, STARTS, Strings
-from musculo.kernels.wrapping.rules.obstacles import POSE_ROWS, WRAP
+from musculo.kernels.wrapping.rules.obstacles import SURFACE, WRAP, pose_row, result_row, tag_row
 
 # Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
 _BEST = 2
@@ -108,17 +107,17 @@ def _add_point(strings, i, x):
 
 
 @kernel
-def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings, lane):
+def string_length(paths, s, n, P, Q, known, limit, strings, lane):
     """The length of the shortest string over the obstacles that are there, see `shortest_string`, which says what a
     path of length `known` and a `limit` mean.
 
     What `geodesic_stretch` left says how they are shrunk.
     """
-    G = base + POSE_ROWS * most
+    C = s.C
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     solids, points, bends = 0, _add_point(strings, 0, P), 0.0
     for j in range(n):
-        g, x = G + RESULT_ROWS * j, base + POSE_ROWS * j
+        g, x = result_row(s, j), pose_row(s, j)
         if C[g + CONTACT, lane] > 0.0:
             first, last = load3(C, g + CONTACT_FIRST, lane), load3(C, g + CONTACT_LAST, lane)
             bend = subtract(load3(C, g + CONTACT_FIRST_TANGENT, lane), load3(C, g + CONTACT_LAST_TANGENT, lane))
@@ -129,7 +128,7 @@ def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings,
             points = _add_point(strings, points, last)
         if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] < VANISHED:
             continue
-        shape = shape_of(surfaces, I[tags + j, lane], C[g + SHRUNK, lane])
+        shape = shape_of(surfaces, s.I[tag_row(s, SURFACE, j), lane], C[g + SHRUNK, lane])
         strings.form[solids, 0], strings.form[solids, 1], strings.form[solids, 2] = shape[0], shape[1], shape[2]
         strings.form[solids, 3], strings.form[solids, 4], strings.form[solids, 5] = shape[3], shape[4], shape[5]
         for i in range(12):
@@ -141,14 +140,13 @@ def string_length(paths, n, P, Q, known, limit, C, I, base, tags, most, strings,
 
 
 @kernel
-def keep_string(n, C, base, most, strings, lane):
+def keep_string(s, n, strings, lane):
     """Make the string that was found last the one that the path follows; every obstacle gets its own rows."""
-    G = base + POSE_ROWS * most
-    r, solid = strings.result, 0
+    C, r, solid = s.C, strings.result, 0
     for i in range(SOLIDS):
         r[_BEST, i] = r[1, i]
     for j in range(n):
-        g = G + RESULT_ROWS * j
+        g = result_row(s, j)
         there = C[g + SIDE, lane] != ABSENT and C[g + SHRUNK, lane] >= VANISHED
         for i in range(SOLID_ROWS):
             r[_BEST, SOLIDS + SOLID_ROWS * j + i] = r[1, SOLIDS + SOLID_ROWS * solid + i] if there else 0.0
@@ -157,27 +155,26 @@ def keep_string(n, C, base, most, strings, lane):
 
 
 @kernel
-def show_string(paths, n, P, Q, C, I, base, tags, most, strings, lane):
+def show_string(paths, s, n, P, Q, strings, lane):
     """Put the string into the results of the obstacles: contacts as `geodesic_stretch` leaves them, gains of ends that
     shrink a surface. Returns the string's length."""
-    G = base + POSE_ROWS * most
-    r = strings.result
+    C, r = s.C, strings.result
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     for j in range(n):
-        g, x, s = G + RESULT_ROWS * j, base + POSE_ROWS * j, SOLIDS + SOLID_ROWS * j
-        C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, s + TOUCHED], r[_BEST, s + SHRINK]
-        C[g + GEODESIC_ARC, lane] = r[_BEST, s + ARC]
-        store3(C, g + CONTACT_FIRST, lane, _row3(r, s + FIRST))
-        store3(C, g + CONTACT_LAST, lane, _row3(r, s + LAST))
-        store3(C, g + CONTACT_FIRST_TANGENT, lane, _row3(r, s + FIRST_TANGENT))
-        store3(C, g + CONTACT_LAST_TANGENT, lane, _row3(r, s + LAST_TANGENT))
+        g, x, of_string = result_row(s, j), pose_row(s, j), SOLIDS + SOLID_ROWS * j
+        C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, of_string + TOUCHED], r[_BEST, of_string + SHRINK]
+        C[g + GEODESIC_ARC, lane] = r[_BEST, of_string + ARC]
+        store3(C, g + CONTACT_FIRST, lane, _row3(r, of_string + FIRST))
+        store3(C, g + CONTACT_LAST, lane, _row3(r, of_string + LAST))
+        store3(C, g + CONTACT_FIRST_TANGENT, lane, _row3(r, of_string + FIRST_TANGENT))
+        store3(C, g + CONTACT_LAST_TANGENT, lane, _row3(r, of_string + LAST_TANGENT))
         store3(C, g + START_GAIN, lane, (0.0, 0.0, 0.0))
         store3(C, g + END_GAIN, lane, (0.0, 0.0, 0.0))
-        press = r[_BEST, s + PRESS]
+        press = r[_BEST, of_string + PRESS]
         if press != 0.0 and C[g + SHRUNK, lane] < 1.0:
             R, p = load_rotation(C, x, lane), load3(C, x + 9, lane)
             a, b = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
-            shape = shape_of(surfaces, I[tags + j, lane], C[g + SHRUNK, lane])
+            shape = shape_of(surfaces, s.I[tag_row(s, SURFACE, j), lane], C[g + SHRUNK, lane])
             first = depth(shape, a) <= depth(shape, b)
             # depth is 1 on the shrunk surface, so its gradient is that of the logarithm of the size
             gain = rotate(R, scale(press, depth_gradient(shape, a if first else b)))
@@ -210,12 +207,12 @@ def _piece(u, v, touches, tangent):
 
 
 @kernel
-def string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane):
+def string_pull(paths, k, e, s, n, S, strings, lane):
     """Add the forces of the string between entries e and e + 1 to S, less those that the contacts shown will add.
 
     Returns how much longer the string is than what the contacts shown say.
     """
-    G = base + POSE_ROWS * most
+    C, I = s.C, s.I
     r, first = strings.result, 6 * paths.first_slot[k]
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     at_P, at_Q = first + 6 * I[e * TAG_ROWS + SLOT, lane], first + 6 * I[(e + 1) * TAG_ROWS + SLOT, lane]
@@ -230,10 +227,10 @@ def string_pull(paths, k, e, n, C, I, S, base, tags, most, strings, lane):
     for j in range(n + 1):
         v, at_v = Q, at_Q
         if j < n:
-            s, g = SOLIDS + SOLID_ROWS * j, G + RESULT_ROWS * j
-            slot = first + 6 * paths.wrap_slot[I[tags + WRAP * most + j, lane]]
+            g = result_row(s, j)
+            slot = first + 6 * paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
             for i in range(6):
-                S[slot + i, lane] += r[_BEST, s + WRENCH + i]
+                S[slot + i, lane] += r[_BEST, SOLIDS + SOLID_ROWS * j + WRENCH + i]
             if C[g + CONTACT, lane] <= 0.0:
                 continue
             v, at_v = load3(C, g + CONTACT_FIRST, lane), slot

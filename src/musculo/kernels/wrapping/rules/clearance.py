@@ -28,11 +28,11 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
     FREE,
     HELD,
     LAST,
-    RESULT_ROWS,
     SHRUNK,
     SIDE,
     SIDE_TURN,
 )
+from musculo.kernels.wrapping.rules.obstacles import pose_row, result_row, room_row
 
 # A piece that dips less than this (squared, over the size) into a surface touches it only.
 _GRAZING = 1e-9
@@ -110,17 +110,18 @@ def _presses(W, w, n, k, lane):
 
 
 @kernel
-def _through_hole(n, P, Q, C, base, G, W, k, held, pose_rows, lane):
+def _through_hole(s, n, P, Q, k, held, lane):
     """Whether a path keeps out of the tube of ring k, but for arcs over it, and passes through its hole where its ends
     are on either side of its plane (one way less the other); arcs count as the lines between their ends there."""
-    R, p = load_rotation(C, base + pose_rows * k, lane), load3(C, base + pose_rows * k + 9, lane)
+    C, W = s.C, room_row(s)
+    R, p = load_rotation(C, pose_row(s, k), lane), load3(C, pose_row(s, k) + 9, lane)
     shape = load_shape(C, W + OBSTACLE_ROWS * k, lane)
     u, passes = rotate_back(R, subtract(P, p)), 0
     above = 1 if u[2] > 0.0 else 0
     for j in range(2 * n + 1):
         v = rotate_back(R, subtract(Q, p))
         if j < 2 * n:
-            g = G + RESULT_ROWS * (j // 2)
+            g = result_row(s, j // 2)
             if C[g + CONTACT, lane] <= 0.0:
                 continue
             v = rotate_back(R, subtract(load3(C, g + (FIRST if j % 2 == 0 else LAST), lane), p))
@@ -145,33 +146,34 @@ def _through_hole(n, P, Q, C, base, G, W, k, held, pose_rows, lane):
 
 
 @kernel
-def keeps_out(n, P, Q, C, base, most, G, W, pose_rows, lane):
-    """Whether the path that `geodesic_stretch` left in G and W keeps out of all obstacles that are there, and passes
-    cylinders whose side is held on that side and rings through their holes."""
+def keeps_out(s, n, P, Q, lane):
+    """Whether the path that `geodesic_stretch` left keeps out of all obstacles that are there, and passes cylinders
+    whose side is held on that side and rings through their holes."""
+    C, W = s.C, room_row(s)
     for k in range(n):
-        g, o = G + RESULT_ROWS * k, W + OBSTACLE_ROWS * k
+        g, o = result_row(s, k), W + OBSTACLE_ROWS * k
         if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] <= 0.0:
             continue
         if C[o + SHAPE, lane] == TORUS:
-            if not _through_hole(n, P, Q, C, base, G, W, k, C[g + SIDE, lane] != FREE, pose_rows, lane):
+            if not _through_hole(s, n, P, Q, k, C[g + SIDE, lane] != FREE, lane):
                 return False
             continue
-        R, p = load_rotation(C, base + pose_rows * k, lane), load3(C, base + pose_rows * k + 9, lane)
+        R, p = load_rotation(C, pose_row(s, k), lane), load3(C, pose_row(s, k) + 9, lane)
         shape = load_shape(C, o, lane)
         held = C[g + SIDE, lane] == HELD and shape[0] == CYLINDER
         u, touches, turn = rotate_back(R, subtract(P, p)), False, 0.0
         for j in range(n + 1):
             v, next_touches = rotate_back(R, subtract(Q, p)), False
             if j < n:
-                if C[G + RESULT_ROWS * j + CONTACT, lane] <= 0.0:
+                if C[result_row(s, j) + CONTACT, lane] <= 0.0:
                     continue
-                v = rotate_back(R, subtract(load3(C, G + RESULT_ROWS * j + FIRST, lane), p))
+                v = rotate_back(R, subtract(load3(C, result_row(s, j) + FIRST, lane), p))
                 next_touches = j == k
             if not touches and not next_touches and _hits(shape, u, v):
                 return False
             turn += _between(u, v)
             if j < n:
-                u = rotate_back(R, subtract(load3(C, G + RESULT_ROWS * j + LAST, lane), p))
+                u = rotate_back(R, subtract(load3(C, result_row(s, j) + LAST, lane), p))
                 touches = j == k
                 if j != k:
                     clear, more = _along_arc(C, W, n, j, k, lane)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from musculo.kernels.compiler.parts import kernel
+from musculo.arrays import FloatArray, IntArray
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.paths.path_points import (
     CYLINDER,
     ELLIPSOID,
@@ -54,6 +56,50 @@ SURFACE, WRAP, OPTION, BEST = range(4)
 OBSTACLE_TAGS = 4
 
 
+class Segment(NamedTuple):
+    """Where a path segment's obstacles lie in the workspace of all paths, in the order in which the path meets them.
+
+    In C: their poses, what `geodesic_stretch` says of them, what breaking their rules costs, and the room in which
+    geodesics are found. In I: OBSTACLE_TAGS rows of numbers.
+    """
+
+    C: FloatArray  # (rows, lanes)
+    I: IntArray  # (rows, lanes)
+    base: int  # first row in C
+    tags: int  # first row in I
+    most: int  # obstacles that there is room for
+
+
+@inline
+def pose_row(s, j):
+    """First row in C of the pose of obstacle j."""
+    return s.base + POSE_ROWS * j
+
+
+@inline
+def result_row(s, j):
+    """First row in C of what is found for obstacle j: RESULT_ROWS of `geodesic_stretch`."""
+    return s.base + POSE_ROWS * s.most + RESULT_ROWS * j
+
+
+@inline
+def penalty_row(s, j, option):
+    """First row in C of what option 1 (its side) or 2 (its end) costs obstacle j."""
+    return s.base + (POSE_ROWS + RESULT_ROWS) * s.most + PRICE_ROWS * (PRICES * j + option - 1)
+
+
+@inline
+def room_row(s):
+    """First row in C of the room that geodesics are found in."""
+    return s.base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * s.most
+
+
+@inline
+def tag_row(s, kind, j):
+    """Row in I of SURFACE, WRAP, OPTION or BEST of obstacle j."""
+    return s.tags + kind * s.most + j
+
+
 @kernel
 def _surface_pose(paths, surface, motion, lane):
     """(R, p) of a surface in ground."""
@@ -98,31 +144,32 @@ def store_price(C, row, R, price, to_P, to_Q, lane):
 
 
 @kernel
-def _rules(paths, surface, wrap, k, a, b, P, Q, R, lone, C, g, prices, lane):
-    """How the side of a surface is held between P and Q (its own frame), and what breaking that costs.
+def _rules(paths, s, j, surface, reference, ends, R, lone, lane):
+    """How the side of obstacle j is held between two ends (the surface's frame), and what breaking that costs.
 
-    Spheres and ellipsoids are passed by the shortest path, whatever their quadrant says.
+    Args:
+        reference: the turn about a cylinder's axis in the middle of those that are held.
     """
-    kind = paths.surface_kind[surface]
+    kind, (P, Q) = paths.surface_kind[surface], ends
     none = (0.0, 0.0, 0.0)
-    store_price(C, prices, R, NEVER, none, none, lane)
-    store_price(C, prices + PRICE_ROWS, R, NEVER, none, none, lane)
+    store_price(s.C, penalty_row(s, j, 1), R, NEVER, none, none, lane)
+    store_price(s.C, penalty_row(s, j, 2), R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
         r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
-        reference = held_turn(paths, wrap, k, a, b)
         if keeps_side(paths, surface):
             side = HELD
             turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
-            store_price(C, prices, R, price, to_P, to_Q, lane)
+            store_price(s.C, penalty_row(s, j, 1), R, price, to_P, to_Q, lane)
         price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
-        store_price(C, prices + PRICE_ROWS, R, price, to_P, to_Q, lane)
+        store_price(s.C, penalty_row(s, j, 2), R, price, to_P, to_Q, lane)
         if price <= 0.0:
             side = ABSENT
     elif kind == TORUS:
         side = THROUGH
-    C[g + SIDE, lane] = side
-    C[g + SIDE_TURN, lane] = turn
+    g = result_row(s, j)
+    s.C[g + SIDE, lane] = side
+    s.C[g + SIDE_TURN, lane] = turn
 
 
 @kernel
@@ -142,8 +189,9 @@ def _misses(kind, size, P, Q):
 
 
 @kernel
-def gather(paths, k, e, motion, C, I, base, tags, most, lane):
+def gather(paths, k, e, motion, s, lane):
     """List the obstacles between entries e and e + 1 with their poses and rules; returns how many."""
+    C, I = s.C, s.I
     a, b = I[e * TAG_ROWS + POINT, lane], I[(e + 1) * TAG_ROWS + POINT, lane]
     P_0, Q_0 = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     n = 0
@@ -155,22 +203,20 @@ def gather(paths, k, e, motion, C, I, base, tags, most, lane):
         if _acts(paths, wrap, k, a, b):
             surface = paths.wrap_surface[wrap]
             R, p = _surface_pose(paths, surface, motion, lane)
-            x = base + POSE_ROWS * n
+            x = pose_row(s, n)
             for j in range(9):
                 C[x + j, lane] = R[j]
             store3(C, x + 9, lane, p)
-            g = base + POSE_ROWS * most + RESULT_ROWS * n
-            prices = base + (POSE_ROWS + RESULT_ROWS) * most + PRICES * PRICE_ROWS * n
+            reference = held_turn(paths, wrap, k, a, b) if paths.surface_kind[surface] == CYLINDER else 0.0
             P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
             if acting == 1 and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
                 # the straight line is the path, unless the side is held against it
                 if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
                     continue
-                if math.fabs(turn_near(held_turn(paths, wrap, k, a, b), P, Q)) <= math.pi:
+                if math.fabs(turn_near(reference, P, Q)) <= math.pi:
                     continue
-            _rules(paths, surface, wrap, k, a, b, P, Q, R, acting == 1, C, g, prices, lane)
-            t = tags + n
-            I[t + SURFACE * most, lane] = surface
-            I[t + WRAP * most, lane] = wrap
+            _rules(paths, s, n, surface, reference, (P, Q), R, acting == 1, lane)
+            I[tag_row(s, SURFACE, n), lane] = surface
+            I[tag_row(s, WRAP, n), lane] = wrap
             n += 1
     return n

@@ -16,10 +16,10 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
     LEFT_OUT,
     OTHER_SIDE,
     OVERLAPPED,
-    RESULT_ROWS,
     ROUGH,
     SIDE,
     UNFINISHED,
+    StretchRows,
     Surfaces,
     geodesic_stretch,
 )
@@ -28,10 +28,12 @@ from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
 from musculo.kernels.wrapping.rules.obstacles import (
     BEST,
     OPTION,
-    POSE_ROWS,
     PRICE,
-    PRICE_ROWS,
-    PRICES,
+    SURFACE,
+    penalty_row,
+    result_row,
+    room_row,
+    tag_row,
 )
 
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
@@ -42,54 +44,50 @@ _TURN = 0.05
 
 
 @kernel
-def _solve(paths, n, P, Q, C, I, base, tags, most, lane):
+def _solve(paths, s, n, P, Q, lane):
     """The taut path with every obstacle's option in force; its length without prices, and its status."""
-    G = base + POSE_ROWS * most
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
-    W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
-    return geodesic_stretch(surfaces, I, tags, n, P, Q, C, base, C, G, C, W, lane)
+    rows = StretchRows(s.I, s.tags, s.C, s.base, s.C, result_row(s, 0), s.C, room_row(s))
+    return geodesic_stretch(surfaces, rows, n, P, Q, lane)
 
 
 @kernel
-def _set_options(n, C, I, base, tags, most, row, lane):
-    """Put the options of a row of tags into force."""
-    G = base + POSE_ROWS * most
+def _set_options(s, n, lane):
+    """Put the options that are tried into force."""
     for j in range(n):
-        option = I[tags + row * most + j, lane]
+        option = s.I[tag_row(s, OPTION, j), lane]
         if option == 1:
-            C[G + RESULT_ROWS * j + SIDE, lane] = FREE
+            s.C[result_row(s, j) + SIDE, lane] = FREE
         elif option == 2:
-            C[G + RESULT_ROWS * j + SIDE, lane] = ABSENT
+            s.C[result_row(s, j) + SIDE, lane] = ABSENT
 
 
 @kernel
-def _price_of(n, number, C, I, base, tags, most, lane):
+def _price_of(s, n, number, lane):
     """Spell a number as options, one an obstacle, and add up what they cost; NEVER where one cannot be taken."""
-    G = base + POSE_ROWS * most
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
     total = 0.0
     for j in range(n):
         option = number % _OPTIONS
         number //= _OPTIONS
-        I[tags + OPTION * most + j, lane] = option
+        s.I[tag_row(s, OPTION, j), lane] = option
         if option > 0:
-            price = C[prices + PRICE_ROWS * (PRICES * j + option - 1) + PRICE, lane]
-            if price >= NEVER or C[G + RESULT_ROWS * j + SIDE, lane] == ABSENT:
+            price = s.C[penalty_row(s, j, option) + PRICE, lane]
+            if price >= NEVER or s.C[result_row(s, j) + SIDE, lane] == ABSENT:
                 return NEVER
             total += price
     return total
 
 
 @kernel
-def _doubtful(paths, n, C, I, G, tags, lane):
+def _doubtful(paths, s, n, lane):
     """Whether there may be a shorter path on another side of a surface: this one touches several, a ball or an
     ellipsoid among them, and turns by more than _TURN in all."""
-    touching, ball, turn = 0, False, 0.0
+    C, touching, ball, turn = s.C, 0, False, 0.0
     for j in range(n):
-        g = G + RESULT_ROWS * j
+        g = result_row(s, j)
         if C[g + CONTACT, lane] > 0.0:
             touching += 1
-            ball = ball or paths.surface_kind[I[tags + j, lane]] in (SPHERE, ELLIPSOID)
+            ball = ball or paths.surface_kind[s.I[tag_row(s, SURFACE, j), lane]] in (SPHERE, ELLIPSOID)
             straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
     return touching > 1 and ball and turn > _TURN
@@ -101,7 +99,7 @@ NONE_TRIED, NONE_BEST = (-1, 0.0, 0.0, LEFT_OUT, 0), (NEVER, 0.0, LEFT_OUT, 0)
 
 
 @kernel
-def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
+def seek_shortest(paths, s, n, P, Q, tried, best, lane):
     """Go on through the combinations of options until one has no path that is known to be the shortest, or to the end.
 
     Args:
@@ -112,10 +110,8 @@ def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
     exist, passes through a surface, or, `doubtful`, a shorter one is possible. At the end the path of the best
     combination is in the results, unless its status is OVERLAPPED: somebody else knows it.
     """
-    G = base + POSE_ROWS * most
-    W = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
     # one convex surface is touched once; a ring may be touched again on the other side of its hole
-    lone = n == 1 and paths.surface_kind[I[tags, lane]] != TORUS
+    lone = n == 1 and paths.surface_kind[s.I[tag_row(s, SURFACE, 0), lane]] != TORUS
     d = subtract(Q, P)
     straight = math.sqrt(dot(d, d))
     combinations = 1
@@ -127,13 +123,13 @@ def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
         if number >= 0:
-            _restore_sides(n, C, G, kept, lane)
+            _restore_sides(s, n, kept, lane)
             # a path that is not known to keep out of the surfaces gives way to any that does, if not at any price
             if (outcome >= ROUGH, length + cost) < (status >= ROUGH, shortest):
                 shortest, price, status, best_number = length + cost, cost, outcome, number
         number += 1
         while number < combinations:
-            cost = _price_of(n, number, C, I, base, tags, most, lane)
+            cost = _price_of(s, n, number, lane)
             if number == 0 or cost < shortest - straight or (status >= ROUGH and cost < shortest):
                 break
             number += 1
@@ -142,58 +138,58 @@ def seek_shortest(paths, n, P, Q, tried, best, C, I, base, tags, most, lane):
             # a path that somebody else knows is kept as it is
             if solved == best_number or status == OVERLAPPED:
                 break
-            _price_of(n, best_number, C, I, base, tags, most, lane)
-        kept = _sides(n, C, G, lane)
-        _set_options(n, C, I, base, tags, most, OPTION, lane)
-        length, outcome = _solve(paths, n, P, Q, C, I, base, tags, most, lane)
+            _price_of(s, n, best_number, lane)
+        kept = _sides(s, n, lane)
+        _set_options(s, n, lane)
+        length, outcome = _solve(paths, s, n, P, Q, lane)
         if last:
-            _restore_sides(n, C, G, kept, lane)
+            _restore_sides(s, n, kept, lane)
             break
         solved = number
-        clear = outcome < OVERLAPPED and (lone or keeps_out(n, P, Q, C, base, most, G, W, POSE_ROWS, lane))
-        doubtful = clear and _doubtful(paths, n, C, I, G, tags, lane)
+        clear = outcome < OVERLAPPED and (lone or keeps_out(s, n, P, Q, lane))
+        doubtful = clear and _doubtful(paths, s, n, lane)
         if doubtful or not clear:
             return (number, length, cost, outcome, kept), (shortest, price, status, best_number), True, doubtful
     return (number, length, cost, outcome, kept), (shortest, price, status, best_number), False, False
 
 
 @kernel
-def choose(n, best, C, I, base, tags, most, lane):
+def choose(s, n, best, lane):
     """Note the options of the best path. Returns (price, status): with a price it is OTHER_SIDE at least."""
     _, price, status, number = best
-    _price_of(n, number, C, I, base, tags, most, lane)
+    _price_of(s, n, number, lane)
     for j in range(n):
-        I[tags + BEST * most + j, lane] = I[tags + OPTION * most + j, lane]
+        s.I[tag_row(s, BEST, j), lane] = s.I[tag_row(s, OPTION, j), lane]
     if price > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
     return price, status
 
 
 @kernel
-def shortest_path(paths, n, P, Q, C, I, base, tags, most, lane):
+def shortest_path(paths, s, n, P, Q, lane):
     """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
 
     Returns (price, status). UNFINISHED where the path over the obstacles does not exist, passes through one of them, or
     may not be the shortest, as where they overlap: the second pass knows it then (`polyline_second_pass`).
     """
-    _, best, stopped, _ = seek_shortest(paths, n, P, Q, NONE_TRIED, NONE_BEST, C, I, base, tags, most, lane)
+    _, best, stopped, _ = seek_shortest(paths, s, n, P, Q, NONE_TRIED, NONE_BEST, lane)
     if stopped:
         return 0.0, UNFINISHED
-    return choose(n, best, C, I, base, tags, most, lane)
+    return choose(s, n, best, lane)
 
 
 @kernel
-def _sides(n, C, G, lane):
+def _sides(s, n, lane):
     """How the rules hold the sides of all obstacles, as one number."""
     kept = 0
     for j in range(n - 1, -1, -1):
-        kept = 4 * kept + int(C[G + RESULT_ROWS * j + SIDE, lane])
+        kept = 4 * kept + int(s.C[result_row(s, j) + SIDE, lane])
     return kept
 
 
 @kernel
-def _restore_sides(n, C, G, kept, lane):
+def _restore_sides(s, n, kept, lane):
     """Undo `_set_options`."""
     for j in range(n):
-        C[G + RESULT_ROWS * j + SIDE, lane] = kept % 4
+        s.C[result_row(s, j) + SIDE, lane] = kept % 4
         kept //= 4

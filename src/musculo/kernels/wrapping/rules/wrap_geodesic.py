@@ -56,7 +56,11 @@ from musculo.kernels.wrapping.rules.obstacles import (
     TO_P,
     TO_Q,
     WRAP,
+    Segment,
     gather,
+    penalty_row,
+    result_row,
+    tag_row,
 )
 from musculo.kernels.wrapping.rules.path_choice import shortest_path
 
@@ -91,18 +95,17 @@ def _press(e, slot, gain, C, I, S, first, lane):
 
 
 @kernel
-def _gains(paths, k, e, n, C, I, S, base, tags, most, lane):
+def _gains(paths, k, e, s, n, S, lane):
     """Forces of ends inside surfaces, and of prices paid, between entries e and e + 1."""
-    first = 6 * paths.first_slot[k]
-    prices = base + (POSE_ROWS + RESULT_ROWS) * most
+    C, I, first = s.C, s.I, 6 * paths.first_slot[k]
     for j in range(n):
-        g = base + POSE_ROWS * most + RESULT_ROWS * j
-        slot = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
+        g = result_row(s, j)
+        slot = paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
         _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
         _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
-        option = I[tags + BEST * most + j, lane]
+        option = I[tag_row(s, BEST, j), lane]
         if option > 0:
-            row = prices + PRICE_ROWS * (PRICES * j + option - 1)
+            row = penalty_row(s, j, option)
             _press(e, slot, load3(C, row + TO_P, lane), C, I, S, first, lane)
             _press(e + 1, slot, load3(C, row + TO_Q, lane), C, I, S, first, lane)
 
@@ -126,18 +129,18 @@ def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
 @kernel
 def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
     """Put the contacts of a stretch behind entry e of a path that ends before `end`; returns how many entries came."""
-    touching = 0
+    s, touching = Segment(C, I, base, tags, most), 0
     for j in range(n):
-        if C[base + POSE_ROWS * most + RESULT_ROWS * j + CONTACT, lane] > 0.0:
+        if C[result_row(s, j) + CONTACT, lane] > 0.0:
             touching += 1
     if touching > 0:
         for j in range(end - 1, e, -1):
             move_entry(C, I, j, j + 2 * touching, lane)
     at = e + 1
     for j in range(n):
-        g = base + POSE_ROWS * most + RESULT_ROWS * j
+        g = result_row(s, j)
         if C[g + CONTACT, lane] > 0.0:
-            wrap = I[tags + WRAP * most + j, lane]
+            wrap = I[tag_row(s, WRAP, j), lane]
             x, t = load3(C, g + FIRST, lane), load3(C, g + FIRST_TANGENT, lane)
             _put_contact(paths, wrap, at, x, t, 0.0, C, I, lane)
             x, t = load3(C, g + LAST, lane), load3(C, g + LAST_TANGENT, lane)
@@ -147,16 +150,17 @@ def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
 
 
 @kernel
-def put_price(paths, k, e, n, price, more, outcome, C, I, S, status, base, tags, most, lane):
+def put_price(paths, k, e, s, n, found, S, status, lane):
     """Add to path k what its stretch between entries e and e + 1 costs, and how its search ended.
 
     Args:
-        price: what of the length is a price. more: what it has beyond that, pieces and arcs.
+        found: what of the length is a price; what it has beyond that, pieces and arcs; the status.
     """
+    price, more, outcome = found
     status[k, lane] = max(status[k, lane], outcome)
-    C[e * ENTRY_ROWS + PAID, lane] = price
-    C[e * ENTRY_ROWS + EXTRA, lane] = price + more
-    _gains(paths, k, e, n, C, I, S, base, tags, most, lane)
+    s.C[e * ENTRY_ROWS + PAID, lane] = price
+    s.C[e * ENTRY_ROWS + EXTRA, lane] = price + more
+    _gains(paths, k, e, s, n, S, lane)
 
 
 @kernel
@@ -165,14 +169,15 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
 
     Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
     """
-    n = gather(paths, k, e, motion, C, I, base, tags, most, lane)
+    s = Segment(C, I, base, tags, most)
+    n = gather(paths, k, e, motion, s, lane)
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = shortest_path(paths, n, P, Q, C, I, base, tags, most, lane)
+        price, outcome = shortest_path(paths, s, n, P, Q, lane)
         if outcome == UNFINISHED:
             status[k, lane] = UNFINISHED
             return -1
-        put_price(paths, k, e, n, price, 0.0, outcome, C, I, S, status, base, tags, most, lane)
+        put_price(paths, k, e, s, n, (price, 0.0, outcome), S, status, lane)
     return n
 
 
@@ -180,17 +185,8 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
 def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
     """Put contacts into all current paths: taut over every surface in the way.
 
-    Rules (docs/wrapping.md states them in full):
-        Stretch  a surface acts on every stretch between two points of its range that follow each other; not where
-                 one of the two is fixed inside it, as OpenSim leaves such segments alone.
-        Order    of the surfaces on a stretch: as the path meets them in most sampled poses of the model.
-        Side     a cylinder with a quadrant is passed on the side that OpenSim's path takes in the default pose and most
-                 others (`muscle.cylinder_sides`), for half a turn of its ends; without one, the shorter way.
-                 Ellipsoid and sphere: the shortest path, whatever their quadrant says.
-        End      a cylinder ends where its length does.
-        Overlap  where the path over all surfaces passes through one of them, the shortest string outside all of them.
-                 This is for a second pass (`polyline_second_pass`).
-        Edges    of these rules are crossed at a price, so that the length is continuous.
+    The rules are those of docs/wrapping.md: `gather` finds a segment's obstacles and holds their sides, `seek_shortest`
+    breaks rules at a penalty, and `polyline_second_pass` has what is left.
 
     Args:
         motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
