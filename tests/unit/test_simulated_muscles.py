@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, read_osim, simulate
+from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, read_osim, simulate, write_storage
 from musculo.demo import arm
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions.elementary_functions import PiecewiseLinear
 from musculo.model.force import Force
+from musculo.model.path_force import ClutchedPathSpring
 from musculo.muscle import activation_rate, muscle_force
 from musculo.results.table import Table
 from musculo.simulation.excitations import actuator_names, control_functions
@@ -135,6 +137,36 @@ def test_controls_of_every_form_are_the_same(model) -> None:
         assert_allclose(found.muscles.excitation[-1], one.muscles.excitation[-1], atol=1e-12)
 
 
+def test_a_compiled_controller_does_what_one_in_python_does(model) -> None:
+    n, m = len(model.coordinates), len(model.muscles)
+
+    @numba.njit
+    def compiled(t, x, v, control):
+        for k in range(m):
+            control[k] += 0.1 + 2.0 * max(x[n + 2 * m + k] - 0.3, 0.0) + 0.05 * max(v[n + k], 0.0)
+
+    def plain(t, state):
+        return 0.1 + 2.0 * np.maximum(state.length - 0.3, 0.0) + 0.05 * np.maximum(state.speed, 0.0)
+
+    one, other = (simulate(model, None, None, SPAN, controller=given) for given in (compiled, plain))
+    assert_allclose(one.q[-1], other.q[-1], atol=1e-12)
+
+
+def test_a_file_of_controls(model, tmp_path) -> None:
+    name = model.muscle_names[0]
+    file = tmp_path / "controls.sto"
+    write_storage(Table(np.array([0.0, 0.3]), (name,), np.array([[0.1], [0.7]])), file)
+    one = simulate(model, None, None, SPAN, excitations=file)
+    other = simulate(model, None, None, SPAN, excitations={name: ([0.0, 0.3], [0.1, 0.7])})
+    assert_allclose(one.q[-1], other.q[-1], atol=1e-12)
+
+
+def test_clutches_are_refused(model) -> None:
+    clutch = ClutchedPathSpring("clutch", "ClutchedPathSpring", path=model.muscles[0].path)
+    with pytest.raises(Unsupported, match="clutch"):
+        simulate(model.with_force(clutch), None, None, SPAN, excitations=0.1)
+
+
 def test_starts(model) -> None:
     def start(**given):
         return simulate(model, None, None, (0.0, 1e-4), excitations=0.1, **given).muscles
@@ -156,6 +188,7 @@ def test_results_have_labels(model, motion) -> None:
     assert data["tension"].sel(muscle=model.muscle_names[0]).shape == motion.time.shape
     assert muscles.states().names[0] == f"/forceset/{model.muscle_names[0]}/activation"
     assert muscles.controls().names == actuator_names(model)
+    assert motion.to_xarray()["activation"].dims == ("time", "muscle")
     assert len(motion.to_table().names) == 2 * len(model.coordinates) + len(muscles.states().names)
 
 

@@ -58,12 +58,13 @@ class _Compiled:
         self.words = self._call.as_function(4)
 
 
-class _UserKernel:
-    """A user's kernel among others."""
+class UserKernel:
+    """A user's kernel of (t, n numbers, n_u numbers, so many to write), as compiled code calls it by its words."""
 
-    def __init__(self, kernel: Any, n: int, n_u: int) -> None:
-        self.add = _compiled(kernel, n, n_u)
-        self._call = _as_c(self.add, n, n_u)
+    def __init__(self, kernel: Any, n: int, n_u: int, written: int | None = None) -> None:
+        sizes = n, n_u, n_u if written is None else written
+        self.add = _compiled(kernel, *sizes)
+        self._call = _as_c(self.add, *sizes)
         self.words = c_function(int(self._call.address))
 
 
@@ -133,7 +134,7 @@ class Acting:
         sizes = len(model.coordinates), len(model.speed_names)
         self.constant = np.zeros(sizes[1])
         self._names: list[str] = []
-        self._parts: list[_Compiled | _UserKernel | _InPython] = []
+        self._parts: list[_Compiled | UserKernel | _InPython] = []
         kernels = False
         for force in own:
             one = _Compiled(force, *sizes) if isinstance(force, KernelForce) else self._in_python(force)
@@ -143,7 +144,7 @@ class Acting:
         for force in listed_forces(forces):
             if is_kernel(force) or isinstance(force, KernelForce):
                 kernels = True
-                kind = _Compiled if isinstance(force, KernelForce) else _UserKernel
+                kind = _Compiled if isinstance(force, KernelForce) else UserKernel
                 self._parts.append(kind(force, *sizes))
             elif callable(force):
                 self._names.append(getattr(force, "__name__", type(force).__name__))
@@ -238,12 +239,12 @@ def listed_forces(forces: Any) -> list[Any]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(force: Any, n: int, n_u: int) -> Any:
+def _compiled(force: Any, n: int, n_u: int, written: int) -> Any:
     """The kernel, compiled and tried once on zeros: compiled code does not look whether indices fit."""
     from numba.core.errors import NumbaError
 
     name = force.py_func.__name__
-    q, u, tau = np.zeros(n), np.zeros(n_u), np.zeros(n_u)
+    q, u, tau = np.zeros(n), np.zeros(n_u), np.zeros(written)
     try:
         with np.errstate(all="ignore"):
             force.py_func(0.0, q, u, tau)
@@ -263,7 +264,7 @@ def _compiled(force: Any, n: int, n_u: int) -> Any:
 
 
 @lru_cache(maxsize=_KEPT)
-def _as_c(kernel: Any, n: int, n_u: int) -> Any:
+def _as_c(kernel: Any, n: int, n_u: int, written: int) -> Any:
     """The kernel as a C function of pointers; where it raises, forces are NaN, which is seen in what follows."""
     import numba
 
@@ -271,7 +272,7 @@ def _as_c(kernel: Any, n: int, n_u: int) -> Any:
 
     @numba.cfunc(numba.types.void(numba.types.float64, pointer, pointer, pointer))
     def call(t, q, u, tau):  # type: ignore[no-untyped-def]
-        forces = numba.carray(tau, n_u)
+        forces = numba.carray(tau, written)
         try:
             kernel(t, numba.carray(q, n), numba.carray(u, n_u), forces)
         except Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,8 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.actuator_rows import KINDS, controlled_forces
 from musculo.functions.elementary_functions import Constant, PiecewiseLinear
 from musculo.functions.function import Function
+from musculo.io.control_files import driving, read_controls
+from musculo.io.text import PathLike
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
@@ -22,7 +25,7 @@ from musculo.results.table import Table
 Controller: TypeAlias = "Callable[[float, Any], ArrayLike | Mapping[str, float]]"
 # of one actuator: a number, a function of time, or (times, values)
 OneControl: TypeAlias = "float | Function | tuple[ArrayLike, ArrayLike]"
-Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | Controller"
+Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | PathLike"
 
 
 def actuator_names(model: Model) -> tuple[str, ...]:
@@ -49,8 +52,9 @@ def control_functions(model: Model, excitations: Excitations) -> tuple[Function,
     Args:
         model: the model.
         excitations: one number for all muscles; by name numbers, functions or (times, values), which are straight lines
-            between samples and keep the first and last value beyond; or a table with such columns, named by actuators
-            (OpenSim's paths `/forceset/NAME` and `NAME.excitation` too).
+            between samples and keep the first and last value beyond; a table with such columns, named by actuators
+            (OpenSim's paths `/forceset/NAME` and `NAME.excitation` too); or the path of a file of controls (.sto, or
+            .xml with a `<ControlSet>`), which says itself what is between and beyond its nodes.
 
     Raises:
         UnknownName: a name that no actuator has.
@@ -60,6 +64,8 @@ def control_functions(model: Model, excitations: Excitations) -> tuple[Function,
     if isinstance(excitations, Table):
         columns = {_bare(name): k for k, name in enumerate(excitations.names)}
         given: dict[str, Any] = {n: (excitations.time, excitations.values[:, k]) for n, k in columns.items()}
+    elif isinstance(excitations, str | Path):
+        given = {one.name: one.function for one in driving(read_controls(excitations), True).controls}
     elif isinstance(excitations, Mapping):
         given = {_bare(name): value for name, value in excitations.items()}
     else:

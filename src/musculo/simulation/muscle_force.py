@@ -39,6 +39,7 @@ from musculo.muscle.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.geometry import refuse_mixed_rates
 from musculo.muscle.path_forces import compile_path_forces
 from musculo.muscle.path_passes import begins_later
+from musculo.simulation.acting import UserKernel, is_kernel
 from musculo.simulation.excitations import actuator_names
 from musculo.simulation.kernel_force import KernelForce
 
@@ -78,7 +79,9 @@ class MuscleForce(KernelForce):
         functions: of time, one for each of `actuator_names`.
         wrapping: "geodesic" or "opensim".
         like_opensim: whether the laws of muscles are OpenSim's where these differ.
-        controller: (t, state) -> what is added to the prescribed controls, by actuator or by name.
+        controller: (t, state) -> what is added to the prescribed controls, by actuator or by name; or a kernel (t, x,
+            v, control) that adds to them, compiled by `numba.njit`: x are q, activations, fiber lengths and path
+            lengths one after the other, v are u and lengthening speeds.
         springs: whether springs and ligaments along paths act, too.
     """
 
@@ -94,6 +97,7 @@ class MuscleForce(KernelForce):
         springs: bool = True,
     ) -> None:
         self.model, self.actuator_names, self.wrapping = model, actuator_names(model), wrapping
+        _refuse_clutches(model)
         m, p = compiled_muscles(model), compiled_paths(model, muscles_only=False)
         self.path_names = p.names
         self.activation_state, self.fiber_state, names = _states(model, m)
@@ -230,6 +234,11 @@ class MuscleForce(KernelForce):
         x, v = r.known, r.known_rates
         parts = (x[:n], v[:n_u], x[n : n + m], x[n + m : n + 2 * m], x[n + 2 * m :], v[n_u:])
         names = {name: k for k, name in enumerate(self.actuator_names)}
+        if is_kernel(controller):
+            own = UserKernel(controller, x.size, v.size, r.control.size)
+            self._calls.append(own)
+            r.calls[CONTROLLER] = own.words.ctypes.data
+            return
 
         def call(t: float, _q: int, _u: int, _x: int) -> None:
             try:
@@ -280,6 +289,15 @@ class MuscleForce(KernelForce):
                 break
         paths = (r.length[:, 0].copy(), r.speed[:, 0].copy(), r.tension[:, 0].copy())
         return MusclesNow(tau, r.F[:, 0].copy(), r.control.copy(), *paths)
+
+
+def _refuse_clutches(model: Model) -> None:
+    clutches = [f.name for f in model.forces if isinstance(f, ClutchedPathSpring) and f.applies_force]
+    if clutches:
+        raise Unsupported(
+            f"the stretch of the ClutchedPathSpring {clutches[0]!r} is a state that simulations with muscles do not "
+            "have; take it out, or switch it off (applies_force=False)"
+        )
 
 
 def _states(model: Model, m: CompiledMuscles) -> tuple[IntArray, IntArray, tuple[str, ...]]:

@@ -123,6 +123,10 @@ class MuscleMotion(Result):
         return len(self.time)
 
     def _series(self) -> Iterable[Series]:
+        return self.series()
+
+    def series(self) -> Iterable[Series]:
+        """The arrays with their labels and units."""
         muscles = {"muscle": self.muscle_names}
         yield Series("control", self.control, {"actuator": self.actuator_names})
         yield Series("activation", self.activation, muscles)

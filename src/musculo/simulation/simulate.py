@@ -108,10 +108,11 @@ def simulate(
             constant, or a function (t, q, u) -> list of `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
-            functions of time or (times, values); or a table. Those without one get zero.
+            functions of time or (times, values); a table; or a file of controls. Those without one get zero.
         controller: (t, state) -> what is added to these, for each actuator (`actuator_names`) or by name; `state` has
             q, u, activation, fiber_length, length, speed and control. It is called at every evaluation, and should
-            depend on nothing else.
+            depend on nothing else. Or a kernel (t, x, v, control) compiled by `numba.njit`, which adds to control: x
+            holds q, activations, fiber lengths and path lengths one after the other, v u and lengthening speeds.
         activation: of muscles at the start, (muscles,) or a number; by default what the model states.
         fiber_length: of muscles at the start, (muscles,) [m]; by default in equilibrium; or "default", as the model
             states.

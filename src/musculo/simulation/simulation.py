@@ -164,7 +164,7 @@ class Simulation(Result):
         return Table(self.time, tuple(columns), values, False, tuple(units), title, provenance=self.provenance)
 
     def to_xarray(self) -> xarray.Dataset:  # type: ignore[override]
-        """q, u, udot and energies with labelled axes; the drift where something is enforced."""
+        """q, u, udot and energies with labeled axes; the drift where something is enforced, and what muscles did."""
         import xarray
 
         at = {"time": self.time}
@@ -180,6 +180,10 @@ class Simulation(Result):
         if self._constrained:
             parts.append(labelled("position_drift", self.drift.position, at, "rad or m", made))
             parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
+        if self.muscles is not None:
+            parts += [
+                labelled(one.name, one.values, {**at, **one.labels}, one.unit, made) for one in self.muscles.series()
+            ]
         facts = {
             "status": str(self.status),
             "reason": self.reason,
