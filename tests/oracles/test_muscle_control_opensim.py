@@ -189,3 +189,32 @@ def test_the_recorded_walk(data_folder, tmp_path):
     for name in recorded.names:
         late, early = (t.column(name)[t.time > 0.65] for t in (ours, recorded))
         assert rms(late) < ERRORS * rms(early) + 1e-6, name
+
+
+def test_the_recorded_arm(data_folder, tmp_path):
+    """All of the flexion, beside a version whose muscles pull a little more at the least excitation: forces of the
+    triceps and the long head of the biceps go together, a constant apart; reserves and coordinates agree."""
+    folder = tmp_path / "arm26"
+    shutil.copytree(data_folder / "arm26", folder, ignore=shutil.ignore_patterns("ref"))
+    folder.chmod(0o755)
+    shutil.copy(data_folder / "arm26" / "ref" / "arm26_InverseKinematics.mot", folder)
+    result = run_setup(folder / ARM)
+    assert result.complete, result.troubles
+    ours, theirs = folder / "Results", data_folder / "arm26" / "ref" / "CMC"
+    time = np.arange(0.04, 0.98, 0.002)
+    mine, other = (columns_at(f / "arm26_Actuation_force.sto", time) for f in (ours, theirs))
+    strength = {m.name: m.max_isometric_force for m in read_osim(folder / "arm26.osim").muscles}
+    for name in ("TRIlong", "TRIlat", "TRImed", "BIClong"):
+        apart = mine[name] - other[name]
+        assert abs(apart.mean()) < 0.04 * strength[name], name  # measured 0.034 of the biceps, 0.025 of the triceps
+        assert apart.std() < 0.05 * other[name].max(), name  # measured 0.03
+    for name in ("r_shoulder_elev_reserve", "r_elbow_flex_reserve"):
+        assert rms(mine[name] - other[name]) < 0.02  # N m; measured 0.009
+    table = read_storage(theirs / "arm26_states.sto")
+    reached = read_storage(ours / "arm26_states.sto")
+    for joint, name in (("r_shoulder", "r_shoulder_elev"), ("r_elbow", "r_elbow_flex")):
+        column = table.find(f"/jointset/{joint}/{name}/value")
+        assert column is not None
+        angle = np.interp(time, table.time, table.values[:, column])
+        own = np.interp(time, reached.time, reached.column(f"/jointset/{joint}/{name}/value"))
+        assert rms(own - angle) < 1e-3

@@ -12,7 +12,7 @@ from musculo.io.file_axes import AXES
 from musculo.opensim_tools.setup_runner import TOOLS
 
 QUESTIONS = Path(__file__).parents[2] / "docs" / "questions"
-STEPS = ["scale", "ik", "id", "rra", "so", "jr", "muscles", "forward", "imu-place", "imu-ik"]
+STEPS = ["scale", "ik", "id", "rra", "so", "cmc", "jr", "muscles", "forward", "imu-place", "imu-ik"]
 
 
 def _options(shell, command):

@@ -8,7 +8,7 @@ import musculo.cli.run_setups
 from musculo.cli.exit_codes import BAD_INPUT, WRONG_USAGE
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 
-MOTION = (ARM_FILE, ARM_FLEXION_FILE)  # of `id`, `rra`, `so`, `jr` and `muscles`
+MOTION = (ARM_FILE, ARM_FLEXION_FILE)  # of `id`, `rra`, `so`, `cmc`, `jr` and `muscles`
 ABSENT = (ARM_FILE, "absent")  # files that are read only after the flags are looked at
 STEPS = {
     "scale": (ARM_FILE,),
@@ -16,6 +16,7 @@ STEPS = {
     "id": MOTION,
     "rra": (*MOTION, "--tasks", "absent", "--actuators", "absent"),
     "so": MOTION,
+    "cmc": MOTION,
     "jr": MOTION,
     "muscles": MOTION,
     "imu-place": ABSENT,
@@ -51,6 +52,7 @@ WRONG = {
         ("--jobs", "0"),
     ],
     "rra": [("--lowpass", "abc"), ("--time", "0.5")],
+    "cmc": [("--lowpass", "abc"), ("--time", "0.5"), ("--window", "0")],
     "so": [
         ("--tendon", "foo"),
         ("--like-opensim", "--tendon", "elastic"),

@@ -18,13 +18,13 @@ from musculo.report import folder_report as report_folder
 from musculo.results import Orientations, Table
 from support import listed_signatures
 from support.tool_setups import ARM_TASKS, RESERVES
-from support.tracking_setups import muscle_control
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
     "ik": "ik arm.osim arm_markers.trc -o {}",
     "id": "id arm.osim arm_ik.mot --lowpass 6 -o {}",
     "rra": "rra arm.osim arm_ik.mot --tasks tasks.xml --actuators reserves.xml --lowpass 6 --time 0:0.1 -o {}",
+    "cmc": "cmc arm.osim arm_ik.mot --actuators reserves.xml --lowpass 6 --time 0.2:0.3 -o {}",
     "so": "so arm.osim arm_ik.mot --lowpass 6 --reserve 1 -o {}",
     "jr": "jr arm.osim arm_ik.mot --time 0:1 -m arm_StaticOptimization_force.sto -o {}",
     "muscles": "muscles arm.osim arm_ik.mot --time 0:1 -a arm_StaticOptimization_activation.sto -o {}",
@@ -36,8 +36,6 @@ COMMANDS = {
     "demo": "demo -o {}",
     **STEPS,
     **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
-    "cmc": "run cmc.xml --exact --no-report -o {}",
-    f"cmc {drivers.LIKE_OPENSIM}": "run cmc.xml --no-report -o {}",
     "view": "view arm.osim arm_ik.mot --no-open -o page.html",
     "report": "report . -o page.html",
     "info": "info arm.osim",
@@ -52,7 +50,6 @@ def folder(tmp_path_factory):
     arm_chain().write(path)
     (path / "tasks.xml").write_text(ARM_TASKS)
     (path / "reserves.xml").write_text(RESERVES)
-    (path / "cmc.xml").write_text(muscle_control(end=0.3).replace("motion.mot", "arm_ik.mot"))
     still = Orientations.from_rotations([0.0], (f"{arm().body_names[-1]}_imu",), np.eye(3)[None, None])
     write_orientations(still, path / "still.sto")
     names = arm().muscle_names

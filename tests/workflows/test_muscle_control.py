@@ -156,3 +156,23 @@ def test_a_span_outside_the_recording_is_refused(tmp_path):
     code, printed = shell("run", folder / "cmc.xml", "--no-report")
     assert code == BAD_INPUT
     assert "outside" in printed
+
+
+def test_flags_do_what_a_set_up_does(tmp_path):
+    """`musculo cmc` of the same files, by either method; without tasks all free coordinates are followed."""
+    folder = arm_folder(tmp_path / "arm", cmc=muscle_control(end=0.3))
+    files = [folder / "arm.osim", folder / "motion.mot"]
+    flags = ["--actuators", folder / "reserves.xml", "--lowpass", "6", "--time", "0.2:0.3", "--no-report"]
+    for k, (how, exact) in enumerate((([], True), (["--like-opensim"], False))):
+        run_setup(folder / "cmc.xml", exact=exact, output=tmp_path / f"run{k}")
+        tasks = ["--tasks", folder / "tasks.xml"]
+        code, printed = shell("cmc", *files, *flags, *tasks, *how, "-o", tmp_path / f"flags{k}")
+        assert code == 0, printed
+        theirs = read_storage(tmp_path / f"run{k}" / "arm_states.sto")
+        ours = read_storage(tmp_path / f"flags{k}" / "motion_states.sto")
+        assert ours.names == theirs.names
+        assert_allclose(ours.values, theirs.values, atol=1e-8)
+    code, printed = shell("cmc", *files, *flags, "-o", tmp_path / "all")
+    assert code == 0, printed
+    found = read_storage(tmp_path / "all" / "motion_states.sto")
+    assert_allclose(found.values, read_storage(tmp_path / "flags0" / "motion_states.sto").values, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Tasks made from flags: what `musculo ik`, `id`, `rra`, `so`, `jr`, `muscles`, `forward` and `scale` ask for."""
+"""Tasks made from flags: what `musculo ik`, `id`, `rra`, `so`, `cmc`, `jr`, `muscles`, `forward` and others ask for."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from musculo.io.controllers import CONTROL_SET_CONTROLLER, Controller
 from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
+    CMCSetup,
     ForwardSetup,
     JointReactionAnalysis,
     ManualScale,
@@ -291,6 +292,41 @@ def residual_reduction_setup(
         output_model_file=Path(f"{_name(motion)}_adjusted.osim") if body else None,
         notes=notes,
         source=f"rra_{_name(motion)}",
+    )
+
+
+def muscle_control_setup(
+    model: Path,
+    motion: Path,
+    tasks: Path | None,
+    actuators: Sequence[Path],
+    loads: Path | None,
+    limits: Path | None,
+    window: float,
+    slow: bool,
+    lowpass: str,
+    time: str,
+) -> CMCSetup:
+    """A motion that muscles follow, with the actuators of files beside them."""
+    if not (math.isfinite(window) and window > 0.0):
+        raise WrongUsage(f"--window {window:g}: give seconds above zero, for instance 0.01")
+    start, end = span_of(time)
+    cutoff, notes = _cutoff(MotionFlags(model, motion, loads, lowpass, time))
+    return CMCSetup(
+        _name(motion),
+        model_file=model,
+        force_set_files=tuple(actuators),
+        initial_time=start,
+        final_time=end,
+        external_loads_file=loads,
+        desired_kinematics_file=motion,
+        task_set_file=tasks,
+        constraints_file=limits,
+        lowpass_cutoff_frequency=cutoff,
+        cmc_time_window=window,
+        use_fast_optimization_target=not slow,
+        notes=notes,
+        source=f"cmc_{_name(motion)}",
     )
 
 

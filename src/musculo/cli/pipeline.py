@@ -1,4 +1,4 @@
-"""`musculo scale`, `ik`, `id`, `rra`, `so`, `jr`, `muscles` and `forward`: one step of the pipeline each, from flags.
+"""`musculo scale`, `ik`, `id`, `rra`, `so`, `cmc`, `jr`, `muscles`, `forward`: a step of the pipeline each, from flags.
 
 They use the exact methods and write the files that OpenSim's tools would; `--like-opensim` uses OpenSim's methods.
 """
@@ -336,6 +336,41 @@ def rra(
 
 
 @step
+def cmc(
+    model: ModelFile,
+    motion: MotionFile,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            "--tasks",
+            metavar="TASKS.xml",
+            help="A CMC_TaskSet: coordinates, weights and gains. All free coordinates if it is not given.",
+        ),
+    ] = None,
+    actuators: Annotated[
+        list[Path] | None,
+        typer.Option("--actuators", metavar="FORCES.xml", help="Residuals and reserves beside muscles; repeatable."),
+    ] = None,
+    loads: Loads = None,
+    limits: Annotated[
+        Path | None, typer.Option("--limits", metavar="CONTROLS.xml", help="A ControlSet with limits of controls.")
+    ] = None,
+    window: Annotated[
+        float, typer.Option("--window", metavar="SECONDS", help="Between nodes, or over which forces are reached.")
+    ] = 0.01,
+    slow: Annotated[
+        bool, typer.Option("--slow", help="Weigh accelerations against effort (with --like-opensim).")
+    ] = False,
+    lowpass: Lowpass = "",
+    time: Time = "",
+) -> Setup:
+    """Computed muscle control: excitations under which muscles follow a motion."""
+    from musculo.cli.flag_tasks import muscle_control_setup
+
+    return muscle_control_setup(model, motion, tasks, actuators or [], loads, limits, window, slow, lowpass, time)
+
+
+@step
 def scale(
     model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The scaled model.")],
@@ -395,6 +430,7 @@ def add_commands(app: typer.Typer) -> None:
         ("id", id_),
         ("rra", rra),
         ("so", so),
+        ("cmc", cmc),
         ("jr", jr),
         ("muscles", muscles),
         ("forward", forward),

@@ -14,11 +14,13 @@ from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_moti
 from musculo.analyses.tracking.muscle_control import MuscleControl
 from musculo.analyses.tracking.muscle_controller import START_WINDOW
 from musculo.diagnostics.finding import listed_names
+from musculo.embedding.embedding import embedding_of
+from musculo.errors import InvalidInput
 from musculo.forces.compiled_forces import told
 from musculo.io.control_limits import ControlLimits, read_control_limits
 from musculo.io.controllers import controllers_of_model
 from musculo.io.setup import CMCSetup
-from musculo.io.setup.tracking_tasks import OtherTracking, TrackingTasks, read_tracking_tasks
+from musculo.io.setup.tracking_tasks import CoordinateTracking, OtherTracking, TrackingTasks, read_tracking_tasks
 from musculo.model.model import Model
 from musculo.opensim_tools.analysis_study import model_of
 from musculo.opensim_tools.simbody_departures import departs, simbody_loads
@@ -43,7 +45,7 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
     """Follow the motion that the set-up names, and write what OpenSim writes."""
     work.precision = task.output_precision
     model = _model(task, work)
-    tasks = _tasks(task, work)
+    tasks = _tasks(task, model, work)
     limits = _limits(task, model, work)
     work.report("filter and splines", 0.05)
     desired = _desired(task, model, work)
@@ -101,11 +103,14 @@ def _model(task: CMCSetup, work: Work) -> Model:
     return model
 
 
-def _tasks(task: CMCSetup, work: Work) -> TrackingTasks:
+def _tasks(task: CMCSetup, model: Model, work: Work) -> TrackingTasks:
     file = task.task_set_file
-    tasks = read_tracking_tasks(file) if file is not None else TrackingTasks(())
-    if file is not None:
-        work.used(file)
+    if file is None and work.of_file:
+        raise InvalidInput(f"{task.source}: the set-up names no <task_set_file>; add it")
+    if file is None:
+        return TrackingTasks(tuple(_followed(name) for name in embedding_of(model).speed_names))
+    work.needed(file, "task_set_file")
+    tasks = read_tracking_tasks(file)
     work.notes += [f"{file}: {note}" for note in tasks.notes]
     points = [one.name for one in tasks.points]
     points += [one.name for one in tasks.tasks if isinstance(one, OtherTracking) and one.on]
@@ -118,6 +123,11 @@ def _tasks(task: CMCSetup, work: Work) -> TrackingTasks:
             f"rra_controls_file {task.rra_controls_file} is not used; OpenSim 4.6 refuses set-ups that name it"
         )
     return tasks
+
+
+def _followed(name: str) -> CoordinateTracking:
+    """A task with the gains of OpenSim's examples: errors decay in a tenth of a second, without swinging."""
+    return CoordinateTracking(name, active=(True, False, False), kp=(100.0,) * 3, kv=(20.0,) * 3, coordinate=name)
 
 
 def _limits(task: CMCSetup, model: Model, work: Work) -> tuple[ControlLimits, ...]:

@@ -85,6 +85,9 @@ class _DrivenAhead(Ahead):
     def steps(self, t: float, y: FloatArray, f: FloatArray, h: float, end: float) -> list[Landed]:
         found = super().steps(t, y, f, h, end)
         self._muscles.raise_refused()
-        if not found and not self._muscles.finished():
-            return super().steps(t, y, f, h, end)
+        if not self._muscles.finished():
+            # the same trial again, from where searches for fibers began
+            self._muscles.begin_again()
+            if not found:
+                return super().steps(t, y, f, h, end)
         return found

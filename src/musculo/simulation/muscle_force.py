@@ -228,6 +228,11 @@ class MuscleForce(KernelForce):
         self.bind_second_pass()
         return False
 
+    def begin_again(self) -> None:
+        """Searches for fibers begin where they did before the last trial of a step."""
+        r = self.room
+        r.F[:, 0], r.slopes[:] = r.before[:, 0], r.before[:, 1]
+
     # --- controllers ------------------------------------------------------------------------------------------------
     def _bind_controller(self, controller: Callable[[float, ControllerState], Any]) -> None:
         r, n, n_u, m = self.room, len(self.model.coordinate_names), len(self.model.speed_names), len(self.model.muscles)

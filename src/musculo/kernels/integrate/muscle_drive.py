@@ -61,6 +61,7 @@ class MuscleRoom(NamedTuple):
     F: FloatArray  # (states, WIDTH) their rates
     weight: FloatArray  # (2,) h g of a stage that is implicit in the fibers, or 0: Y are the states; and rtol
     slopes: FloatArray  # (states,) of rates by their own states, as they were last
+    before: FloatArray  # (states, 2) rates and slopes as they were before the last trial of a step
     turn: IntArray  # (2,) NEXT and LEFT
     calls: IntArray  # (4,) FIRST_PASS, SECOND_PASS, CONTROLLER, FUNCTION_PATHS
     Q: FloatArray  # (n, 1)
@@ -92,6 +93,7 @@ def muscle_room(p, states, controls, depth):
         np.zeros((states, WIDTH)),
         np.zeros(2),
         np.zeros(states),
+        np.zeros((states, 2)),
         np.array([ALONE, 0]),
         np.zeros(4, dtype=np.int64),
         np.zeros((n, 1)),

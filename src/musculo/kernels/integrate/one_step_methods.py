@@ -105,6 +105,7 @@ class StepRoom(NamedTuple):
     order: IntArray  # (n_y,) rows of the matrix as they were exchanged
     calls: IntArray  # (1,)
     why: IntArray  # (1,) how the last trial came out that found nothing; FOUND where all did
+    stop: IntArray  # (1,) 1 where rates ask to leave steps to whoever asked for them, before anything shorter is tried
 
 
 @room
@@ -119,6 +120,7 @@ def step_room(n):
         np.zeros((n, 1)),
         np.zeros((n * n, 1)),
         np.zeros(n, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
@@ -383,7 +385,7 @@ def onward(rates, land, attempt, h, force, a, end):
                     how, size = NO_RATES, np.inf
             if how != FOUND:
                 s.why[0] = how
-                going = how != NO_RATES or c.retries == 1
+                going = s.stop[0] == 0 and (how != NO_RATES or c.retries == 1)
             length = step * (_factor(size, order) if np.isfinite(size) else LEAST)
         if landed:
             out.t[count], out.calls[count] = t, s.calls[0] + 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
-from musculo.kernels.integrate.muscle_drive import ALONE, NEXT
+from musculo.kernels.integrate.muscle_drive import ALONE, LEFT, NEXT
 from musculo.kernels.integrate.one_step_methods import (
     IMEX,
     explicit_or_implicit,
@@ -64,6 +64,9 @@ def driven_rates(h, force, tau, t, real):
     r.drive.turn[NEXT] = 0
     fine = open_rates((p.tree, r.tree, s), force, tau, t, real)
     r.drive.turn[NEXT] = ALONE
+    # where a path needs the second pass for the first time, the same step is taken again with it: whether it was there
+    # from the beginning changes nothing
+    s.stop[0] = r.drive.turn[LEFT]
     for lane in range(real):
         for i in range(tree):
             r.x.F[i, lane] = r.tree.x.F[i, lane]
@@ -81,6 +84,9 @@ def _land(h, force, a, t, k):
 @spliced
 def _attempt(rates, h, force, a, t, step):
     if a.control.method == IMEX:
+        drive = h[1].drive
+        for i in range(drive.slopes.size):
+            drive.before[i, 0], drive.before[i, 1] = drive.F[i, 0], drive.slopes[i]
         return implicit_explicit(rates, h[0], h[1].drive.weight, h, force, a, t, step)
     return explicit_or_implicit(rates, h, force, a, t, step)
 
