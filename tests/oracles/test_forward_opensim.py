@@ -19,7 +19,7 @@ from musculo.model.coordinate import coordinate_path
 from musculo.opensim_tools.forward_tool import PART_OF_TOLERANCE
 from musculo.opensim_tools.simbody_departures import simbody_loads
 from musculo.simulation.excitations import control_functions
-from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscles_as_force import MuscleForce
 from musculo.simulation.simulation import Simulation
 from support.opensim_forward import forward, rates
 from support.opensim_server import in_opensim

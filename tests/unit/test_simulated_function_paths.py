@@ -13,7 +13,7 @@ from musculo.errors import Unsupported
 from musculo.functions import MultivariatePolynomial, SimmSpline
 from musculo.muscle.polynomial_paths import fit_paths
 from musculo.simulation.excitations import control_functions
-from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscles_as_force import MuscleForce
 from unit.test_function_paths import ARMS, function_path
 
 # Kernels and the functions of one frame differ in the order of their sums.

@@ -11,6 +11,6 @@ from musculo.simulation.constraint_projection import project_position as project
 from musculo.simulation.constraint_projection import project_velocity as project_velocity
 from musculo.simulation.excitations import actuator_names as actuator_names
 from musculo.simulation.many import Simulations as Simulations
-from musculo.simulation.muscle_force import ControllerState as ControllerState
 from musculo.simulation.muscle_motion import MuscleMotion as MuscleMotion
+from musculo.simulation.muscles_as_force import ControllerState as ControllerState
 from musculo.simulation.simulation_events import SimulationEvent as SimulationEvent

@@ -11,7 +11,7 @@ from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Driver, Landed, Sizes
 from musculo.simulation.control import Control
 from musculo.simulation.embedded_state import is_open, open_tree
-from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscles_as_force import MuscleForce
 from musculo.simulation.systems import EmbeddedSystem
 
 

@@ -28,8 +28,8 @@ from musculo.simulation.dense import Course
 from musculo.simulation.driven_system import DrivenSystem
 from musculo.simulation.excitations import Excitations, control_functions
 from musculo.simulation.model_force import ModelForce
-from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.muscle_motion import start_of_muscles
+from musculo.simulation.muscles_as_force import MuscleForce
 from musculo.simulation.simulation import SimulationStatus
 from musculo.simulation.start import start_of
 from musculo.simulation.steppers import OneStep

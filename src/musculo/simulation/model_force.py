@@ -12,7 +12,7 @@ from musculo.like import Method, Wrapping
 from musculo.model.model import Model
 from musculo.simulation.excitations import control_rows
 from musculo.simulation.kernel_force import KernelForce
-from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscles_as_force import MuscleForce
 
 
 class ModelForce(KernelForce):

@@ -20,7 +20,7 @@ from musculo.muscle.equilibrium import muscle_equilibrium
 from musculo.muscle.muscle_arrays import muscle_columns
 from musculo.results.result import Result, Series
 from musculo.results.table import Table
-from musculo.simulation.muscle_force import MuscleForce
+from musculo.simulation.muscles_as_force import MuscleForce
 
 # OpenSim's default activation of an ActivationCoordinateActuator.
 _SLOW_START = 0.5

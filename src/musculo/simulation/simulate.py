@@ -34,8 +34,8 @@ from musculo.simulation.driven_system import DrivenSystem
 from musculo.simulation.excitations import Controller, Excitations, control_functions
 from musculo.simulation.kernel_force import KernelForce
 from musculo.simulation.model_force import ModelForce, PathForce
-from musculo.simulation.muscle_force import MuscleForce
 from musculo.simulation.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
+from musculo.simulation.muscles_as_force import MuscleForce
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
