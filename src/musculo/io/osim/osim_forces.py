@@ -64,7 +64,7 @@ _KNOWN_FORCES = {
 
 # Of these less is computed than OpenSim computes.
 _LESS = {
-    "BodyActuator": "actuators of this kind exert no force: no analysis here controls them",
+    "BodyActuator": "actuators of this kind exert a force in simulations only: no analysis here controls them",
     "ActivationCoordinateActuator": "in analyses its control acts at once: its activation dynamics, and its activation "
     "where no control is given, are computed in simulations alone",
 }
