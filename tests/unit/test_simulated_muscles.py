@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_allclose
 
 from musculo import inverse_dynamics, muscle_equilibrium, muscle_geometry, read_osim, simulate, write_storage
 from musculo.demo import arm
-from musculo.errors import InvalidInput, UnknownName, Unsupported
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName, Unsupported
 from musculo.functions.elementary_functions import PiecewiseLinear
 from musculo.model.force import Force
 from musculo.model.path_force import ClutchedPathSpring
@@ -159,6 +160,49 @@ def test_a_file_of_controls(model, tmp_path) -> None:
     one = simulate(model, None, None, SPAN, excitations=file)
     other = simulate(model, None, None, SPAN, excitations={name: ([0.0, 0.3], [0.1, 0.7])})
     assert_allclose(one.q[-1], other.q[-1], atol=1e-12)
+
+
+def test_functions_of_python_and_arrays_are_controls(model) -> None:
+    names = model.muscle_names
+    times = np.linspace(0.0, 0.3, 4)
+    one = simulate(model, None, None, SPAN, excitations=0.2)
+    for other in (np.full(6, 0.2), [0.2] * 6, lambda t: 0.2, {name: lambda t: 0.2 for name in names}):
+        assert_allclose(simulate(model, None, None, SPAN, excitations=other).q[-1], one.q[-1], atol=1e-12)
+    frame = pandas.DataFrame(0.2, index=times, columns=list(names))
+    assert_allclose(simulate(model, None, None, SPAN, excitations=frame).q[-1], one.q[-1], atol=1e-4)
+    both = simulate(
+        model, None, None, SPAN, excitations={names[0]: lambda t: 0.2}, controller=lambda t, s: {names[0]: 0.1}
+    )
+    assert_allclose(both.muscles.excitation[:, 0], 0.3)
+
+
+def test_short_pulses_are_met(model) -> None:
+    """The default steps find a pulse that is shorter than they would be."""
+    pulse = {model.muscle_names[0]: ([0.0, 0.2, 0.2005, 0.201, 0.3], [0.0, 0.0, 1.0, 0.0, 0.0])}
+    found = simulate(model, None, None, SPAN, excitations=pulse)
+    fine = simulate(model, None, None, SPAN, excitations=pulse, max_step=1e-4)
+    assert_allclose(found.muscles.activation[:, 0].max(), fine.muscles.activation[:, 0].max(), rtol=1e-2)
+
+
+def test_a_simulation_goes_on_from_another(model, motion) -> None:
+    first = simulate(model, None, None, (0.0, 0.1), excitations=excitations(model), rtol=1e-8, atol=1e-10)
+    rest = simulate(model, first, None, (0.1, 0.3), excitations=excitations(model), rtol=1e-8, atol=1e-10)
+    assert_allclose(rest.q[-1], motion.q[-1], atol=1e-6)
+
+
+def test_doubtful_controls_are_told(model) -> None:
+    with pytest.warns(MusculoWarning, match="percent"):
+        found = simulate(model, None, None, (0.0, 0.01), excitations=30.0)
+    assert "leave 0 to 1" in found.notes[0]
+
+    def lost(t, state):
+        return np.full(len(actuator_names(model)), np.nan if t >= 0.1 else 0.1)
+
+    failed = simulate(model, None, None, SPAN, controller=lost)
+    assert failed.status == "failed"
+    assert f"the controller gives nan for {model.muscle_names[0]!r}" in failed.reason
+    with pytest.raises(InvalidInput, match="the controller gives nan"):
+        simulate(model, None, None, SPAN, controller=lambda t, state: np.full(6, np.nan))
 
 
 def test_clutches_are_refused(model) -> None:

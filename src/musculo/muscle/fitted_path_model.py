@@ -19,6 +19,10 @@ from musculo.results.table import Table
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+# Under this key a model with fitted paths keeps the ranges of their samples by coordinate (`Model.derived`), for
+# simulations to say where a motion leaves them.
+FITTED = "ranges of fitted paths"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPathModel(Result):
@@ -65,6 +69,10 @@ class FittedPathModel(Result):
         return tuple(
             f"{n!r} keeps its exact path: {why}" for n, why in zip(self.names, self.reason, strict=True) if why
         )
+
+    def __post_init__(self) -> None:
+        used = {name for own in self.coordinates for name in own}
+        self.model.derived(FITTED, lambda: {name: self.ranges[name] for name in used})
 
     def beyond(self, q: ArrayLike | Table) -> tuple[str, ...]:
         """One sentence for each coordinate that leaves the samples in a motion: there polynomials are extrapolated.

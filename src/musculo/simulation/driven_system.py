@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.errors import MusculoError
+from musculo.errors import InvalidInput, MusculoError
 from musculo.kernels.integrate.states_beside import DrivenTree, driven_room, driven_state
 from musculo.simulation.acting import Acting
 from musculo.simulation.ahead import Ahead, Driver, Landed, Sizes
@@ -50,7 +50,12 @@ class DrivenSystem(EmbeddedSystem):
                 continue
             if own.finished():
                 break
-        return np.concatenate([f, own.room.F[:, 0]])
+        own.raise_refused()
+        found = own.room.F[:, 0]
+        if not np.isfinite(found).all():
+            name = own.state_names[int((~np.isfinite(found)).argmax())]
+            raise InvalidInput(f"the rate of {name!r} is {found[~np.isfinite(found)][0]:g} at t = {t:.6g} s")
+        return np.concatenate([f, found])
 
     def ahead(self, method: str, control: Control, project: bool) -> Ahead | None:
         if not self.steps_ahead:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.forces.actuator_rows import KINDS, controlled_forces
-from musculo.functions.elementary_functions import Constant, PiecewiseLinear
+from musculo.functions.elementary_functions import Constant, PiecewiseConstant, PiecewiseLinear
 from musculo.functions.function import Function
 from musculo.io.control_files import driving, read_controls
 from musculo.io.text import PathLike
@@ -23,9 +23,11 @@ from musculo.results.table import Table
 
 # (t, state) -> control of every actuator, added to what is prescribed: an array, or numbers by name
 Controller: TypeAlias = "Callable[[float, Any], ArrayLike | Mapping[str, float]]"
-# of one actuator: a number, a function of time, or (times, values)
-OneControl: TypeAlias = "float | Function | tuple[ArrayLike, ArrayLike]"
-Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | PathLike"
+# of one actuator: a number, a function of time (of the package, or of Python), or (times, values)
+OneControl: TypeAlias = "float | Function | Callable[[float], float] | tuple[ArrayLike, ArrayLike]"
+# A step passes over at most so many nodes of a control: a longer one could miss a pulse between its stages.
+_NODES = 2
+Excitations: TypeAlias = "float | Table | Mapping[str, OneControl] | Callable[[float], float] | ArrayLike | PathLike"
 
 
 def actuator_names(model: Model) -> tuple[str, ...]:
@@ -69,11 +71,72 @@ def control_functions(model: Model, excitations: Excitations) -> tuple[Function,
     elif isinstance(excitations, Mapping):
         given = {_bare(name): value for name, value in excitations.items()}
     else:
-        given = dict.fromkeys(model.muscle_names, excitations)
+        given = _of_all(model, excitations)
     for name in given:
         if name not in names:
             raise UnknownName("muscle or actuator", name, names, "excitations")
     return tuple(_function(name, given[name]) if name in given else Constant(0.0) for name in names)
+
+
+def _of_all(model: Model, given: Any) -> dict[str, Any]:
+    """One number for all muscles, or one for each; a data frame or the like is by its columns."""
+    if hasattr(given, "columns") and hasattr(given, "to_numpy"):
+        times = np.asarray(given.index, dtype=float)
+        return {_bare(str(name)): (times, given[name].to_numpy(dtype=float)) for name in given.columns}
+    if hasattr(given, "items"):
+        return dict(given.items())
+    if isinstance(given, Function) or np.ndim(given) == 0:
+        return dict.fromkeys(model.muscle_names, given)
+    if np.shape(given) != (len(model.muscles),):
+        raise InvalidInput(
+            f"excitations has shape {np.shape(given)}; give one number for all {len(model.muscles)} muscles, one for "
+            "each, numbers, functions or (times, values) by name, or a table over time"
+        )
+    return dict(zip(model.muscle_names, np.asarray(given, dtype=float).tolist(), strict=True))
+
+
+def in_python(model: Model, excitations: Any) -> tuple[Any, dict[str, Callable[[float], float]]]:
+    """Excitations without those that are functions of Python, and these by the names of actuators."""
+    if callable(excitations) and not isinstance(excitations, Function):
+        return {}, dict.fromkeys(model.muscle_names, excitations)
+    if not isinstance(excitations, Mapping):
+        return excitations, {}
+    called = {name: one for name, one in excitations.items() if callable(one) and not isinstance(one, Function)}
+    names = actuator_names(model)
+    for name in called:
+        if _bare(name) not in names:
+            raise UnknownName("muscle or actuator", name, names, "excitations")
+    return {name: one for name, one in excitations.items() if name not in called}, {
+        _bare(name): one for name, one in called.items()
+    }
+
+
+def longest_step(functions: Sequence[Function]) -> float:
+    """A step that passes over few nodes of any control [s]; infinite where all are smooth."""
+    nodes = [np.asarray(one.x) for one in functions if isinstance(one, PiecewiseLinear | PiecewiseConstant)]
+    # of nodes added at the ends, beyond which a control is level, none is missed
+    inner = [x[1:-1] if x.size > 4 else x for x in nodes]
+    return min((float((x[_NODES:] - x[:-_NODES]).min()) for x in inner if x.size > _NODES), default=np.inf)
+
+
+def beyond_unit(model: Model, functions: Sequence[Function], start: float, end: float) -> tuple[str, ...]:
+    """One note on excitations of muscles that leave 0 to 1 between two times."""
+    names, wrong = actuator_names(model), []
+    for name, function in zip(names, functions, strict=True):
+        if name not in model.muscle_names:
+            continue
+        at = getattr(function, "x", ())
+        times = np.array([t for t in (start, end, *at) if start <= t <= end])
+        x = np.asarray(function(times), dtype=float)
+        if x.size and (x.min() < 0.0 or x.max() > 1.0):
+            wrong.append(f"{name} ({x.min():.4g} to {x.max():.4g})")
+    if not wrong:
+        return ()
+    more = f" and {len(wrong) - 4} more" if wrong[4:] else ""
+    return (
+        f"excitations leave 0 to 1: {', '.join(wrong[:4])}{more}; muscles count them as the nearest of 0 and 1 "
+        "(like='opensim' follows them); are they in percent?",
+    )
 
 
 def _bare(name: str) -> str:
@@ -86,7 +149,7 @@ def _function(name: str, given: Any) -> Function:
         if given.n_arguments > 1:
             raise InvalidInput(f"excitations[{name!r}] takes {given.n_arguments} arguments; give a function of time")
         return given
-    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and len(given) == 2:
         return _sampled(name, *given)
     try:
         value = float(given)
@@ -110,7 +173,10 @@ def _sampled(name: str, times: ArrayLike, values: ArrayLike) -> Function:
             f"excitations[{name!r}] has {t.size} times and {x.size} values; give one value for each time"
         )
     if not (np.isfinite(t).all() and np.isfinite(x).all() and (np.diff(t) > 0.0).all()):
-        raise InvalidInput(f"excitations[{name!r}]: times must increase, and all numbers must be finite")
+        raise InvalidInput(
+            f"excitations[{name!r}]: times must increase, and all numbers must be finite; for steps give a "
+            "PiecewiseConstant of musculo.functions"
+        )
     return held(t, x)
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -26,7 +26,7 @@ from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course
 from musculo.simulation.driven_system import DrivenSystem
-from musculo.simulation.excitations import Excitations, control_functions
+from musculo.simulation.excitations import Excitations, control_functions, longest_step
 from musculo.simulation.model_force import ModelForce
 from musculo.simulation.muscle_motion import start_of_muscles
 from musculo.simulation.muscles_as_force import MuscleForce
@@ -35,8 +35,6 @@ from musculo.simulation.start import start_of
 from musculo.simulation.steppers import OneStep
 
 Compiled = Literal["imex", "rkf45", "tr-bdf2"]
-# Steps of one simulation after which it counts as one that leads nowhere.
-_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +93,7 @@ class _Options(NamedTuple):
     like_opensim: bool
     model_forces: bool
     loads: ExternalLoads | None
+    max_steps: int
 
 
 def simulate_many(
@@ -114,6 +113,7 @@ def simulate_many(
     rtol: float = 1e-5,
     atol: float = 1e-7,
     max_step: float = np.inf,
+    max_steps: int = 100_000,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Simulations:
@@ -130,6 +130,7 @@ def simulate_many(
         activation, fiber_length: (muscles,), or (simulations, muscles), as in `simulate`.
         loads: from outside, of a recording.
         method: "imex", "rkf45" or "tr-bdf2", which compiled code steps without Python.
+        max_steps: so many steps end one simulation as failed.
         threads: how many at once; all cores by default.
         progress: called with the number of simulations that have ended.
         Others: as in `simulate`.
@@ -148,7 +149,7 @@ def simulate_many(
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
     control = Control(float(rtol), float(atol), float(max_step))
     opensim = method_of(like, None) == "opensim"
-    options = _Options(t, control, method, wrapping_of(like, wrapping), opensim, model_forces, loads)
+    options = _Options(t, control, method, wrapping_of(like, wrapping), opensim, model_forces, loads, max_steps)
     first = cases[0].model
     for one in cases:
         if (one.model.coordinate_names, one.model.muscle_names) != (first.coordinate_names, first.muscle_names):
@@ -252,7 +253,9 @@ class _Runner:
 
     def __call__(self, case: _Case) -> _Outcome:
         o, force = self.options, self.muscles
-        force.follow(control_functions(self.model, case.excitations))
+        functions = control_functions(self.model, case.excitations)
+        force.follow(functions)
+        control = replace(o.control, max_step=min(o.control.max_step, longest_step(functions)))
         own = ModelForce(self.model, o.model_forces, o.loads, force, "opensim" if o.like_opensim else "exact")
         system = DrivenSystem(Acting(self.model, None, None, [force, own] if own.any else [force]), force)
         start, end = float(o.times[0]), float(o.times[-1])
@@ -261,10 +264,10 @@ class _Runner:
         states = start_of_muscles(force, start, q, u, case.activation, case.fiber_length, laws)
         y = system.with_muscles(system.state(start, q, u), states)
         t, course, reason = [start], [(y, system.rates(start, y))], ""
-        ahead = system.ahead(o.method, o.control, False)
-        stepper = OneStep(o.method, system.rates, start, y, o.control, None, ahead)
+        ahead = system.ahead(o.method, control, False)
+        stepper = OneStep(o.method, system.rates, start, y, control, None, ahead)
         try:
-            while t[-1] < end and len(t) < _MOST_STEPS:
+            while t[-1] < end and len(t) <= o.max_steps:
                 landed: list[Any] = stepper.many(end)
                 if not landed:
                     stepper.advance(end)  # a step that the kernel leaves
@@ -274,7 +277,7 @@ class _Runner:
         except (MusculoError, StepFailed) as error:
             reason = str(error)
         if not reason and t[-1] < end:
-            reason = f"{_MOST_STEPS} steps led to {t[-1]:.6g} s"
+            reason = f"{o.max_steps} steps led to {t[-1]:.6g} s; allow more, or larger errors"
         return self._outcome(system, np.array(t), course, reason)
 
     def _outcome(

@@ -58,6 +58,7 @@ class ControllerState(NamedTuple):
     length: FloatArray  # (muscles,) of the paths [m]
     speed: FloatArray  # (muscles,) lengthening [m/s]
     control: FloatArray  # (actuators,) what is prescribed
+    names: tuple[str, ...]  # of the actuators
 
 
 class MusclesNow(NamedTuple):
@@ -247,20 +248,28 @@ class MuscleForce(KernelForce):
 
         def call(t: float, _q: int, _u: int, _x: int) -> None:
             try:
-                found = controller(t, ControllerState(*(part.copy() for part in (*parts, r.control))))
+                prescribed = r.control.copy()
+                shown = (*(part.copy() for part in (*parts, prescribed)), self.actuator_names)
+                found = controller(t, ControllerState._make(shown))
                 if isinstance(found, Mapping):
                     for name, value in found.items():
                         if name not in names:
                             raise UnknownName("muscle or actuator", name, self.actuator_names, "the controller")
-                        r.control[names[name]] += value
-                    return
-                given = np.asarray(found, dtype=float)
-                if given.shape != r.control.shape:
+                        r.control[names[name]] += float(value)
+                else:
+                    given = np.asarray(found, dtype=float)
+                    if given.shape != r.control.shape:
+                        raise InvalidInput(
+                            f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one "
+                            f"control for each of {len(names)} actuators, or numbers by name"
+                        )
+                    r.control[:] += given
+                lost = ~np.isfinite(r.control)
+                if lost.any() and np.isfinite(prescribed).all():
                     raise InvalidInput(
-                        f"the controller gave an array of shape {given.shape} at t = {t:.6g} s; it needs one control "
-                        f"for each of {len(names)} actuators, or numbers by name"
+                        f"the controller gives {r.control[lost][0]:g} for {self.actuator_names[int(lost.argmax())]!r} "
+                        f"at t = {t:.6g} s; every control must be finite"
                     )
-                r.control[:] += given
             except BaseException as error:  # nothing may leave a function that compiled code calls
                 self.refused = error
                 r.control[:] = np.nan

@@ -1,6 +1,8 @@
-"""Joints made from samples, and where a motion goes beyond these: there it is an extrapolation."""
+"""Joints and paths made from samples, and where a motion goes beyond these: there it is an extrapolation."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -24,17 +26,27 @@ def sampled_ranges(model: Model) -> dict[str, tuple[float, float]]:
     return found
 
 
-def beyond_samples(model: Model, time: FloatArray, q: FloatArray) -> tuple[str, ...]:
-    """One note for each coordinate that leaves the samples of its joint: when first, and how far it goes."""
+def beyond_samples(
+    model: Model, time: FloatArray, q: FloatArray, fitted: Mapping[str, tuple[float, float]]
+) -> tuple[str, ...]:
+    """One note for each coordinate that leaves the samples of its joint, or those that paths were fitted to: when
+    first, and how far it goes.
+
+    Args:
+        fitted: ranges of the samples of fitted paths, by coordinate.
+    """
+    joints = "its joint is extrapolated there; measure more, limit it (CoordinateLimitForce), or stop by an event"
+    paths = "fitted paths are extrapolated there; fit them over wider ranges, or simulate with exact ones"
+    ranges = [(name, "measured range", one, joints) for name, one in sampled_ranges(model).items()]
+    ranges += [(name, "range of its fitted paths", one, paths) for name, one in fitted.items()]
     notes = []
-    for name, (low, high) in sampled_ranges(model).items():
+    for name, what, (low, high), so in ranges:
         x = q[:, model.coordinate_index(name)]
         outside = np.flatnonzero((x < low) | (x > high))
         if outside.size:
             farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
             notes.append(
-                f"{name!r} leaves its measured range, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
-                f"goes to {farthest:.6g}: its joint is extrapolated there; measure more, limit it "
-                "(CoordinateLimitForce), or stop by an event"
+                f"{name!r} leaves the {what}, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
+                f"goes to {farthest:.6g}: {so}"
             )
     return tuple(notes)

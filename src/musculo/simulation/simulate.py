@@ -22,20 +22,28 @@ from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
+from musculo.muscle.fitted_path_model import FITTED
 from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
-from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState
+from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState, is_kernel
 from musculo.simulation.ahead import AT_ONCE, Landed
 from musculo.simulation.called_steps import StepFailed
 from musculo.simulation.control import Control
 from musculo.simulation.dense import Course, chebyshev_points
 from musculo.simulation.doubts import first_doubt
 from musculo.simulation.driven_system import DrivenSystem
-from musculo.simulation.excitations import Controller, Excitations, control_functions
+from musculo.simulation.excitations import (
+    Controller,
+    Excitations,
+    beyond_unit,
+    control_functions,
+    in_python,
+    longest_step,
+)
 from musculo.simulation.kernel_force import KernelForce
 from musculo.simulation.model_force import ModelForce, PathForce
 from musculo.simulation.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
-from musculo.simulation.muscles_as_force import MuscleForce
+from musculo.simulation.muscles_as_force import ControllerState, MuscleForce
 from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.simulation_events import EventTime, SimulationEvent, StateFunction, Watch, events_of
@@ -61,7 +69,7 @@ _HEADWAY, _MOST_STEPS = 2000, 100_000_000
 
 def simulate(
     model: Model,
-    q0: ArrayLike | None,
+    q0: ArrayLike | Simulation | None,
     u0: ArrayLike | None,
     times: ArrayLike,
     *,
@@ -98,7 +106,8 @@ def simulate(
 
     Args:
         model: the model.
-        q0: (n,) coordinates of all the file at the start; None for the default pose.
+        q0: (n,) coordinates of all the file at the start; None for the default pose; or a `Simulation`, from whose
+            end this one goes on, speeds and states of muscles included.
         u0: (n_u,) speeds at the start; None for rest of all that is independent.
         times: (start, end), and the result is at the integrator's steps; or three and more times [s].
         forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
@@ -108,7 +117,8 @@ def simulate(
             constant, or a function (t, q, u) -> list of `ExternalLoad`.
         model_forces: whether those of the model that need no control act.
         excitations: of muscles, and controls of other actuators: one number for all muscles; by name numbers,
-            functions of time or (times, values); a table; or a file of controls. Those without one get zero.
+            functions of time or (times, values), with straight lines between samples and the first and last value
+            beyond; a table; or a file of controls. Those without one get zero. Steps pass over two nodes at most.
         controller: (t, state) -> what is added to these, for each actuator (`actuator_names`) or by name; `state` has
             q, u, activation, fiber_length, length, speed and control. It is called at every evaluation, and should
             depend on nothing else. Or a kernel (t, x, v, control) compiled by `numba.njit`, which adds to control: x
@@ -150,6 +160,13 @@ def simulate(
     tolerances explain.
     """
     muscular = excitations is not None or controller is not None
+    pose = q0.q[-1] if isinstance(q0, Simulation) else q0
+    if isinstance(q0, Simulation):
+        u0 = q0.u[-1] if u0 is None else u0
+        if muscular and q0.muscles is not None:
+            activation = q0.muscles.activation[-1] if activation is None else activation
+            fiber_length = q0.muscles.fiber_length[-1] if fiber_length is None else fiber_length
+    asked = method
     usual = _WITH_MUSCLES if muscular else _TIGHT
     method = ("imex" if muscular else "cvode") if method is None else method
     rtol, atol = usual[0] if rtol is None else rtol, usual[1] if atol is None else atol
@@ -160,13 +177,20 @@ def simulate(
     watched = events_of(events)
     start = float(wanted[0])
     used = _embedded_as(model, independent, loops, formulation)
-    q, u = start_of(used, q0, u0, start)
+    q, u = start_of(used, pose, u0, start)
     refuse_indefinite(used, np.atleast_2d(q))
-    muscles = None
+    muscles: MuscleForce | None = None
+    doubts: tuple[str, ...] = ()
     if muscular:
-        muscles = _muscles(used, excitations, controller, formulation, like, wrapping, model_forces)
+        muscles, longest, doubts = _muscles(
+            used, excitations, controller, formulation, like, wrapping, model_forces, (start, float(wanted[-1]))
+        )
+        control = replace(control, max_step=min(control.max_step, longest))
     elif method == "imex" or activation is not None or fiber_length is not None:
-        raise InvalidInput("no muscle acts without excitations or a controller; give excitations, or choose 'tr-bdf2'")
+        raise InvalidInput(
+            "no muscle acts without excitations or a controller: give excitations (0.0 for rest), or leave out "
+            "activation, fiber_length and method='imex'"
+        )
     laws = _Laws(wrapping_of(like, wrapping), method_of_muscles(like, None))
     acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles, laws)
     if muscles is None:
@@ -179,6 +203,8 @@ def simulate(
             tree, start_of_muscles(muscles, start, q, u, activation, fiber_length, method_of_muscles(like, None))
         )
         if method == "imex" and not system.steps_ahead:
+            if asked == "imex":
+                doubts += ("the model has closed loops, which 'imex' does not step: 'cvode' is used in its place",)
             method = "cvode"
     stepper = _stepper(method, system, project, start, y, control, float(wanted[-1]) - start)
     run = _Run(system, stepper, Watch(watched, system.one, stepper), dense or wanted.size > 2)
@@ -229,17 +255,17 @@ def simulate(
         **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
         model_forces=model_forces,
     )
-    notes = embedding_of(used).notes if q0 is None else ()
-    if sampled_ranges(model):
-        beyond = beyond_samples(model, course.t, states(course.t)[0])
-        for note in beyond:
-            warnings.warn(note, MusculoWarning, stacklevel=2)
-        notes += beyond
+    fitted: dict[str, tuple[float, float]] = model.derived(FITTED, dict) if muscles is not None else {}
+    if fitted or sampled_ranges(model):
+        doubts += beyond_samples(model, course.t, states(course.t)[0], fitted)
+    for note in doubts:
+        warnings.warn(note, MusculoWarning, stacklevel=2)
 
     def over() -> MuscleMotion:
         assert muscles is not None
         return muscle_motion(muscles, kept, Q, U, course(kept)[:, course.y.shape[1] - muscles.size :])
 
+    notes = (*(embedding_of(used).notes if q0 is None else ()), *doubts)
     return Simulation(
         *(model, kept, Q, U, status, reason, found, *counts, method, formulation, made, known_states, accelerations),
         _sprung=sprung,
@@ -256,13 +282,38 @@ def _muscles(
     like: Like | None,
     wrapping: Wrapping | None,
     springs: bool,
-) -> MuscleForce:
-    """What muscles and other actuators do under these controls."""
+    span: tuple[float, float],
+) -> tuple[MuscleForce, float, tuple[str, ...]]:
+    """What muscles and other actuators do under these controls, the longest step [s], and notes."""
     if formulation != "embedded":
         raise Unsupported("muscles act in the embedded form alone; omit formulation='constrained'")
-    functions = control_functions(model, {} if excitations is None else excitations)
+    stated, called = in_python(model, {} if excitations is None else excitations)
+    functions = control_functions(model, stated)
+    if called:
+        controller = _with_functions(called, controller)
     opensim = method_of_muscles(like, None) == "opensim"
-    return MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller, springs)
+    force = MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller, springs)
+    return force, longest_step(functions), beyond_unit(model, functions, *span)
+
+
+def _with_functions(called: Mapping[str, Callable[[float], float]], controller: Controller | None) -> Controller:
+    """A controller that adds functions of time to what another gives."""
+    if controller is not None and is_kernel(controller):
+        raise InvalidInput("a compiled controller goes with numbers, samples and functions of musculo.functions alone")
+
+    def both(t: float, state: ControllerState) -> ArrayLike | Mapping[str, float]:
+        found = {name: float(function(t)) for name, function in called.items()}
+        if controller is None:
+            return found
+        given = controller(t, state)
+        if isinstance(given, Mapping):
+            return {name: found.get(name, 0.0) + given.get(name, 0.0) for name in {**found, **given}}
+        total = np.array(given, dtype=float)
+        for name, value in found.items():
+            total[state.names.index(name)] += value
+        return total
+
+    return both
 
 
 class _Laws(NamedTuple):
