@@ -52,6 +52,21 @@ def test_a_simulation_goes_on_from_states(shell, tmp_path):
         assert (abs(found.column(name)[0] - before.column(name)[-1]) > 1e-7) == moved
 
 
+def test_activations_beyond_their_range_begin_at_its_end(shell, tmp_path):
+    """OpenSim's activations may fall below zero, and its files are starts like others."""
+    assert shell("forward", ARM_FILE, "--time", "0:0.02", "-o", tmp_path / "first", "--no-report").status == GOOD
+    states = read_storage(tmp_path / "first" / "arm_states.sto")
+    name = "/forceset/brachialis/activation"
+    values = np.array(states.values)
+    values[:, states.names.index(name)] = -0.04
+    write_storage(Table(states.time, states.names, values), tmp_path / "below.sto")
+    flags = ("-s", tmp_path / "below.sto", "--time", "0.01:0.02", "-o", tmp_path / "then", "--no-report")
+    ended = shell("forward", ARM_FILE, *flags)
+    assert ended.status == GOOD
+    assert "brachialis is -0.04" in ended.out + ended.err
+    assert read_storage(tmp_path / "then" / "arm_states.sto").column(name)[0] == 0.0
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

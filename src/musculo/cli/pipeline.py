@@ -297,7 +297,7 @@ def forward(
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="E", help="As OpenSim's integrator_error_tolerance.")
     ] = 1e-5,
-    time: Time = "0:1",
+    time: Annotated[str, typer.Option("--time", metavar="START:END", help="In seconds, both.")] = "0:1",
 ) -> Setup:
     """Forward dynamics: the motion that muscles and actuators make under controls."""
     from musculo.cli.flag_tasks import forward_task

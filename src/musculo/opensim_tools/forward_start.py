@@ -114,6 +114,15 @@ def _of_row(model: Model, table: Table, task: ForwardSetup, work: Work) -> Start
         work.note(f"{table.source} has no column for {', '.join(missing[:6])}{more}: they begin at their defaults")
     if not all(np.isfinite(one).all() for one in (q, u, a, fiber)):
         raise InvalidInput(f"{table.source}: the row at {time:g} s has values that are no numbers")
+    outside = (a < 0.0) | (a > 1.0)
+    if outside.any():
+        # OpenSim's activations follow controls beyond their range, and count as the nearest end of it
+        k = int(outside.argmax())
+        work.note(
+            f"{table.source}: at {time:g} s activations leave 0 to 1 ({model.muscle_names[k]} is {a[k]:.4g}): they "
+            "begin at the nearest of these"
+        )
+        a = np.clip(a, 0.0, 1.0)
     return Start(time, q, u, a, fiber, given)
 
 

@@ -116,9 +116,9 @@ def _without_effect(model: Model) -> Iterable[Note]:
     """What is read and written, but changes no number of the rigid tree."""
     kinds = Counter(force.kind for force in model.forces if force.applies_force)
     for kind, count in kinds.items():
-        why = "dynamics of the tree apply no force of the model by themselves; pass generalized or external forces"
+        why = "inverse and forward dynamics apply none of them; simulate does, with excitations"
         if acts_by_itself(kind):
-            why = "inverse and forward dynamics ignore them; musculo.model_forces says what they do"
+            why = "inverse and forward dynamics ignore them, simulate does not; musculo.model_forces says what they do"
         yield Note(f"{count} {kind}", "/forceset", why)
     for force, wrap, why, _ in idle_wraps(model):
         told = f"{why}, so that the path never slides over it, as in OpenSim"
