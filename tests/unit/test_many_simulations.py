@@ -68,6 +68,11 @@ def test_results_have_labels(found) -> None:
     assert "5 of 'arm'" in repr(found)
 
 
+def test_mistakes_name_the_simulation(model) -> None:
+    with pytest.raises(InvalidInput, match=r"simulation 2: .*brachialiss"):
+        simulate_many(model, None, None, TIMES, excitations=[0.1, 0.2, {"brachialiss": 0.1}])
+
+
 def test_lists_must_agree(model, excitations) -> None:
     with pytest.raises(InvalidInput, match="excitations 5, q 2"):
         simulate_many(model, np.zeros((2, 2)), None, TIMES, excitations=excitations)

@@ -156,12 +156,18 @@ def simulate_many(
             raise InvalidInput(f"the models {first.name!r} and {one.model.name!r} have other coordinates or muscles")
     own, done, lock = threading.local(), [0], threading.Lock()
 
-    def run(case: _Case) -> _Outcome:
+    def run(k: int) -> _Outcome:
+        case = cases[k]
         runners = own.__dict__.setdefault("runners", {})
         if case.model not in runners:
             runners.clear()  # a list of models goes from one to the next
             runners[case.model] = _Runner(case.model, options)
-        found: _Outcome = runners[case.model](case)
+        try:
+            found: _Outcome = runners[case.model](case)
+        except MusculoError as error:
+            if len(cases) == 1:
+                raise
+            raise InvalidInput(f"simulation {k}: {error}") from error
         if progress is not None:
             with lock:
                 done[0] += 1
@@ -169,13 +175,13 @@ def simulate_many(
         return found
 
     # the first one alone: what it compiles and derives from the model is there for the others
-    outcomes = [run(cases[0])]
+    outcomes = [run(0)]
     workers = threads if threads is not None else (os.cpu_count() or 1)
     if workers == 1 or len(cases) < 3:
-        outcomes += [run(case) for case in cases[1:]]
+        outcomes += [run(k) for k in range(1, len(cases))]
     else:
         with ThreadPoolExecutor(workers) as pool:
-            outcomes += list(pool.map(run, cases[1:]))
+            outcomes += list(pool.map(run, range(1, len(cases))))
     made = Provenance.of("simulate_many", first, simulations=len(cases), method=method, rtol=rtol, atol=atol)
     return Simulations(
         first,

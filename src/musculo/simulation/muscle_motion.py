@@ -119,6 +119,10 @@ class MuscleMotion(Result):
         """(frames, muscles) what each muscle gives to the body [W]: its tension times its shortening speed."""
         return -self.tension * self.speed
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.muscle_names)} muscles, {len(self.actuator_names)} controls"
+        return f"MuscleMotion({len(self.time)} frames of {counts})"
+
     def _frames(self) -> int:
         return len(self.time)
 
@@ -134,6 +138,7 @@ class MuscleMotion(Result):
         yield Series("length", self.length, muscles, "m")
         yield Series("speed", self.speed, muscles, "m/s")
         yield Series("tension", self.tension, muscles, "N")
+        yield Series("power", self.power, muscles, "W")
 
     def controls(self) -> Table:
         """Controls over time, one column for each actuator, as OpenSim's `_controls.sto`."""
