@@ -109,7 +109,7 @@ def simulate_many(
     loads: ExternalLoads | None = None,
     like: Like | None = None,
     wrapping: Wrapping | None = None,
-    method: Compiled = "imex",
+    method: Compiled | None = None,
     rtol: float = 1e-5,
     atol: float = 1e-7,
     max_step: float = np.inf,
@@ -129,7 +129,7 @@ def simulate_many(
         excitations: as in `simulate`, or a list of such; none for rest.
         activation, fiber_length: (muscles,), or (simulations, muscles), as in `simulate`.
         loads: from outside, of a recording.
-        method: "imex", "rkf45" or "tr-bdf2", which compiled code steps without Python.
+        method: "imex", which is the default, "rkf45" or "tr-bdf2", which compiled code steps without Python.
         max_steps: so many steps end one simulation as failed.
         threads: how many at once; all cores by default.
         progress: called with the number of simulations that have ended.
@@ -143,6 +143,7 @@ def simulate_many(
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
         raise InvalidInput(f"times is {times!r:.60}; give two times or more, finite and increasing [s]")
+    method = "imex" if method is None else method
     if method not in get_args(Compiled):
         raise InvalidInput(f"method={method!r}; many simulations are stepped by 'imex', 'rkf45' or 'tr-bdf2'")
     if threads is not None and (not isinstance(threads, int) or threads < 1):

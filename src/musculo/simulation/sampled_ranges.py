@@ -37,8 +37,8 @@ def beyond_samples(
     """
     joints = "its joint is extrapolated there; measure more, limit it (CoordinateLimitForce), or stop by an event"
     paths = "fitted paths are extrapolated there; fit them over wider ranges, or simulate with exact ones"
-    ranges = [(name, "measured range", one, joints) for name, one in sampled_ranges(model).items()]
-    ranges += [(name, "range of its fitted paths", one, paths) for name, one in fitted.items()]
+    ranges = [(name, "its measured range", one, joints) for name, one in sampled_ranges(model).items()]
+    ranges += [(name, "the range of its fitted paths", one, paths) for name, one in fitted.items()]
     notes = []
     for name, what, (low, high), so in ranges:
         x = q[:, model.coordinate_index(name)]
@@ -46,7 +46,7 @@ def beyond_samples(
         if outside.size:
             farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
             notes.append(
-                f"{name!r} leaves the {what}, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
+                f"{name!r} leaves {what}, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
                 f"goes to {farthest:.6g}: {so}"
             )
     return tuple(notes)
