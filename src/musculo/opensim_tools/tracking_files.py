@@ -28,6 +28,9 @@ from musculo.opensim_tools.work import Work
 
 # What these tools write even if the set-up asks for no analysis; OpenSim's names.
 _ALWAYS: tuple[tuple[type[Analysis], str], ...] = ((KinematicsAnalysis, "Kinematics"), (ActuationAnalysis, "Actuation"))
+# How long after a node the next control is written, so that lines between rows are steps [s]; OpenSim's first row there
+# comes some 1e-5 s after it.
+_AFTER_NODE = 5e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +136,37 @@ def write_control_files(
     work: Work, name: str, title: str, time: FloatArray, at_instants: FloatArray, nodes: ControlNodes
 ) -> None:
     """`<name>_controls.sto` at all instants, and `<name>_controls.xml` with the nodes that make them."""
-    work.write(f"{name}_controls.sto", "controls", time, nodes.names, at_instants)
+    gap = max(_AFTER_NODE, 10.0**-work.precision)
+    work.write(f"{name}_controls.sto", "controls", *_with_steps(time, at_instants, nodes, gap))
     target = work.target(f"{name}_controls.xml")
     excitations = [f"{one}.excitation" for one in nodes.names]
     write_controls(
         target, nodes.time, excitations, nodes.values, title=title, limits=nodes.limits, stepped=nodes.stepped
     )
     work.wrote(target)
+
+
+def _with_steps(
+    time: FloatArray, values: FloatArray, nodes: ControlNodes, gap: float
+) -> tuple[FloatArray, Sequence[str], FloatArray]:
+    """Times, names and values of a table that lines between its rows make steps of, where controls are steps.
+
+    A row more stands a little after each node, where stepped controls have the value of the next node already: without
+    it, who reads the table sees ramps from node to node.
+    """
+    stepped = np.asarray(nodes.stepped, dtype=bool)
+    after = nodes.time + gap
+    room = np.append(np.diff(time), 0.0)  # behind each row
+    row = np.searchsorted(time, after, side="right") - 1
+    inside = (row >= 0) & (row < len(time) - 1)
+    # a row that is so near already needs no other
+    inside &= (room[row] > 2.0 * gap) & (after - time[row] <= 1.5 * gap)
+    after = after[inside] if stepped.any() else after[:0]
+    more = np.stack([np.interp(after, time, column) for column in values.T], axis=1)
+    following = np.minimum(np.searchsorted(nodes.time, after), len(nodes.time) - 1)
+    more[:, stepped] = nodes.values[following][:, stepped]
+    order = np.argsort(np.concatenate([time, after]), kind="stable")
+    return np.concatenate([time, after])[order], nodes.names, np.concatenate([values, more])[order]
 
 
 def write_errors(work: Work, name: str, time: FloatArray, tasks: Sequence[str], errors: FloatArray) -> None:
