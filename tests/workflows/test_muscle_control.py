@@ -200,3 +200,73 @@ def test_flags_do_what_a_set_up_does(tmp_path):
     assert code == 0, printed
     found = read_storage(tmp_path / "all" / "motion_states.sto")
     assert_allclose(found.values, read_storage(tmp_path / "flags0" / "motion_states.sto").values, atol=1e-8)
+
+
+@pytest.mark.parametrize("stated", ["0", "-1", "nan"])
+def test_a_window_without_length_is_refused(tmp_path, stated):
+    text = muscle_control().replace("<cmc_time_window>0.01<", f"<cmc_time_window>{stated}<")
+    code, printed = shell("run", arm_folder(tmp_path, cmc=text) / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert "<cmc_time_window>" in printed
+
+
+def test_a_span_that_ends_before_it_begins_is_refused(tmp_path):
+    folder = arm_folder(tmp_path, cmc=muscle_control(start=0.4, end=0.2))
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert "look at initial_time and final_time" in " ".join(printed.split())
+
+
+def test_a_span_that_begins_before_the_recording_has_a_note(tmp_path):
+    found = run_setup(arm_folder(tmp_path, cmc=muscle_control(start=-0.5, end=0.2)) / "cmc.xml")
+    assert any("reaches beyond" in note for note in found.notes)
+    assert_allclose(read_storage(tmp_path / "results" / "arm_states.sto").time[0], 0.03)
+
+
+@pytest.mark.parametrize("how", [[], ["--exact"]])
+def test_a_misnamed_coordinate_of_the_motion_is_told(tmp_path, how):
+    """Its task would follow zeros."""
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
+    motion = (folder / "motion.mot").read_text().replace("elbow_flexion", "elbow_flexoin")
+    (folder / "motion.mot").write_text(motion)
+    code, printed = shell("run", folder / "cmc.xml", "--no-report", *how)
+    assert code == INCOMPLETE
+    assert "no column for elbow_flexion" in " ".join(printed.split())
+
+
+def test_exact_forces_that_miss_are_not_called_exact(tmp_path):
+    """Coordinates are those of the motion; which accelerations are not, and by how much, is said."""
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
+    bounds = "</coordinate><min_control>-0.01</min_control><max_control>0.01</max_control>"
+    (folder / "reserves.xml").write_text(RESERVES.replace("</coordinate>", bounds))
+    text = ARM_FILE.read_text()
+    for force in {m.max_isometric_force for m in arm().muscles}:
+        text = text.replace(f"<max_isometric_force>{force:g}<", f"<max_isometric_force>{0.02 * force:g}<")
+    (folder / "arm.osim").write_text(text)
+    code, printed = shell("run", folder / "cmc.xml", "--no-report", "--exact")
+    words = " ".join(printed.split())
+    assert code == INCOMPLETE
+    assert "followed exactly" not in words
+    assert "of 11 nodes forces do not give its accelerations" in words
+
+
+def test_limits_that_leave_no_room_are_refused(tmp_path):
+    limits = f"{MUSCLES[0]}.excitation"
+    folder = arm_folder(tmp_path, cmc=muscle_control("<constraints_file>limits.xml</constraints_file>"))
+    (folder / "limits.xml").write_text(
+        f'<ControlSet name="l"><objects><ControlLinear name="{limits}"><default_min>0.8</default_min>'
+        "<default_max>0.2</default_max></ControlLinear></objects></ControlSet>"
+    )
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert f"the control of '{MUSCLES[0]}' is to lie between 0.8 and 0.2" in " ".join(printed.split())
+
+
+def test_a_file_without_a_task_is_named(tmp_path):
+    folder = arm_folder(tmp_path, cmc=muscle_control())
+    (folder / "tasks.xml").write_text(tracking_tasks())
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    words = " ".join(printed.split())
+    assert "tasks.xml: no task of a coordinate" in words
+    assert "<CMC_Joint>" in words

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
-from musculo.errors import Unsupported
-from musculo.io.setup import Analysis
+from musculo.diagnostics.finding import listed_names
+from musculo.errors import InvalidInput, Unsupported
+from musculo.io.control_limits import ControlLimits, read_control_limits
+from musculo.io.setup import Analysis, CMCSetup, RRASetup
 from musculo.io.setup.analyses import ActuationAnalysis, KinematicsAnalysis, OtherAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.coordinate import coordinate_path
@@ -67,6 +70,30 @@ class FollowedStudy(Study):
     @cached_property
     def accelerations(self) -> FloatArray:
         return self.motion.udot
+
+
+def clipped_span(task: CMCSetup | RRASetup, recording: FloatArray, source: str, work: Work) -> tuple[float, float]:
+    """From when to when the motion is followed: as asked for, as far as there is a recording, as in OpenSim."""
+    start, end = work.asked_span(task, recording, source)
+    if start >= end:
+        raise InvalidInput(
+            f"{task.source}: the motion is to be followed from {start:g} to {end:g} s, which begins at or after its "
+            "end; look at initial_time and final_time"
+        )
+    work.check_span((start, end), recording, source, opensim_refuses=True)
+    return max(start, float(recording[0])), min(end, float(recording[-1]))
+
+
+def limits_of(file: Path | None, known: Collection[str], work: Work) -> tuple[ControlLimits, ...]:
+    """Limits of controls of the actuators that the model has; a note names others."""
+    if file is None:
+        return ()
+    work.needed(file, "constraints_file")
+    found = read_control_limits(file)
+    strangers = [one.name for one in found if one.name not in known]
+    if strangers:
+        work.note(f"{file}: limits of what the model does not have are ignored: {listed_names(strangers)}")
+    return tuple(one for one in found if one.name in known)
 
 
 def run_analyses(study: Study, analyses: Sequence[Analysis]) -> None:
