@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 from musculo import read_storage
-from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE
+from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE, NOT_GOOD
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm
 from musculo.io.control_files import read_controls
@@ -270,3 +270,13 @@ def test_a_file_without_a_task_is_named(tmp_path):
     words = " ".join(printed.split())
     assert "tasks.xml: no task of a coordinate" in words
     assert "<CMC_Joint>" in words
+
+
+def test_a_motion_that_is_not_followed_is_bad(tmp_path):
+    """Gains so small that errors stay; no window fails, so the report alone tells, and --strict with it."""
+    slow = muscle_control(end=0.9).replace("_target>true<", "_target>false<")
+    folder = arm_folder(tmp_path, cmc=slow)
+    (folder / "tasks.xml").write_text(tracking_tasks(shoulder_flexion=1e-6, elbow_flexion=1e-6))
+    code, printed = shell("run", folder / "cmc.xml", "--strict")
+    assert code == NOT_GOOD, printed
+    assert "strict: Tracking errors of angles" in printed

@@ -32,12 +32,12 @@ from musculo.opensim_tools.tracking_files import (
     clipped_span,
     limits_of,
     run_analyses,
+    say_errors,
     write_control_files,
     write_errors,
     write_states,
 )
 from musculo.opensim_tools.work import Work, say_span
-from musculo.results.angle_columns import angle_columns
 from musculo.results.external_loads import ExternalLoads
 
 # Of the accuracy that a set-up asks of the integrator, what speeds at nodes may change in the last round.
@@ -175,18 +175,7 @@ def _say(found: MuscleControl, names: list[str], work: Work) -> None:
             f"excitations meet forces at the ends of windows, which makes them alternate: in all they change by "
             f"{found.excitation_change:.3g}; --exact finds them node by node, without"
         )
-    factor, unit = np.ones(len(names)), ["m"] * len(names)
-    for k in angle_columns(names, model):
-        factor[k], unit[k] = 180.0 / np.pi, "deg"
-    worst = np.abs(found.error * factor)
-    told_errors = []
-    for kind in ("deg", "m"):
-        columns = [k for k, one in enumerate(unit) if one == kind]
-        if columns:
-            row, place = np.unravel_index(int(worst[:, columns].argmax()), (len(worst), len(columns)))
-            k = columns[int(place)]
-            told_errors.append(f"{worst[row, k]:.3g} {kind} ({names[k]}, at {found.error_time[row]:g} s)")
-    work.note(f"the motion is followed to within {' and '.join(told_errors)}")
+    say_errors(work, found.error_time, found.task_names, found.error, model)
 
 
 def _say_exact(found: MuscleControl, names: list[str], work: Work) -> None:

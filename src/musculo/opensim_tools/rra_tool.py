@@ -46,6 +46,7 @@ from musculo.opensim_tools.tracking_files import (
     clipped_span,
     limits_of,
     run_analyses,
+    say_errors,
     write_control_files,
     write_errors,
     write_states,
@@ -243,6 +244,7 @@ def _write(
     lines = [f"{name} average = {value:g}" for name, value in zip(RESIDUALS, means.tolist(), strict=True)]
     write_text(target, ["Average Residuals:", "", *lines])
     work.wrote(target)
+    say_errors(work, made.time, made.task_names, made.error, model)
     if means.any():
         work.note(f"mean residuals of the motion that was reached: {_in_words(means)}")
 

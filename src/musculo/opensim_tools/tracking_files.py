@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_names
+from musculo.diagnostics.tracking_errors import largest_errors
 from musculo.errors import InvalidInput, Unsupported
 from musculo.io.control_limits import ControlLimits, read_control_limits
 from musculo.io.setup import Analysis, CMCSetup, RRASetup
@@ -199,3 +200,16 @@ def _with_steps(
 def write_errors(work: Work, name: str, time: FloatArray, tasks: Sequence[str], errors: FloatArray) -> None:
     """`<name>_pErr.sto`: what is to be followed less what was reached [rad, m]."""
     work.write(f"{name}_pErr.sto", "PositionErrors", time, tasks, errors)
+
+
+def say_errors(work: Work, time: FloatArray, tasks: Sequence[str], errors: FloatArray, model: Model) -> None:
+    """How closely the motion is followed: the largest error of angles, and that of translations."""
+    shown = (("rad", 180.0 / np.pi, "deg"), ("m", 1.0, "m"))
+    found = largest_errors(tasks, time, errors, model)
+    told = [
+        f"{scale * found[kind].value:.3g} {unit} ({found[kind].name}, at {found[kind].time:g} s)"
+        for kind, scale, unit in shown
+        if kind in found
+    ]
+    if told:
+        work.note(f"the motion is followed to within {' and '.join(told)}")
