@@ -285,7 +285,7 @@ def test_a_folder_of_another_program_is_told_by_its_files(tmp_path):
     mark = hashlib.sha256((tmp_path / "id.sto").read_bytes()).hexdigest()[:16]
     assert any("id.sto" in text and mark in text for _, text in report.provenance)
     html = page(report)
-    assert "Nothing to judge: no marker errors, residuals, reserves or scale factors found." in html
+    assert "Nothing to judge: no marker or tracking errors, residuals, reserves or scale factors found." in html
     assert '<ul class="checks"></ul>' not in html
     assert "Nothing to judge" not in page(Report("a", (Finding("c", Severity.GOOD, "b"),)))
 

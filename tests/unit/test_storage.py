@@ -280,3 +280,18 @@ def test_a_file_is_complete_or_absent(tmp_path, monkeypatch):
         write_storage(table(), tmp_path / "absent" / "t.sto")
     with pytest.raises(InvalidInput, match="needs a Table"):
         write_storage("t", file)
+
+
+@pytest.mark.parametrize("rest", ["", "r\n"], ids=["alone", "with a rest of a word"])
+@pytest.mark.parametrize("label", ["", "time"])
+def test_states_of_opensims_muscle_control(tmp_path, rest, label):
+    """It writes the header of an empty table, labels below that of time, and all rows."""
+    path = tmp_path / "cmc_states.sto"
+    header = "UNKNOWN\nversion=1\nnRows=0\nnColumns=1\ninDegrees=no\nendheader\ntime\n"
+    rows = "  0.03\t 1.5\t 2\t \n  0.04\t 2.5\t 3\t \n"
+    path.write_text(f"{header}{rest}{label}\t/jointset/a/q/value\t/jointset/a/q/speed\t\n{rows}")
+    table = read_storage(path)
+    assert table.names == ("/jointset/a/q/value", "/jointset/a/q/speed")
+    assert table.time.tolist() == [0.03, 0.04]
+    assert table.values.tolist() == [[1.5, 2.0], [2.5, 3.0]]
+    assert any("promises 0 rows" in note for note in table.notes)

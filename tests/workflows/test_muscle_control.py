@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 from musculo import read_storage
-from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE
+from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE, NOT_GOOD
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm
 from musculo.io.control_files import read_controls
@@ -70,6 +70,30 @@ def test_nodes_of_controls_make_the_controls(ran):
         assert_allclose(one.at(table.time - (1e-9 if one.steps else 0.0)), table.column(name), atol=2e-8)
     if not exact:
         assert_allclose(controls["elbow_motor"].time[:3], [0.23, 0.24, 0.25])
+
+
+def test_both_files_of_controls_give_the_motion_back(ran):
+    """A simulation under the table moves as one under the nodes: its lines are as steep as steps."""
+    results, _, exact = ran
+    folder = results.parent
+    start, end = (0.2, 0.38) if exact else (0.23, 0.38)
+    states = read_storage(results / "arm_states.sto")
+    found = {}
+    for kind in ("sto", "xml"):
+        code, printed = shell(
+            "forward", folder / "arm.osim", "-s", results / "arm_states.sto", "--controls",
+            results / f"arm_controls.{kind}", "--forces", folder / "reserves.xml", "--time", f"{start}:{end}",
+            "-o", folder / f"replay_{kind}", "--no-report", "-q", *(() if exact else ("--like-opensim",)),
+        )  # fmt: skip
+        assert code == 0, printed
+        table = read_storage(next((folder / f"replay_{kind}").glob("*_states.sto")))
+        found[kind] = [float(np.interp(end, table.time, table.column(f"/jointset/{joint}/value")))
+                       for joint in ("shoulder/shoulder_flexion", "elbow/elbow_flexion")]  # fmt: skip
+    wanted = [float(np.interp(end, states.time, states.column(f"/jointset/{joint}/value")))
+              for joint in ("shoulder/shoulder_flexion", "elbow/elbow_flexion")]  # fmt: skip
+    # ramps over whole windows miss by 8e-4 rad (exact) and 6e-3 rad
+    assert_allclose(found["sto"], found["xml"], atol=1e-4)
+    assert_allclose(found["xml"], wanted, atol=2e-2 if exact else 1e-3)
 
 
 def test_forces_belong_to_states(ran):
@@ -176,3 +200,83 @@ def test_flags_do_what_a_set_up_does(tmp_path):
     assert code == 0, printed
     found = read_storage(tmp_path / "all" / "motion_states.sto")
     assert_allclose(found.values, read_storage(tmp_path / "flags0" / "motion_states.sto").values, atol=1e-8)
+
+
+@pytest.mark.parametrize("stated", ["0", "-1", "nan"])
+def test_a_window_without_length_is_refused(tmp_path, stated):
+    text = muscle_control().replace("<cmc_time_window>0.01<", f"<cmc_time_window>{stated}<")
+    code, printed = shell("run", arm_folder(tmp_path, cmc=text) / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert "<cmc_time_window>" in printed
+
+
+def test_a_span_that_ends_before_it_begins_is_refused(tmp_path):
+    folder = arm_folder(tmp_path, cmc=muscle_control(start=0.4, end=0.2))
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert "look at initial_time and final_time" in " ".join(printed.split())
+
+
+def test_a_span_that_begins_before_the_recording_has_a_note(tmp_path):
+    found = run_setup(arm_folder(tmp_path, cmc=muscle_control(start=-0.5, end=0.2)) / "cmc.xml")
+    assert any("reaches beyond" in note for note in found.notes)
+    assert_allclose(read_storage(tmp_path / "results" / "arm_states.sto").time[0], 0.03)
+
+
+@pytest.mark.parametrize("how", [[], ["--exact"]])
+def test_a_misnamed_coordinate_of_the_motion_is_told(tmp_path, how):
+    """Its task would follow zeros."""
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
+    motion = (folder / "motion.mot").read_text().replace("elbow_flexion", "elbow_flexoin")
+    (folder / "motion.mot").write_text(motion)
+    code, printed = shell("run", folder / "cmc.xml", "--no-report", *how)
+    assert code == INCOMPLETE
+    assert "no column for elbow_flexion" in " ".join(printed.split())
+
+
+def test_exact_forces_that_miss_are_not_called_exact(tmp_path):
+    """Coordinates are those of the motion; which accelerations are not, and by how much, is said."""
+    folder = arm_folder(tmp_path, cmc=muscle_control(end=0.3))
+    bounds = "</coordinate><min_control>-0.01</min_control><max_control>0.01</max_control>"
+    (folder / "reserves.xml").write_text(RESERVES.replace("</coordinate>", bounds))
+    text = ARM_FILE.read_text()
+    for force in {m.max_isometric_force for m in arm().muscles}:
+        text = text.replace(f"<max_isometric_force>{force:g}<", f"<max_isometric_force>{0.02 * force:g}<")
+    (folder / "arm.osim").write_text(text)
+    code, printed = shell("run", folder / "cmc.xml", "--no-report", "--exact")
+    words = " ".join(printed.split())
+    assert code == INCOMPLETE
+    assert "followed exactly" not in words
+    assert "of 11 nodes forces do not give its accelerations" in words
+
+
+def test_limits_that_leave_no_room_are_refused(tmp_path):
+    limits = f"{MUSCLES[0]}.excitation"
+    folder = arm_folder(tmp_path, cmc=muscle_control("<constraints_file>limits.xml</constraints_file>"))
+    (folder / "limits.xml").write_text(
+        f'<ControlSet name="l"><objects><ControlLinear name="{limits}"><default_min>0.8</default_min>'
+        "<default_max>0.2</default_max></ControlLinear></objects></ControlSet>"
+    )
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    assert f"the control of '{MUSCLES[0]}' is to lie between 0.8 and 0.2" in " ".join(printed.split())
+
+
+def test_a_file_without_a_task_is_named(tmp_path):
+    folder = arm_folder(tmp_path, cmc=muscle_control())
+    (folder / "tasks.xml").write_text(tracking_tasks())
+    code, printed = shell("run", folder / "cmc.xml", "--no-report")
+    assert code == BAD_INPUT
+    words = " ".join(printed.split())
+    assert "tasks.xml: no task of a coordinate" in words
+    assert "<CMC_Joint>" in words
+
+
+def test_a_motion_that_is_not_followed_is_bad(tmp_path):
+    """Gains so small that errors stay; no window fails, so the report alone tells, and --strict with it."""
+    slow = muscle_control(end=0.9).replace("_target>true<", "_target>false<")
+    folder = arm_folder(tmp_path, cmc=slow)
+    (folder / "tasks.xml").write_text(tracking_tasks(shoulder_flexion=1e-6, elbow_flexion=1e-6))
+    code, printed = shell("run", folder / "cmc.xml", "--strict")
+    assert code == NOT_GOOD, printed
+    assert "strict: Tracking errors of angles" in printed

@@ -185,6 +185,8 @@ def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[
     own = {force.name for force in model.forces}  # motors that the model is meant to have
     muscles, base = set(model.muscle_names), free_base(model)
     crossed, angles = crossed_coordinates(model), rotational_coordinates(model)
+    # residual reduction drives joints by actuators in the place of muscles, which are no reserves whatever their names
+    without_muscles = trial.tool_of(forces) == "RRATool"
     reserves: list[Peak] = []
     motors: list[Peak] = []
     assert residuals is not None
@@ -195,8 +197,9 @@ def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[
             continue
         if name in own and not _ASKED.search(name):
             continue
-        (reserves if owner in crossed else motors).append(_peak(forces, name, owner))
-    return [*_residuals(residuals), *_reserves(reserves, trial), *_motors(motors, angles)]
+        (reserves if owner in crossed and not without_muscles else motors).append(_peak(forces, name, owner))
+    title = "Joint actuators" if without_muscles else "Actuators where no muscle acts"
+    return [*_residuals(residuals), *_reserves(reserves, trial), *_motors(motors, angles, title)]
 
 
 def _owner(name: str, model: Model) -> str:
@@ -306,7 +309,7 @@ def _reserves(used: list[Peak], trial: Trial) -> list[Finding]:
     return [Finding(text, severity, "Reserves", "" if severity in (Severity.GOOD, Severity.NOTE) else advice)]
 
 
-def _motors(used: list[Peak], angles: frozenset[str]) -> list[Finding]:
+def _motors(used: list[Peak], angles: frozenset[str], title: str) -> list[Finding]:
     if not used:
         return []
     most = 4
@@ -315,7 +318,7 @@ def _motors(used: list[Peak], angles: frozenset[str]) -> list[Finding]:
         for peak in sorted(used, reverse=True)[:most]
     ]
     rest = f" and {len(used) - most} more" if len(used) > most else ""
-    return [Finding(f"at most {', '.join(parts)}{rest}", title="Actuators where no muscle acts")]
+    return [Finding(f"at most {', '.join(parts)}{rest}", title=title)]
 
 
 def _largest_moments(trial: Trial) -> tuple[dict[str, float], float]:

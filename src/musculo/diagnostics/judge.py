@@ -1,8 +1,8 @@
-"""Was it good? Marker errors, residuals, reserves and unsolved frames against what the field accepts.
+"""Was it good? Marker and tracking errors, residuals, reserves and unsolved frames against what the field accepts.
 
 Limits: OpenSim's "Getting Started with Inverse Kinematics" for markers (root mean square below 2 cm, largest below
 4 cm); `musculo.diagnostics.actuators` has those of residuals and reserves, `musculo.diagnostics.subject` those of
-scaling.
+scaling, `musculo.diagnostics.tracking_errors` those of motions that follow others.
 Twice a limit is bad; between is worth a look. Only what was run is judged, and nothing is good where numbers are not
 finite or the step left frames unsolved. What checks of the input found while a step ran is judged by how much it
 matters.
@@ -28,6 +28,7 @@ from musculo.diagnostics.finding import Finding, Severity, graded
 from musculo.diagnostics.implausible_angles import OUT_OF_RANGE, angles_far_outside, in_words, leaping_angles
 from musculo.diagnostics.loads import FEET, free_base, misplaced_in_words, misplaced_loads
 from musculo.diagnostics.subject import Scaling, checks_of_scaling
+from musculo.diagnostics.tracking_errors import tracking_findings
 from musculo.dynamics.energy import total_mass
 from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
@@ -71,6 +72,7 @@ def _findings_of(trial: Trial, of_moments: Residuals | None, of_actuators: Resid
     for table, look in (
         (trial.marker_errors, _markers),
         (trial.sensor_errors, _sensors),
+        (trial.tracking_errors, tracking_findings if model is not None else None),
         (trial.moments, partial(checks_of_moments, residuals=of_moments) if model is not None else None),
         (trial.activations, _activations),
         (trial.forces, partial(actuators, residuals=of_actuators) if model is not None else None),

@@ -10,6 +10,7 @@ How files are read:
 - Degrees: `inDegrees=yes` or `no`; without it a .mot without version is in degrees, all else in radians, as in OpenSim.
 - A row at the same time as the row before replaces it (as in OpenSim); a time that goes back is an error.
 - The second column of a name becomes `1_name`, the third `2_name`, as OpenSim's external loads count them.
+- States of OpenSim's CMCTool stand below the header of an empty table, their labels below that of time.
 - Vectors (`DataType=Vec3`) become three columns `name_x`, `name_y`, `name_z`, as OpenSim's Storage flattens them.
 """
 
@@ -189,6 +190,7 @@ def _cells(lines: list[str], header: _Header, where: str) -> _Cells:
     if not full:
         raise InvalidFile(f"{where}:{header.end}: the file ends after its header; labels and rows should follow")
     (label_line, label_text), body = full[0], full[1:]
+    label_text, body = _labels_below(label_text, body)
     kind = header.lower.get("datatype", "double")
     parts = next((names for name, names in _PARTS.items() if name.lower() == kind.lower()), None)
     if parts is None:
@@ -227,6 +229,26 @@ def _cells(lines: list[str], header: _Header, where: str) -> _Cells:
         f"{where}:{body[0][0]}: the first row has {len(_split(body[0][1], None))} numbers, the labels above it are "
         f"{len(labels)}; each row needs one number for each label, time included"
     )
+
+
+def _labels_below(label_text: str, body: list[tuple[int, str]]) -> tuple[str, list[tuple[int, str]]]:
+    """The line of labels and the rows, where OpenSim's CMCTool wrote its states below the header of an empty table.
+
+    There the label `time` stands alone; labels follow, sometimes with a rest of a word in a line before them.
+    """
+    if _bare(label_text).lower() == "time":
+        for k, (_, line) in enumerate(body[:2]):
+            words = line.split()
+            if k + 1 == len(body) or not _is_words(line):
+                break
+            if len(words) > 1 and (line.startswith("\t") or words[0].lower() == "time"):
+                return (line if words[0].lower() == "time" else "time" + line), body[k + 1 :]
+    return label_text, body
+
+
+def _is_words(line: str) -> bool:
+    """Whether no cell of a line between tabs is a number."""
+    return not any(re.match(r"[-+.\d]", cell) or cell.lower() == "nan" for cell in line.split())
 
 
 def _tabbed(lines: list[str], width: int) -> np.ndarray | None:

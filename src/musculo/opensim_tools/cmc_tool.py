@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,15 @@ from musculo.analyses.recorded_motion import Motion
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.tracking.acceleration_targets import tracking_targets
 from musculo.analyses.tracking.computed_muscle_control import computed_muscle_control
-from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
+from musculo.analyses.tracking.desired_motion import desired_motion
 from musculo.analyses.tracking.muscle_control import MuscleControl
 from musculo.analyses.tracking.muscle_controller import START_WINDOW
 from musculo.diagnostics.finding import listed_names
+from musculo.diagnostics.recordings import motion_findings
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput
 from musculo.forces.compiled_forces import told
-from musculo.io.control_limits import ControlLimits, read_control_limits
+from musculo.io.control_limits import ControlLimits
 from musculo.io.controllers import controllers_of_model
 from musculo.io.setup import CMCSetup
 from musculo.io.setup.tracking_tasks import CoordinateTracking, OtherTracking, TrackingTasks, read_tracking_tasks
@@ -27,13 +29,15 @@ from musculo.opensim_tools.simbody_departures import departs, simbody_loads
 from musculo.opensim_tools.tracking_files import (
     ControlNodes,
     FollowedStudy,
+    clipped_span,
+    limits_of,
     run_analyses,
+    say_errors,
     write_control_files,
     write_errors,
     write_states,
 )
 from musculo.opensim_tools.work import Work, say_span
-from musculo.results.angle_columns import angle_columns
 from musculo.results.external_loads import ExternalLoads
 
 # Of the accuracy that a set-up asks of the integrator, what speeds at nodes may change in the last round.
@@ -48,10 +52,15 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
     tasks = _tasks(task, model, work)
     limits = _limits(task, model, work)
     work.report("filter and splines", 0.05)
-    desired = _desired(task, model, work)
-    start, end = _span(task, desired, work)
+    if not task.cmc_time_window > 0.0:
+        raise InvalidInput(f"{task.source}: <cmc_time_window> is {task.cmc_time_window:g}; give seconds, such as 0.01")
+    table = work.table(task.desired_kinematics_file, "desired_kinematics_file")
+    work.tell(motion_findings(table, model, task.lowpass_cutoff_frequency, opensim=not work.exact))
+    desired = desired_motion(model, table, task.lowpass_cutoff_frequency, like=work.like)
+    work.notes += desired.notes
+    start, end = clipped_span(task, table.time, table.source, work)
     loads = work.loads(task.external_loads_file, model)
-    say_span(loads, np.arange(start, end, task.cmc_time_window), np.array(desired.span), work)
+    say_span(loads, np.arange(start, end, task.cmc_time_window), table.time, work)
     departures = (lambda q, u: simbody_loads(model, q, u)) if not work.exact and departs(model) else None
 
     def tell(part: float) -> None:
@@ -59,7 +68,7 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
 
     found = computed_muscle_control(
         desired,
-        tracking_targets(model, tasks.coordinates),
+        tracking_targets(model, replace(tasks, tasks=tasks.coordinates)),
         (start, end),
         loads=loads,
         window=task.cmc_time_window,
@@ -132,21 +141,14 @@ def _followed(name: str) -> CoordinateTracking:
 
 def _limits(task: CMCSetup, model: Model, work: Work) -> tuple[ControlLimits, ...]:
     file = task.constraints_file
-    if file is None:
-        return ()
-    work.needed(file, "constraints_file")
-    known = {*model.muscle_names, *(one.name for one in actuators_of(model))}
-    found = read_control_limits(file)
-    strangers = [one.name for one in found if one.name not in known]
-    if strangers:
-        work.note(f"{file}: limits of what the model does not have are ignored: {listed_names(strangers)}")
+    found = limits_of(file, {*model.muscle_names, *(one.name for one in actuators_of(model))}, work)
     lines = [one.name for one in found if one.name in model.muscle_names and not one.steps]
     if lines:
         work.note(
             f"{file}: excitations of {listed_names(lines)} are constant within windows, where the file lets OpenSim "
             "join their nodes by lines (use_steps false)"
         )
-    return tuple(one for one in found if one.name in known)
+    return found
 
 
 def _excluded(task: CMCSetup, model: Model, work: Work) -> tuple[str, ...]:
@@ -155,21 +157,6 @@ def _excluded(task: CMCSetup, model: Model, work: Work) -> tuple[str, ...]:
     if unknown:
         work.trouble(f"actuators_to_exclude names what is no actuator, and is ignored: {listed_names(unknown)}")
     return tuple(name for name in task.actuators_to_exclude if name in names)
-
-
-def _desired(task: CMCSetup, model: Model, work: Work) -> DesiredMotion:
-    table = work.table(task.desired_kinematics_file, "desired_kinematics_file")
-    desired = desired_motion(model, table, task.lowpass_cutoff_frequency, like=work.like)
-    work.notes += desired.notes
-    return desired
-
-
-def _span(task: CMCSetup, desired: DesiredMotion, work: Work) -> tuple[float, float]:
-    """Within the recording, as in OpenSim."""
-    times, recording = np.array(desired.span), str(task.desired_kinematics_file)
-    start, end = work.asked_span(task, times, recording)
-    work.check_span((start, end), times, recording, opensim_refuses=True)
-    return max(start, desired.span[0]), min(end, desired.span[1])
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
@@ -188,18 +175,7 @@ def _say(found: MuscleControl, names: list[str], work: Work) -> None:
             f"excitations meet forces at the ends of windows, which makes them alternate: in all they change by "
             f"{found.excitation_change:.3g}; --exact finds them node by node, without"
         )
-    factor, unit = np.ones(len(names)), ["m"] * len(names)
-    for k in angle_columns(names, model):
-        factor[k], unit[k] = 180.0 / np.pi, "deg"
-    worst = np.abs(found.error * factor)
-    told_errors = []
-    for kind in ("deg", "m"):
-        columns = [k for k, one in enumerate(unit) if one == kind]
-        if columns:
-            row, place = np.unravel_index(int(worst[:, columns].argmax()), (len(worst), len(columns)))
-            k = columns[int(place)]
-            told_errors.append(f"{worst[row, k]:.3g} {kind} ({names[k]}, at {found.error_time[row]:g} s)")
-    work.note(f"the motion is followed to within {' and '.join(told_errors)}")
+    say_errors(work, found.error_time, found.task_names, found.error, model)
 
 
 def _say_exact(found: MuscleControl, names: list[str], work: Work) -> None:
@@ -211,10 +187,21 @@ def _say_exact(found: MuscleControl, names: list[str], work: Work) -> None:
             f"coordinates without a task move as recorded, and forces there need not fit: {listed_names(free)}; give "
             "them a task"
         )
-    work.note(
-        "the motion is followed exactly: forces give its accelerations at every node; gains, the optimization target "
-        "and the tracking of OpenSim are not used"
-    )
+    unused = "gains, the optimization target and the tracking of OpenSim are not used"
+    if found.failures:
+        missed: dict[str, float] = {}
+        for one in found.failures:
+            for name, value in one.missing.items():
+                missed[name] = max(missed.get(name, 0.0), abs(value))
+        most = ", ".join(f"{name} {missed[name]:.3g}" for name in sorted(missed, key=lambda name: -missed[name])[:3])
+        work.note(
+            f"coordinates and speeds are those of the motion at every node, but at {len(found.failures)} of "
+            f"{len(found.time)} nodes forces do not give its accelerations; these miss at most [rad/s^2, m/s^2] "
+            f"{most or 'little'}. _Kinematics_dudt.sto has the accelerations under the forces, _pErr.sto is zero as "
+            f"nothing is simulated, and a simulation under these controls leaves the motion there; {unused}"
+        )
+    else:
+        work.note(f"the motion is followed exactly: forces give its accelerations at every node; {unused}")
     if model.muscles:
         errors = found.integration_error
         assert errors is not None
@@ -237,11 +224,12 @@ def _say_help(found: MuscleControl, work: Work) -> None:
         largest = ", ".join(f"{others[k]} {peak[k]:.3g}" for k in order.tolist())
         work.note(f"actuators that are no muscles give at most [N, N m]: {largest}")
     if found.failures:
-        first = found.failures[0]
+        first, count, nodes = found.failures[0], len(found.failures), len(found.control_time)
+        where = f"at {count} of {nodes} nodes" if work.exact else f"in {count} of {nodes - 1} windows"
         missing = ", ".join(f"{name} by {value:.3g}" for name, value in list(first.missing.items())[:3])
         stuck = f"; at a bound are {listed_names(first.at_bound)}" if first.at_bound else ""
         work.trouble(
-            f"in {len(found.failures)} of {len(found.control_time) - 1} windows {first.why}, the first at "
+            f"{where} {first.why}, the first at "
             f"{first.time:g} s: accelerations miss [rad/s^2, m/s^2] {missing or 'little'}{stuck}. The nearest ones "
             "were taken, where OpenSim ends; give reserve actuators to these coordinates, more strength to the "
             "muscles, or a longer window"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from musculo.analyses.recorded_motion import Motion
+from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets, tracking_targets
 from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.analyses.tracking.desired_motion import DesiredMotion, desired_motion
@@ -30,7 +31,7 @@ from musculo.diagnostics.loads import plate_findings
 from musculo.diagnostics.recordings import motion_findings
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.forces.compiled_forces import compiled_forces
-from musculo.io.control_limits import ControlLimits, read_control_limits
+from musculo.io.control_limits import ControlLimits
 from musculo.io.controllers import controllers_of_model
 from musculo.io.osim import write_osim
 from musculo.io.setup import RRASetup
@@ -42,7 +43,10 @@ from musculo.opensim_tools.simbody_departures import departs, simbody_loads
 from musculo.opensim_tools.tracking_files import (
     ControlNodes,
     FollowedStudy,
+    clipped_span,
+    limits_of,
     run_analyses,
+    say_errors,
     write_control_files,
     write_errors,
     write_states,
@@ -65,10 +69,7 @@ def run_rra(task: RRASetup, work: Work) -> None:
     tasks = read_tracking_tasks(tasks_file)
     work.notes += tasks.notes
     targets = tracking_targets(model, tasks)
-    limits: tuple[ControlLimits, ...] = ()
-    if task.constraints_file is not None:
-        work.needed(task.constraints_file, "constraints_file")
-        limits = read_control_limits(task.constraints_file)
+    limits = limits_of(task.constraints_file, [one.name for one in actuators_of(model)], work)
     loads = work.loads(task.external_loads_file, model)
     work.tell(plate_findings(loads))
     _refuse(task)
@@ -81,7 +82,7 @@ def run_rra(task: RRASetup, work: Work) -> None:
     work.tell(motion_findings(table, model, task.lowpass_cutoff_frequency, opensim=not work.exact))
     desired = desired_motion(model, table, task.lowpass_cutoff_frequency, like=work.like)
     work.notes += desired.notes
-    span = _span(task, table, work)
+    span = clipped_span(task, table.time, table.source, work)
     say_span(loads, np.arange(*span, WINDOW), table.time, work)
     adjusted = None
     if task.adjust_com_to_reduce_residuals:
@@ -161,13 +162,6 @@ def _refuse(task: RRASetup) -> None:
         raise Unsupported(
             f"{task.source}: <ControllerSet> has {names}; here the tool alone controls the actuators: leave it empty"
         )
-
-
-def _span(task: RRASetup, table: Table, work: Work) -> tuple[float, float]:
-    """From when to when the motion is followed: as asked for, as far as there is a recording."""
-    start, end = work.asked_span(task, table.time, table.source)
-    work.check_span((start, end), table.time, table.source, opensim_refuses=True)
-    return max(start, float(table.time[0])), min(end, float(table.time[-1]))
 
 
 # --- the mass center ------------------------------------------------------------------------------------------------
@@ -250,6 +244,7 @@ def _write(
     lines = [f"{name} average = {value:g}" for name, value in zip(RESIDUALS, means.tolist(), strict=True)]
     write_text(target, ["Average Residuals:", "", *lines])
     work.wrote(target)
+    say_errors(work, made.time, made.task_names, made.error, model)
     if means.any():
         work.note(f"mean residuals of the motion that was reached: {_in_words(means)}")
 

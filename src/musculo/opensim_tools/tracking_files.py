@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
-from musculo.errors import Unsupported
-from musculo.io.setup import Analysis
+from musculo.diagnostics.finding import listed_names
+from musculo.diagnostics.tracking_errors import largest_errors
+from musculo.errors import InvalidInput, Unsupported
+from musculo.io.control_limits import ControlLimits, read_control_limits
+from musculo.io.setup import Analysis, CMCSetup, RRASetup
 from musculo.io.setup.analyses import ActuationAnalysis, KinematicsAnalysis, OtherAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.coordinate import coordinate_path
@@ -28,6 +32,9 @@ from musculo.opensim_tools.work import Work
 
 # What these tools write even if the set-up asks for no analysis; OpenSim's names.
 _ALWAYS: tuple[tuple[type[Analysis], str], ...] = ((KinematicsAnalysis, "Kinematics"), (ActuationAnalysis, "Actuation"))
+# How long after a node the next control is written, so that lines between rows are steps [s]; OpenSim's first row there
+# comes some 1e-5 s after it.
+_AFTER_NODE = 5e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,30 @@ class FollowedStudy(Study):
     @cached_property
     def accelerations(self) -> FloatArray:
         return self.motion.udot
+
+
+def clipped_span(task: CMCSetup | RRASetup, recording: FloatArray, source: str, work: Work) -> tuple[float, float]:
+    """From when to when the motion is followed: as asked for, as far as there is a recording, as in OpenSim."""
+    start, end = work.asked_span(task, recording, source)
+    if start >= end:
+        raise InvalidInput(
+            f"{task.source}: the motion is to be followed from {start:g} to {end:g} s, which begins at or after its "
+            "end; look at initial_time and final_time"
+        )
+    work.check_span((start, end), recording, source, opensim_refuses=True)
+    return max(start, float(recording[0])), min(end, float(recording[-1]))
+
+
+def limits_of(file: Path | None, known: Collection[str], work: Work) -> tuple[ControlLimits, ...]:
+    """Limits of controls of the actuators that the model has; a note names others."""
+    if file is None:
+        return ()
+    work.needed(file, "constraints_file")
+    found = read_control_limits(file)
+    strangers = [one.name for one in found if one.name not in known]
+    if strangers:
+        work.note(f"{file}: limits of what the model does not have are ignored: {listed_names(strangers)}")
+    return tuple(one for one in found if one.name in known)
 
 
 def run_analyses(study: Study, analyses: Sequence[Analysis]) -> None:
@@ -133,7 +164,8 @@ def write_control_files(
     work: Work, name: str, title: str, time: FloatArray, at_instants: FloatArray, nodes: ControlNodes
 ) -> None:
     """`<name>_controls.sto` at all instants, and `<name>_controls.xml` with the nodes that make them."""
-    work.write(f"{name}_controls.sto", "controls", time, nodes.names, at_instants)
+    gap = max(_AFTER_NODE, 10.0**-work.precision)
+    work.write(f"{name}_controls.sto", "controls", *_with_steps(time, at_instants, nodes, gap))
     target = work.target(f"{name}_controls.xml")
     excitations = [f"{one}.excitation" for one in nodes.names]
     write_controls(
@@ -142,6 +174,42 @@ def write_control_files(
     work.wrote(target)
 
 
+def _with_steps(
+    time: FloatArray, values: FloatArray, nodes: ControlNodes, gap: float
+) -> tuple[FloatArray, Sequence[str], FloatArray]:
+    """Times, names and values of a table that lines between its rows make steps of, where controls are steps.
+
+    A row more stands a little after each node, where stepped controls have the value of the next node already: without
+    it, who reads the table sees ramps from node to node.
+    """
+    stepped = np.asarray(nodes.stepped, dtype=bool)
+    after = nodes.time + gap
+    room = np.append(np.diff(time), 0.0)  # behind each row
+    row = np.searchsorted(time, after, side="right") - 1
+    inside = (row >= 0) & (row < len(time) - 1)
+    # a row that is so near already needs no other
+    inside &= (room[row] > 2.0 * gap) & (after - time[row] <= 1.5 * gap)
+    after = after[inside] if stepped.any() else after[:0]
+    more = np.stack([np.interp(after, time, column) for column in values.T], axis=1)
+    following = np.minimum(np.searchsorted(nodes.time, after), len(nodes.time) - 1)
+    more[:, stepped] = nodes.values[following][:, stepped]
+    order = np.argsort(np.concatenate([time, after]), kind="stable")
+    return np.concatenate([time, after])[order], nodes.names, np.concatenate([values, more])[order]
+
+
 def write_errors(work: Work, name: str, time: FloatArray, tasks: Sequence[str], errors: FloatArray) -> None:
     """`<name>_pErr.sto`: what is to be followed less what was reached [rad, m]."""
     work.write(f"{name}_pErr.sto", "PositionErrors", time, tasks, errors)
+
+
+def say_errors(work: Work, time: FloatArray, tasks: Sequence[str], errors: FloatArray, model: Model) -> None:
+    """How closely the motion is followed: the largest error of angles, and that of translations."""
+    shown = (("rad", 180.0 / np.pi, "deg"), ("m", 1.0, "m"))
+    found = largest_errors(tasks, time, errors, model)
+    told = [
+        f"{scale * found[kind].value:.3g} {unit} ({found[kind].name}, at {found[kind].time:g} s)"
+        for kind, scale, unit in shown
+        if kind in found
+    ]
+    if told:
+        work.note(f"the motion is followed to within {' and '.join(told)}")

@@ -25,9 +25,9 @@ _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")
 _RECORD = ".musculo.json"
 _MODEL_MAKERS = ("ScaleTool", "IMUPlacer")  # tools whose result is a model
-# Files of rates, errors and muscle analyses have the same columns as motions, moments and forces.
+# Files of rates and muscle analyses have the same columns as motions, moments and forces.
 _OTHER_FILES = (
-    *("_Kinematics_u", "_Kinematics_dudt", "_pErr"),
+    *("_Kinematics_u", "_Kinematics_dudt"),
     *("_MuscleAnalysis_", "_BodyKinematics_", "_PointKinematics_"),
 )
 # What of a muscle analysis is shown; its other files are not even read.
@@ -283,6 +283,8 @@ def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) 
         return "marker_errors"
     if stem.lower().endswith("orientationerrors"):
         return "sensor_errors"
+    if stem.endswith("_pErr"):
+        return "tracking_errors"
     if names and all("_on_" in name and "_in_" in name for name in names):
         return "reactions"
     if names and all(name.endswith(("_moment", "_force")) for name in names):

@@ -36,7 +36,7 @@ _SAID = {
 }
 
 
-_NOTHING = "Nothing to judge: no marker errors, residuals, reserves or scale factors found."
+_NOTHING = "Nothing to judge: no marker or tracking errors, residuals, reserves or scale factors found."
 
 
 def write_report(path: PathLike, report: Report) -> None:

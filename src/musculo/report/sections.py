@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.diagnostics.actuators import Residuals
+from musculo.diagnostics.tracking_errors import error_limits
 from musculo.model.model import Model
 from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
 from musculo.report.scaling_sections import sections_of_scaling
@@ -214,6 +215,20 @@ def _sensors(known: Known) -> Section | None:
     return Section("Sensor errors", panels_by_name(table.time, names, np.degrees(table.values), "°"), text)
 
 
+def _tracking(known: Known) -> Section | None:
+    """The motion to follow less the one that was reached, with the limits of the tool."""
+    table, model = known.trial.tracking_errors, known.trial.model
+    if table is None or model is None or not len(table):
+        return None
+    units, limits = coordinate_units(model), error_limits(known.trial.tool_of(table))
+    shown = [(k, limits[units[name]]) for k, name in enumerate(table.names) if name in units]
+    values = np.stack([table.values[:, k] * one.scale for k, one in shown] or [table.time[:0]], axis=-1)
+    panels = panels_by_name(table.time, [table.names[k] for k, _ in shown], values, [one.unit for _, one in shown])
+    lines = {one.unit: one.good for one in limits.values()}
+    text = "The motion to follow less the one that was reached; dashed lines are the limits."
+    return Section("Tracking errors", tuple(replace(panel, limit=lines[panel.unit]) for panel in panels), text)
+
+
 # In the order of the page. A section more is a function more: `Known` to `Section`, or None where there is nothing.
 _MAKERS: tuple[Callable[[Known], Section | None], ...] = (
     _angles,
@@ -227,4 +242,5 @@ _MAKERS: tuple[Callable[[Known], Section | None], ...] = (
     _reactions,
     _errors,
     _sensors,
+    _tracking,
 )

@@ -20,6 +20,7 @@ class Trial:
     angles: Table | None = None
     marker_errors: Table | None = None
     sensor_errors: Table | None = None  # [rad], by sensor
+    tracking_errors: Table | None = None  # [rad, m], by task
     moments: Table | None = None
     activations: Table | None = None
     forces: Table | None = None
@@ -37,10 +38,17 @@ class Trial:
     @property
     def tables(self) -> list[Table]:
         """All series, those of angles first."""
-        single = (self.angles, self.moments, self.activations, self.forces, self.marker_errors, self.sensor_errors)
+        errors = (self.marker_errors, self.sensor_errors, self.tracking_errors)
+        single = (self.angles, self.moments, self.activations, self.forces, *errors)
         return [table for table in (*single, *self.reactions, *self.muscles.values()) if table is not None]
 
     @property
     def shown(self) -> bool:
         """Whether there is any series to show."""
         return bool(self.tables)
+
+    def tool_of(self, table: Table) -> str:
+        """The tool whose record names the table among its results; empty where none does."""
+        source = Path(table.source).resolve()
+        made = (one for one in self.records if any(Path(name).resolve() == source for name in one.get("results", {})))
+        return next((str(record.get("tool", "")) for record in made), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,11 +59,25 @@ class AccelerationTargets:
 def tracking_targets(model: Model, tasks: TrackingTasks | Sequence[CoordinateTracking]) -> AccelerationTargets:
     """The tasks of coordinates that count, in their order.
 
+    Args:
+        model: whose coordinates are followed.
+        tasks: of a file, or one by one.
+
     Raises:
         UnknownName: a task of a coordinate that the model lacks.
         Unsupported: tasks of other kinds that are on, or of parts of a quaternion.
-        InvalidInput: no task counts, or a weight is negative.
+        InvalidInput: no model or no tasks, no task counts, or a weight is negative.
     """
+    if not isinstance(model, Model):
+        raise InvalidInput(f"model is a {type(model).__name__}; give a Model, as read_osim returns it")
+    if not isinstance(tasks, TrackingTasks):
+        given = [tasks] if isinstance(tasks, str) or not isinstance(tasks, Iterable) else list(tasks)
+        strange = [one for one in given if not isinstance(one, CoordinateTracking)]
+        if strange:
+            shown = repr(strange[0]) if isinstance(strange[0], str) else f"a {type(strange[0]).__name__}"
+            raise InvalidInput(
+                f"tasks are {shown}; give what read_tracking_tasks(path) returns, or a list of CoordinateTracking"
+            )
     if isinstance(tasks, TrackingTasks):
         where = f"{tasks.source}: " if tasks.source else ""
         counted = tasks.coordinates
@@ -86,7 +100,10 @@ def tracking_targets(model: Model, tasks: TrackingTasks | Sequence[CoordinateTra
         if task.weight[0] < 0.0:
             raise InvalidInput(f"{where}task {task.name!r} has weight {task.weight[0]:g}; weights are not negative")
     if not counted:
-        raise InvalidInput(f"{where}no task of a coordinate is on and active, so there is nothing to follow")
+        raise InvalidInput(
+            f"{where}no task of a coordinate is on and active, so there is nothing to follow; give a <CMC_Joint> with "
+            "<on>true</on> and <active>true</active>"
+        )
 
     def of(what: str) -> FloatArray:
         return np.array([getattr(task, what)[0] for task in counted], dtype=float)

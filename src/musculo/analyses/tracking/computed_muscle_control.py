@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
 from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.analyses.tracking.desired_motion import DesiredMotion
@@ -13,10 +15,20 @@ from musculo.analyses.tracking.driven_model import DrivenModel
 from musculo.analyses.tracking.muscle_control import MuscleControl
 from musculo.analyses.tracking.muscle_controller import Controller
 from musculo.analyses.tracking.nodewise_muscle_control import nodewise_muscle_control
+from musculo.analyses.tracking.tracking_arguments import (
+    check_limits,
+    check_motion_and_targets,
+    check_names,
+    checked_duration,
+    checked_span,
+)
 from musculo.errors import InvalidInput
 from musculo.io.control_limits import ControlLimits
 from musculo.like import Like, method_of, wrapping_of
 from musculo.results.external_loads import ExternalLoads
+
+# At so many times at most it is looked whether limits leave room.
+_LOOKS = 1000
 
 Target = Literal["fast", "slow"]
 
@@ -58,7 +70,7 @@ def computed_muscle_control(
     Args:
         desired: the motion; its model is the one that moves. Make it with the same `like`.
         targets: the tasks; node by node their gains and weights do not count.
-        span: from where to where [s].
+        span: from where to where [s], within the recording.
         loads: from outside.
         window: over which forces are reached, or between nodes [s].
         target: "fast" or "slow", of windows.
@@ -70,7 +82,9 @@ def computed_muscle_control(
         progress: is called with the part that is done.
 
     Raises:
-        InvalidInput: a span without a window, or a target that is none.
+        InvalidInput: a span without a window or beyond the recording, limits that leave no room, or an argument that
+            is something else than its name says.
+        UnknownName: limits of, or excluded, actuators that the model lacks.
         Unsupported: closed loops, and joints whose speeds are no coordinate rates.
 
     Example:
@@ -80,16 +94,19 @@ def computed_muscle_control(
     """
     if target not in ("fast", "slow"):
         raise InvalidInput(f"target is {target!r}; give 'fast' or 'slow'")
-    if not window > 0.0:
-        raise InvalidInput(f"window is {window!r}; give seconds, for instance 0.01")
+    check_motion_and_targets(desired, targets)
+    start, end = checked_span(span, desired)
+    window, tolerance = checked_duration(window, "window", 0.01), checked_duration(tolerance, "tolerance", 1e-6)
     method, wrapping = method_of(like, None), wrapping_of(like, None)
     driven = DrivenModel(desired.model, loads, method, wrapping, departures)
+    check_limits(limits, driven.names, np.linspace(start, end, 1 + min(int((end - start) / window), _LOOKS)))
+    check_names(excluded, driven.names, "excluded")
     controller = Controller(
         driven, desired, targets, limits=limits, window=window, fast=target == "fast", excluded=excluded,
         tolerance=tolerance,
     )  # fmt: skip
     if method == "opensim":
-        found = controller.run(*span, progress)
+        found = controller.run(start, end, progress)
     else:
-        found = nodewise_muscle_control(controller, *span, progress)
+        found = nodewise_muscle_control(controller, start, end, progress)
     return replace(found, options={"window": window, "target": target, "method": method})

@@ -91,9 +91,11 @@ def desired_motion(
         like: "opensim" for OpenSim's way.
 
     Raises:
-        InvalidInput: a table of another model, of fewer than six rows, or with values that are not finite.
+        InvalidInput: no model or no table, a cutoff that is no number; a table of another model, of fewer than six
+            rows, or with values that are not finite.
     """
     opensim = like_opensim(like)
+    _check(model, table, cutoff)
     table = _apart(table)
     if len(table) < 6:
         where = table.source or "the table of coordinates"
@@ -113,6 +115,17 @@ def desired_motion(
     made = motion_of(model, padded, like="opensim", tool="analyze", span=span)
     q, u = NaturalSpline(made.time, made.q), NaturalSpline(made.time, made.u)
     return DesiredMotion(model, span, made.notes, made, q, u, NaturalSpline(made.time, u(made.time, 1)))
+
+
+def _check(model: Model, table: Table, cutoff: float | None) -> None:
+    """Refuse other kinds of arguments."""
+    if not isinstance(model, Model):
+        raise InvalidInput(f"model is a {type(model).__name__}; give a Model, as read_osim returns it")
+    if not isinstance(table, Table):
+        shown = repr(table) if isinstance(table, str) else f"a {type(table).__name__}"
+        raise InvalidInput(f"table is {shown}; give a Table of coordinates, as read_storage(path) returns it")
+    if cutoff is not None and (isinstance(cutoff, str) or np.ndim(cutoff) != 0 or not np.isfinite(cutoff)):
+        raise InvalidInput(f"cutoff is {cutoff!r}; give a frequency in Hz, or None for no filter")
 
 
 def _apart(table: Table) -> Table:

@@ -12,6 +12,12 @@ from musculo.analyses.static_optimization.reserves import Actuator, actuators_of
 from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
 from musculo.analyses.tracking.actuated_model import StateLoads, actuated_model, carried_in_nodes
 from musculo.analyses.tracking.desired_motion import DesiredMotion
+from musculo.analyses.tracking.tracking_arguments import (
+    check_limits,
+    check_motion_and_targets,
+    checked_duration,
+    checked_span,
+)
 from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, SingularSystem
@@ -102,19 +108,28 @@ def residual_reduction(
     Args:
         desired: the motion; its model is the one that moves.
         targets: the tasks.
-        span: from where to where [s]; the last node comes a window before the end, as in OpenSim.
+        span: from where to where [s], within the recording; the last node comes a window before the end, as in OpenSim.
         loads: from outside.
         departures: loads by poses and speeds that act besides, as those with which our dynamics gives Simbody's. They
             are taken along the motion to follow.
         limits: of controls by the names of actuators, in the place of what these state themselves.
+        like: "opensim" for windows that aim at their ends.
+        window: from node to node [s].
+        substeps: of the integration, to a window.
 
     Raises:
-        InvalidInput: a span without a window.
+        InvalidInput: a span without a window or beyond the recording, limits that leave no room, or an argument that
+            is something else than its name says.
+        UnknownName: limits of actuators that the model lacks.
         SingularSystem: no mass resists a coordinate; says when.
         Unsupported: what the model has and this does not know.
     """
+    check_motion_and_targets(desired, targets)
     model, opensim = desired.model, like_opensim(like)
-    start, end = span
+    start, end = checked_span(span, desired)
+    window = checked_duration(window, "window", WINDOW)
+    if not isinstance(substeps, int) or substeps < 1:
+        raise InvalidInput(f"substeps is {substeps!r}; give a whole number of steps to a window, 1 or more")
     time, step = _nodes(start, end, window)
     parts = np.arange(2 * substeps + 1) / (2 * substeps)
     points = np.concatenate([time[:, None] + step[:, None] * parts, time[:, None] + window], axis=1)
@@ -124,6 +139,7 @@ def residual_reduction(
     n_a = len(made.actuators)
     if not n_a:
         raise InvalidInput(f"the model {model.name!r} has no actuators; give a file of residual and reserve actuators")
+    check_limits(limits, [motor.name for motor in made.actuators], time)
     low, high, stepped = _bounds_of(made.actuators, limits, time)
     course = TrackingCourse(
         time,
