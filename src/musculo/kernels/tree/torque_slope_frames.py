@@ -9,7 +9,7 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.kernels.tree.joint_slopes import complex_joint, joint_slopes, own_slope_rows
+from musculo.kernels.tree.joint_slopes import complex_joint, coordinates_end, joint_slopes, own_slope_rows
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE
 from musculo.kernels.tree.torque_slopes import slope_rows, torque_slopes
@@ -24,9 +24,9 @@ class SlopeFrames(NamedTuple):
     u: FloatArray  # (frames, n_u)
     udot: FloatArray  # (frames, n_u)
     external: FloatArray  # (frames, 6 n) as `rnea_frames` has it
-    by_q: FloatArray  # (frames, n_u n_q) written
-    by_u: FloatArray  # (frames, n_u n_u) written
-    by_udot: FloatArray  # (frames, n_u n_u) written
+    by_q: FloatArray  # (frames, n_u n_q) zero at first; of unrelated joints nothing is written
+    by_u: FloatArray  # (frames, n_u n_u) likewise
+    by_udot: FloatArray  # (frames, n_u n_u) likewise
 
 
 @inline
@@ -39,10 +39,39 @@ def _general(tree):
 
 
 @inline
-def _give_rows(block, first, target, start, stop):
+def _mark_related(tree, marks):
+    """Set marks (n_u, n_q + n_u) where joints share a path to ground: of speeds and coordinates, then of two speeds."""
+    n_q = tree.q_rows.size
+    for i in range(1, tree.parent.size):
+        j = i
+        while j > 0:
+            for outer, inner in ((i, j), (j, i)):
+                for a in range(tree.u_first[outer], tree.u_first[outer] + tree.n_u[outer]):
+                    for k in range(tree.q_first[inner], coordinates_end(tree, inner)):
+                        marks[tree.u_rows[a], tree.q_rows[k]] = 1
+                    for b in range(tree.u_first[inner], tree.u_first[inner] + tree.n_u[inner]):
+                        marks[tree.u_rows[a], n_q + tree.u_rows[b]] = 1
+            j = tree.parent[j]
+
+
+@inline
+def _list_marks(marks, first, columns, found):
+    """Where (row-major, of these columns) the marks are, into `found`; how many."""
+    count = 0
+    for a in range(marks.shape[0]):
+        for k in range(columns):
+            if marks[a, first + k] == 1:
+                found[count] = a * columns + k
+                count += 1
+    return count
+
+
+@inline
+def _give_some(block, first, numbers, target, start, stop):
+    """These rows of a block, counted from `first`, into the same columns of target."""
     for lane in range(min(WIDTH, stop - start)):
-        for column in range(target.shape[1]):
-            target[start + lane, column] = block[first + column, lane]
+        for r in range(numbers.size):
+            target[start + lane, numbers[r]] = block[first + numbers[r], lane]
 
 
 @driver
@@ -53,9 +82,12 @@ def torque_slope_frames(tree, table, x, loaded, start, stop):
     Q, U, A = np.empty((n_q, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
     E, K, S = np.zeros((6 * n, WIDTH)), np.empty((MOTION_ROWS * n, WIDTH)), np.zeros((6 * n_u, WIDTH))
     own, C = np.zeros((own_slope_rows(tree), WIDTH)), np.zeros((slope_rows(tree), WIDTH))
-    # unrelated joints keep the zeros they start with
     out = np.zeros((n_u * n_q + 2 * n_u * n_u, WIDTH))
     general, moving = _general(tree), n > 0
+    marks = np.zeros((n_u, n_q + n_u), dtype=np.int64)
+    _mark_related(tree, marks)
+    by_q, by_u = np.empty(n_u * n_q, dtype=np.int64), np.empty(n_u * n_u, dtype=np.int64)
+    by_q, by_u = by_q[: _list_marks(marks, 0, n_q, by_q)], by_u[: _list_marks(marks, n_q, n_u, by_u)]
     state = complex_joint(n_q, n_u, work_rows(tree))
     for block in range(start, stop, WIDTH):
         take(x.q, block, stop, Q)
@@ -69,6 +101,6 @@ def torque_slope_frames(tree, table, x, loaded, start, stop):
             for lane in range(min(WIDTH, stop - block)):
                 joint_slopes(tree, table, Q, U, A, state, own, lane)
         torque_slopes(tree, lanes(K), lanes(S), lanes(own), lanes(E), loaded, lanes(C), lanes(out), 0)
-        _give_rows(out, 0, x.by_q, block, stop)
-        _give_rows(out, n_u * n_q, x.by_u, block, stop)
-        _give_rows(out, n_u * n_q + n_u * n_u, x.by_udot, block, stop)
+        _give_some(out, 0, by_q, x.by_q, block, stop)
+        _give_some(out, n_u * n_q, by_u, x.by_u, block, stop)
+        _give_some(out, n_u * n_q + n_u * n_u, by_u, x.by_udot, block, stop)
