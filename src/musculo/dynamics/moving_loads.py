@@ -19,9 +19,7 @@ def moves(load: ExternalLoad) -> bool:
     return load.force_in != GROUND or load.point_in != GROUND
 
 
-def load_slopes(
-    c: CompiledModel, poses: Kinematics, Q: FloatArray, loads: Sequence[ExternalLoad]
-) -> FloatArray:
+def load_slopes(c: CompiledModel, poses: Kinematics, Q: FloatArray, loads: Sequence[ExternalLoad]) -> FloatArray:
     """What the motion of loads adds to d(tau)/dq (frames, n_u, n): -J^T dW/dq, with W = (r x f + m, f) of each load.
 
     df = w x f, dm = w x m with the frame they are expressed in, dr = v + w x r with the frame of the point.

@@ -150,7 +150,9 @@ def _own_motion(tree, i, K, external, loaded, C, lane):
     else:
         N = tree.inertia
         m = like(zero, N[i, 0])
-        h, J = shift_inertia(m, (N[i, 1], N[i, 2], N[i, 3]), (N[i, 4], N[i, 5], N[i, 6], N[i, 7], N[i, 8], N[i, 9]), R, p)
+        h, J = shift_inertia(
+            m, (N[i, 1], N[i, 2], N[i, 3]), (N[i, 4], N[i, 5], N[i, 6], N[i, 7], N[i, 8], N[i, 9]), R, p
+        )
         spin, momentum = _inertia_times(m, h, J, omega, v)
         moment, force = _inertia_times(m, h, J, alpha, a)
         C[c + MASS, lane] = m
@@ -306,9 +308,7 @@ def _pair(tree, i, j, S, loaded, C, out, lane):
         for b in range(tree.u_first[j], tree.u_first[j] + tree.n_u[j]):
             inner = tree.u_rows[b]
             for k in range(tree.q_first[i], coordinates_end(tree, i)):
-                out[inner * n_q + tree.q_rows[k], lane] = _six(
-                    S, 6 * inner, C, _move_row(tree, k) + MOVE_WRENCH, lane
-                )
+                out[inner * n_q + tree.q_rows[k], lane] = _six(S, 6 * inner, C, _move_row(tree, k) + MOVE_WRENCH, lane)
 
 
 @kernel
