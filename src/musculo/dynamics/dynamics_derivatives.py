@@ -140,10 +140,11 @@ def inverse_dynamics_derivatives(
     over_frames(torque_slope_frames, (c.tree, c.table, x, bool(acting)), frames, threads)
     if poses is not None and any(map(moves, acting)):
         slopes += load_slopes(c, poses, Q, acting)
-    finite("the derivative of the generalized force", slopes.reshape(frames, -1), [model.name] * (c.n_u * c.n_q))
-    arrays = (part[0] if single else part for part in (slopes, rates, mass))
-    names = (model.speed_names, model.coordinate_names)
-    return InverseDynamicsDerivatives(model, *names, *arrays, (Q, U, A, times), tuple(acting))
+    _finite("tau", slopes, model.speed_names, model.coordinate_names)
+    if single:
+        slopes, rates, mass = slopes[0], rates[0], mass[0]
+    names = model.speed_names, model.coordinate_names
+    return InverseDynamicsDerivatives(model, *names, slopes, rates, mass, (Q, U, A, times), tuple(acting))
 
 
 def _again(out: InverseDynamicsDerivatives, model: Model, frames: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -217,10 +218,19 @@ def forward_dynamics_derivatives(
         by_z, by_zu, by_zudot = pulled_back(s, (by_q, by_u, mass), residual)
         first, second, inverse = _solved(by_zudot, by_z, by_zu, np.swapaxes(s.J, 1, 2))
         parts = s.J @ first + s.accel_by_z, s.J @ second + s.accel_by_zu, s.J @ inverse
-    for name, part in zip(("dudot_dq", "dudot_du", "dudot_dtau"), parts, strict=True):
-        finite(name, part.reshape(len(Q), -1), [model.name] * (part.shape[1] * part.shape[2]))
-    arrays = (x[0] if single else x for x in (A, *parts))
-    return ForwardDynamicsDerivatives(model, model.speed_names, e.coordinate_names, e.speed_names, *arrays)
+    _finite("udot", parts[0], model.speed_names, e.coordinate_names)
+    by_q, by_u, by_tau = parts
+    if single:
+        A, by_q, by_u, by_tau = A[0], by_q[0], by_u[0], by_tau[0]
+    names = model.speed_names, e.coordinate_names, e.speed_names
+    return ForwardDynamicsDerivatives(model, *names, A, by_q, by_u, by_tau)
+
+
+def _finite(what: str, slopes: FloatArray, rows: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    """Refuse derivatives that overflowed; names the first."""
+    if not np.isfinite(slopes).all():
+        names = [f"d({what} of {row})/d({column})" for row in rows for column in columns]
+        finite("the derivative", slopes.reshape(len(slopes), -1), names)
 
 
 def _solved(

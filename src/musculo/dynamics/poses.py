@@ -68,7 +68,7 @@ class Kinematics:
         return _run(self.compiled, self._q, None, None, self._threads)[1].reshape(self.frames, -1, 2, 3)
 
     def twists(self) -> FloatArray:
-        """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives to whatever it moves, in ground."""
+        """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives to what it moves."""
         return self._twists
 
     def _repr_html_(self) -> str:

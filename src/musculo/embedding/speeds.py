@@ -5,9 +5,10 @@ qdot = E zu + e,   qddot = E zudot + s,   u = J zu + c,   udot = J zudot + b
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Rule
@@ -40,7 +41,7 @@ class Ruled(Protocol):
 
 
 def speed_map(
-    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: NDArray[Any], zu: NDArray[Any], time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
 
@@ -71,7 +72,7 @@ def speed_map(
 
 
 def _rates(
-    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: NDArray[Any], zu: NDArray[Any], time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """E, e, qdot, s with qdot = E zu + e and qddot = E zudot + s."""
     frames, n = q.shape

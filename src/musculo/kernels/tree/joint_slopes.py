@@ -100,7 +100,7 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
         x.udot[k, 0] = complex(udot[k, lane], 0.0)
     for i in range(1, tree.parent.size):
         kind = tree.kind[i]
-        if kind == REVOLUTE or kind == PRISMATIC:
+        if kind in (REVOLUTE, PRISMATIC):
             continue
         first, last = tree.q_first[i], coordinates_end(tree, i)
         for k in range(first, last + tree.n_u[i]):

@@ -1,4 +1,4 @@
-"""How generalized forces change with coordinates, speeds and accelerations: the tangent of inverse dynamics, O(n depth).
+"""Slopes of generalized forces by coordinates, speeds and accelerations: the tangent of inverse dynamics, O(n depth).
 
 All vectors are spatial, in ground and about its origin: (angular, linear) of motions, (moment, force) of wrenches. Then
 what one coordinate does to a whole subtree is two vectors, and no pair of joints needs a transform.
