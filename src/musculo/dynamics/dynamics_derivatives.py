@@ -128,7 +128,11 @@ def inverse_dynamics_derivatives(
     times = times_of(time, frames)
     acting = listed(loads, frames, times if np.ndim(time) else None)
     if out is None:
-        slopes, rates, mass = (np.zeros((frames, c.n_u, width)) for width in (c.n_q, c.n_u, c.n_u))
+        # one block for three arrays: freed at once, it is used again by the next call instead of going to the system
+        block = np.zeros(frames * c.n_u * (c.n_q + 2 * c.n_u))
+        parts = np.split(block, frames * c.n_u * np.array([c.n_q, c.n_q + c.n_u]))
+        widths = (c.n_q, c.n_u, c.n_u)
+        slopes, rates, mass = (x.reshape(frames, c.n_u, width) for x, width in zip(parts, widths, strict=True))
     else:
         slopes, rates, mass = _again(out, model, frames)
     wrenches, poses = _NO_WRENCH, None
