@@ -11,9 +11,10 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import inline, kernel, room, spliced
+from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import cross, matmul, store3, subtract, transpose
 from musculo.kernels.tree.mobilizer import place
-from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE, hinge_column, pose
+from musculo.kernels.tree.nodes import FUNCTION, PRISMATIC, REVOLUTE, hinge_column, pose
 from musculo.kernels.tree.rnea import joint_motion
 
 # f(q + i h) = f(q) + i h f'(q) + O(h^2): with h so small nothing but rounding is left.
@@ -83,6 +84,20 @@ def _real9(R):
     return R[0].real, R[1].real, R[2].real, R[3].real, R[4].real, R[5].real, R[6].real, R[7].real, R[8].real
 
 
+@spliced
+def _speeds_of_functions(tree, i, first, u, own, lane):
+    """d(alpha_J, a_J - w_J x v_J)/du_m = sum over k of u_k (dH_m/dq_k + dH_k/dq_m), where qdot = u."""
+    for m in range(tree.n_u[i]):
+        to = own_speed_row(tree, tree.u_first[i] + m)
+        for row in range(OWN_SPEED_ROWS):
+            total = like(u[0, lane], 0.0)
+            for k in range(tree.n_u[i]):
+                there = own[OWN_ROWS * (first + k) + OWN_COLUMNS + 6 * m + row, lane]
+                back = own[OWN_ROWS * (first + m) + OWN_COLUMNS + 6 * k + row, lane]
+                total = total + u[tree.u_rows[tree.u_first[i] + k], lane] * (there + back)
+            own[to + row, lane] = total
+
+
 @kernel
 def joint_slopes(tree, table, q, u, udot, x, own, lane):
     """Slopes of every general node's joint by its own coordinates and speeds, by the complex step through `place`.
@@ -103,7 +118,8 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
         if kind in (REVOLUTE, PRISMATIC):
             continue
         first, last = tree.q_first[i], coordinates_end(tree, i)
-        for k in range(first, last + tree.n_u[i]):
+        steps = last if kind == FUNCTION else last + tree.n_u[i]
+        for k in range(first, steps):
             # one place in the source for coordinates and speeds: `place` is compiled into it once
             turned = k < last
             row = tree.q_rows[k] if turned else tree.u_rows[tree.u_first[i] + k - last]
@@ -146,3 +162,5 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
                 to = own_speed_row(tree, tree.u_first[i] + k - last)
                 store3(own, to, lane, _slope3(alpha))
                 store3(own, to + 3, lane, _slope3(accel))
+        if kind == FUNCTION:
+            _speeds_of_functions(tree, i, first, u, own, lane)
