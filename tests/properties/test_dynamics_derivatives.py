@@ -163,11 +163,13 @@ def ruled(request):
     model = model.with_coordinate(at["gimbal"][0], locked=True, default_value=0.3)
     model = model.with_coordinate(at["ball"][2], locked=True, default_value=0.2)
     both = musculo.functions.MultivariatePolynomial(2, 3, tuple(rng.uniform(-0.3, 0.3, size=10)))
+    mixed = musculo.functions.MultivariatePolynomial(2, 2, tuple(rng.uniform(-0.5, 0.5, size=6)))
     couplers = (
         CoordinateCoupler("one", True, (), at["gimbal"][1], (at["pin"][0],), Sine(0.7, 2.0, 0.3), scale=1.5),
         CoordinateCoupler("two", True, (), at["gimbal"][2], (at["pin"][0], knee), both),
         CoordinateCoupler("chain", True, (), at["screw"][0], (at["gimbal"][1],), Polynomial((0.2, -0.3, 0.5, 0.1))),
         CoordinateCoupler("driven", True, (), at["planar"][0], (at["slider"][0],), Sine(0.4, 1.0, 0.2)),
+        CoordinateCoupler("mixed", True, (), at["planar"][2], (at["slider"][0], at["pin"][0]), mixed),
         CoordinateCoupler("turned", True, (), at["planar"][1], (at["free"][1],), Sine(0.4, 1.0, 0.2)),
     )
     model = model.replace(constraints=couplers)
