@@ -23,6 +23,7 @@ from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.speed_rates import rate_matrix
 from musculo.errors import InvalidInput, Unsupported
+from musculo.kernels.tree.acceleration_slopes import AccelerationFrames, acceleration_slope_frames
 from musculo.kernels.tree.torque_slope_frames import SlopeFrames, torque_slope_frames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
@@ -215,7 +216,7 @@ def forward_dynamics_derivatives(
     same_frames(q=Q, tau=T)
     by_q, by_u, mass = (d._framed(x) for x in (d.dtau_dq, d.dtau_du, d.dtau_dudot))
     if not e.rules:
-        parts = _solved(mass, by_q, by_u, np.broadcast_to(np.eye(U.shape[1]), mass.shape))
+        parts = _solved_on_tree(model, mass, by_q, by_u, threads)
     else:
         residual = inverse_dynamics(model, Q, U, A, d._loads, threads) - T
         s = embedded_slopes(e, Q, U, A, times)
@@ -235,6 +236,17 @@ def _finite(what: str, slopes: FloatArray, rows: tuple[str, ...], columns: tuple
     if not np.isfinite(slopes).all():
         names = [f"d({what} of {row})/d({column})" for row in rows for column in columns]
         finite("the derivative", slopes.reshape(len(slopes), -1), names)
+
+
+def _solved_on_tree(
+    model: Model, mass: FloatArray, by_q: FloatArray, by_u: FloatArray, threads: int | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """-M^-1 dtau/dq, -M^-1 dtau/du and M^-1, with a factor of M that keeps the zeros between branches."""
+    frames = len(mass)
+    found = [x.reshape(frames, x.shape[1] * x.shape[2]) for x in (by_q, by_u, mass)]
+    # what the slopes of forces were in takes those of accelerations: frames are read before they are written
+    over_frames(acceleration_slope_frames, (compiled(model).tree, AccelerationFrames(*found, *found)), frames, threads)
+    return by_q, by_u, mass
 
 
 def _solved(
