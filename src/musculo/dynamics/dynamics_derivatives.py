@@ -140,8 +140,7 @@ def inverse_dynamics_derivatives(
     if acting:
         poses = kinematics(model, Q, threads=threads)
         wrenches = node_wrenches(c, acting, frames, lambda: poses)
-    flat = (x.reshape(frames, -1) for x in (slopes, rates, mass))
-    x = SlopeFrames(Q, U, A, wrenches, *flat)
+    x = SlopeFrames(Q, U, A, wrenches, *map(_flat, (slopes, rates, mass)))
     over_frames(torque_slope_frames, (c.tree, c.table, x, bool(acting)), frames, threads)
     if poses is not None and any(map(moves, acting)):
         slopes += load_slopes(c, poses, Q, acting)
@@ -150,6 +149,11 @@ def inverse_dynamics_derivatives(
         slopes, rates, mass = slopes[0], rates[0], mass[0]
     names = model.speed_names, model.coordinate_names
     return InverseDynamicsDerivatives(model, *names, slopes, rates, mass, (Q, U, A, times), tuple(acting))
+
+
+def _flat(x: FloatArray) -> FloatArray:
+    """Matrices (frames, rows, columns) as (frames, rows columns), in place."""
+    return x.reshape(len(x), x.shape[1] * x.shape[2])
 
 
 def _again(out: InverseDynamicsDerivatives, model: Model, frames: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -235,7 +239,7 @@ def _finite(what: str, slopes: FloatArray, rows: tuple[str, ...], columns: tuple
     """Refuse derivatives that overflowed; names the first."""
     if not np.isfinite(slopes).all():
         names = [f"d({what} of {row})/d({column})" for row in rows for column in columns]
-        finite("the derivative", slopes.reshape(len(slopes), -1), names)
+        finite("the derivative", _flat(slopes), names)
 
 
 def _solved_on_tree(
@@ -243,7 +247,7 @@ def _solved_on_tree(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """-M^-1 dtau/dq, -M^-1 dtau/du and M^-1, with a factor of M that keeps the zeros between branches."""
     frames = len(mass)
-    found = [x.reshape(frames, x.shape[1] * x.shape[2]) for x in (by_q, by_u, mass)]
+    found = list(map(_flat, (by_q, by_u, mass)))
     # what the slopes of forces were in takes those of accelerations: frames are read before they are written
     over_frames(acceleration_slope_frames, (compiled(model).tree, AccelerationFrames(*found, *found)), frames, threads)
     return by_q, by_u, mass

@@ -331,6 +331,7 @@ def torque_slopes(tree, K, S, own, external, loaded, C, out, lane):
     Source:     Barman2020 chapter III gives the recursion for revolute and prismatic links in a chain, a coordinate at
                 a time; [Carpentier2018] the form with one pair of vectors for a subtree.
     Departs:    for every mobilizer, branched; B needs y's angular part alone (the terms of the linear part cancel).
+                Barman2020's printed eq. 3.13, 3.40 and 3.83 lack terms, which are here.
     Guarantees: equal to the complex step of `rnea`.
 
     Args:
