@@ -28,6 +28,7 @@ from musculo.dynamics.constrained_dynamics import constrained_acceleration as co
 from musculo.dynamics.constrained_dynamics import constraint_residuals as constraint_residuals
 from musculo.dynamics.dynamics_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
 from musculo.dynamics.dynamics_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
+from musculo.dynamics.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
 from musculo.dynamics.energy import center_of_mass as center_of_mass
 from musculo.dynamics.energy import kinetic_energy as kinetic_energy
 from musculo.dynamics.energy import momentum as momentum

@@ -122,6 +122,25 @@ def test_many_frames_are_each_of_them_and_arrays_can_be_used_again(case):
         musculo.inverse_dynamics_derivatives(one_joint("pin"), [0.1], [0.0], [0.0], out=found)
 
 
+def test_models_without_speeds_and_recordings_without_frames():
+    none = np.zeros(0)
+    assert musculo.inverse_dynamics_derivatives(one_joint("weld"), none, none, none).dtau_dq.shape == (0, 0)
+    model = one_joint("free_quaternion")
+    empty = np.zeros((0, 7)), np.zeros((0, 6)), np.zeros((0, 6))
+    assert musculo.inverse_dynamics_derivatives(model, *empty).dtau_dq.shape == (0, 6, 7)
+    assert musculo.forward_dynamics_derivatives(model, *empty).dudot_dq.shape == (0, 6, 7)
+
+
+def test_mass_matrix(case):
+    model, q, _, _ = case
+    k = ComplexKernels(model)
+    found = musculo.mass_matrix_derivatives(model, q)
+    expected = np.stack([slope(k.crba(step(q, e))) for e in np.eye(len(q))], axis=-1)
+    # gravity is in both of the numbers whose difference it is
+    assert_close(found, expected, 10 * ROUNDING, "dM/dq")
+    assert np.array_equal(musculo.mass_matrix_derivatives(model, np.stack([q, q]))[1], found)
+
+
 def test_a_displacement_along_a_speed_moves_what_this_speed_moves(case):
     """dtau/dq N u is the rate of tau along the motion, and the columns are N's for joints that turn freely."""
     model, q, u, udot = case

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.compile.coordinate_arrays import motion_in
+from musculo.compile.coordinate_arrays import coordinates_of, motion_in
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.embedded_slopes import EmbeddedSlopes, embedded_slopes
 from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches
@@ -167,6 +167,30 @@ def _again(out: InverseDynamicsDerivatives, model: Model, frames: int) -> tuple[
         raise InvalidInput("out has loads that move with bodies, which leave no zeros; omit out")
     a, b, c = (x.reshape(frames, *x.shape[-2:]) for x in (out.dtau_dq, out.dtau_du, out.dtau_dudot))
     return a, b, c
+
+
+def mass_matrix_derivatives(model: Model, q: ArrayLike | Table, *, threads: int | None = None) -> FloatArray:
+    """dM/dq (frames, n_u, n_u, n) or (n_u, n_u, n), the coordinate last; exact.
+
+    tau is linear in udot, with M: column j of dM/dq is what a unit of udot_j adds to dtau/dq. So a frame costs n_u + 1
+    calls of `inverse_dynamics_derivatives`, and takes 8 n_u n_u n bytes.
+
+    Args:
+        model: the model.
+        q: (frames, n) or (n,) coordinates.
+        threads: the number of threads; all cores by default.
+    """
+    Q, single = coordinates_of(model, q)
+    frames, n_u = len(Q), len(model.speed_names)
+    rest = np.zeros((frames, n_u))
+    still = inverse_dynamics_derivatives(model, Q, rest, rest, threads=threads).dtau_dq
+    found = np.empty((frames, n_u, n_u, Q.shape[1]))
+    again = None
+    for j in range(n_u):
+        unit = rest + np.eye(n_u)[j]
+        again = inverse_dynamics_derivatives(model, Q, rest, unit, threads=threads, out=again)
+        found[:, :, j] = again.dtau_dq - still
+    return found[0] if single else found
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ def inverse_dynamics_regressor(
 
     of each body in its own frame about its origin; Y is the transposed Jacobian of this frame times the above.
 
-    Source:     [Featherstone2008], section 9.6.3 (the rigid-body regressor).
+    Source:     the Newton-Euler equations of one body, which are linear in its ten parameters.
     Guarantees: Y pi is `inverse_dynamics` without loads, to rounding.
 
     Args:

@@ -33,8 +33,7 @@ def _fill_inboard(tree, inboard):
     """Set inboard (n_u,): of each slot the slot before it on the way to ground, or -1."""
     for i in range(1, tree.parent.size):
         P = tree.parent[i]
-        while P > 0 and tree.n_u[P] == 0:
-            P = tree.parent[P]
+        # nodes of a merged tree have speeds, but for ground
         before = tree.u_first[P] + tree.n_u[P] - 1 if P > 0 else -1
         for slot in range(tree.u_first[i], tree.u_first[i] + tree.n_u[i]):
             inboard[slot] = before
@@ -45,7 +44,7 @@ def _fill_inboard(tree, inboard):
 def factor_mass(rows, inboard, M, lane):
     """M = L^T D L in place, with L unit lower triangular in tree order; zeros between branches stay.
 
-    Source: Featherstone2008 table 6.3.
+    Source: Featherstone2008 section 6.5.
 
     Args: rows: (n_u,) row of each slot. inboard: (n_u,). M: (n_u n_u, lanes); D is left inverted on the diagonal.
     """
