@@ -26,6 +26,9 @@ from musculo.diagnostics.support import known_support as known_support
 from musculo.dynamics.body_derivatives import body_derivatives as body_derivatives
 from musculo.dynamics.constrained_dynamics import constrained_acceleration as constrained_acceleration
 from musculo.dynamics.constrained_dynamics import constraint_residuals as constraint_residuals
+from musculo.dynamics.dynamics_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
+from musculo.dynamics.dynamics_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
+from musculo.dynamics.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
 from musculo.dynamics.energy import center_of_mass as center_of_mass
 from musculo.dynamics.energy import kinetic_energy as kinetic_energy
 from musculo.dynamics.energy import momentum as momentum
@@ -33,6 +36,7 @@ from musculo.dynamics.energy import potential_energy as potential_energy
 from musculo.dynamics.energy import total_mass as total_mass
 from musculo.dynamics.external import ExternalLoad as ExternalLoad
 from musculo.dynamics.forward import forward_dynamics as forward_dynamics
+from musculo.dynamics.inertia_regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
 from musculo.dynamics.inverse import bias_forces as bias_forces
 from musculo.dynamics.inverse import gravity_forces as gravity_forces
 from musculo.dynamics.inverse import mass_matrix as mass_matrix

@@ -29,12 +29,23 @@ from musculo.model.joints import (
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import from_quaternion, from_xyz, quaternion_from_xyz
-from support.dynamics_models import assert_close, named, random_body, random_placement, random_q, random_unit
+from support.dynamics_models import (
+    assert_close,
+    difference_nodes,
+    extrapolated,
+    named,
+    random_body,
+    random_placement,
+    random_q,
+    random_unit,
+)
 
 pin = pytest.importorskip("pinocchio")
 
 # Both are O(n) recursions in float64 over paths of up to 60 joints: rounding, times some hundred operations.
 ROUNDING = 1e-12
+# Differences of a rotation and its speeds lose rounding over the step (0.005).
+DIFFERENCES = 1e-10
 # Accelerations: rounding times the condition of the mass matrix.
 SOLVED_PER_CONDITION = 10 * np.finfo(float).eps
 
@@ -177,11 +188,11 @@ class Pair:
         self.model = Model("tree", tuple(bodies), tuple(joints[i] for i in rng.permutation(n)), gravity=tuple(gravity))
         self.pin = pin.Model()
         self.pin.gravity.linear = gravity
-        chosen = self._build(edges)
+        self.chosen = self._build(edges)
         self.data = self.pin.createData()
         self.q = random_q(self.model, rng)
         self.u, self.udot = rng.uniform(-1, 1, size=(2, len(self.model.speed_names)))
-        self._map(chosen)
+        self.q_pin, self.v, self.vdot, self.S = self.state_at(self.q, self.u, self.udot)
 
     def _build(self, edges):
         """Add the joints to Pinocchio, depth first: its mass matrix wants the joints of a subtree side by side."""
@@ -204,18 +215,22 @@ class Pair:
             waiting += [(edge, index, X_JB) for edge in children.get(body.name, [])]
         return chosen
 
-    def _map(self, chosen):
-        self.q_pin, self.v, self.vdot = pin.neutral(self.pin), np.zeros(self.pin.nv), np.zeros(self.pin.nv)
-        self.S = np.zeros((self.pin.nv, len(self.u)))
-        for kind, joint, index in chosen:
+    def state_at(self, q, u, udot):
+        """(q, v, vdot, S) of Pinocchio at a state of ours."""
+        q_pin, v, vdot = pin.neutral(self.pin), np.zeros(self.pin.nv), np.zeros(self.pin.nv)
+        S = np.zeros((self.pin.nv, len(u)))
+        for kind, joint, index in self.chosen:
             at_q = [self.model.coordinate_index(x) for x in joint.coordinate_names]
             at_u = [self.model.speed_index(x) for x in joint.speed_names]
-            q, v, vdot, S = kind.state(self.q[at_q], self.u[at_u], self.udot[at_u])
             there = self.pin.joints[index]
-            self.q_pin[there.idx_q : there.idx_q + there.nq] = q
             rows = slice(there.idx_v, there.idx_v + there.nv)
-            self.v[rows], self.vdot[rows] = v, vdot
-            self.S[rows, at_u] = S
+            own = kind.state(q[at_q], u[at_u], udot[at_u])
+            q_pin[there.idx_q : there.idx_q + there.nq], v[rows], vdot[rows], S[rows, at_u] = own
+        return q_pin, v, vdot, S
+
+    def flat_state(self, q, u):
+        """v, vdot and S one after the other, at our accelerations."""
+        return np.concatenate([x.ravel() for x in self.state_at(q, u, self.udot)[1:]])
 
 
 CASES = [pytest.param(n, seed, id=f"{n}-{seed}") for n in (5, 16, 30, 60) for seed in range(4)]
@@ -241,6 +256,53 @@ def check_kinematics(pair):
         assert_close(motion.acceleration(body.name), a.linear, ROUNDING, "a")
         J = pin.getFrameJacobian(pair.pin, pair.data, frame, aligned).reshape(6, -1) @ pair.S
         assert_close(motion.frame_jacobian(body.name), np.vstack([J[3:], J[:3]]), ROUNDING, "J")
+
+
+# Pinocchio's derivatives take the axes of a joint as constant in its frame. Of these joints they are not, and its
+# derivatives differ from differences of its own inverse dynamics by as much as they differ from ours.
+AXES_THAT_TURN = ("universal", "gimbal", "zyx")
+FIXED_AXES = tuple(kind for kind in KINDS if kind not in AXES_THAT_TURN)
+
+
+def close_of(scale, actual, expected, tolerance, what):
+    """As `assert_close`, as a part of a given scale: some derivatives vanish."""
+    worst = np.abs(actual - expected).max()
+    assert worst <= tolerance * scale, f"{what}: {worst:.2e} of {scale:.2e}"
+
+
+def check_derivatives(pair):
+    """Of tau by displacements along our speeds, by u and by udot.
+
+    v_pin = S(q) u and vdot_pin = S(q) udot + s(q, u), so at constant u and udot Pinocchio's state changes with q, too:
+
+        dtau/dq = S^T (dtau_pin/dq S + dtau_pin/dv dv/dq + M_pin dvdot/dq) + (dS/dq)^T tau_pin
+
+    The changes of S and s, which are those of one rotation, are taken by extrapolated differences.
+    """
+    model, q, u, udot, S = pair.model, pair.q, pair.u, pair.udot, pair.S
+    parts = pin.computeRNEADerivatives(pair.pin, pair.data, pair.q_pin, pair.v, pair.vdot)
+    by_q, by_v, mass = (part.copy() for part in parts)
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    tau = pin.rnea(pair.pin, pair.data, pair.q_pin, pair.v, pair.vdot)
+    found = musculo.inverse_dynamics_derivatives(model, q, u, udot)
+    assert_close(found.dtau_dudot, S.T @ mass @ S, ROUNDING, "dtau/dudot")
+    t, N = difference_nodes(), np.column_stack([musculo.coordinate_rates(model, q, e) for e in np.eye(len(u))])
+
+    def along(x, y):
+        """Slopes of v, vdot and S, one after the other, along x of q and y of u."""
+        return extrapolated(np.stack([pair.flat_state(q + s * x, u + s * y) for s in t]))
+
+    n, k = len(tau), len(u)
+    expected_q, expected_u = np.zeros((k, k)), np.zeros((k, k))
+    for j, e in enumerate(np.eye(k)):
+        changed = along(N[:, j], 0.0 * u)
+        dv, dvdot, dS = changed[:n], changed[n : 2 * n], changed[2 * n :].reshape(n, k)
+        expected_q[:, j] = S.T @ (by_q @ S[:, j] + by_v @ dv + mass @ dvdot) + dS.T @ tau
+        changed = along(0.0 * q, e)
+        expected_u[:, j] = S.T @ (by_v @ changed[:n] + mass @ changed[n : 2 * n])
+    scale = max(np.abs(expected_q).max(), np.abs(expected_u).max(), np.abs(tau).max())
+    close_of(scale, found.dtau_dmotion, expected_q, DIFFERENCES, "dtau/dq")
+    close_of(scale, found.dtau_du, expected_u, DIFFERENCES, "dtau/du")
 
 
 def check_dynamics(pair):
@@ -277,6 +339,8 @@ def test_one_joint_alone(kinds):
     pair = Pair(1, seed=1, kinds=kinds)
     check_kinematics(pair)
     check_dynamics(pair)
+    if kinds[0] not in AXES_THAT_TURN:
+        check_derivatives(pair)
 
 
 @pytest.mark.parametrize(("n", "seed"), CASES)
@@ -289,8 +353,30 @@ def test_forces_masses_and_accelerations(n, seed):
     check_dynamics(Pair(n, seed))
 
 
+@pytest.mark.parametrize("kind", AXES_THAT_TURN)
+def test_derivatives_where_axes_turn(kind):
+    """Differences of Pinocchio's recursion are the judge: ours agree with them, its own derivatives do not."""
+    pair = Pair(3, seed=1, kinds=(kind,), depth=1)
+    t, data = difference_nodes(), pair.pin.createData()
+
+    def tau(v):
+        return pin.rnea(pair.pin, data, pin.integrate(pair.pin, pair.q_pin, v), pair.v, pair.vdot)
+
+    by_v = np.column_stack([extrapolated(np.stack([tau(s * unit) for s in t])) for unit in np.eye(pair.pin.nv)])
+    found = musculo.inverse_dynamics_derivatives(pair.model, pair.q, pair.u, pair.udot)
+    assert_close(found.dtau_dq, pair.S.T @ by_v @ pair.S, DIFFERENCES, "dtau/dq")
+    theirs = pin.computeRNEADerivatives(pair.pin, data, pair.q_pin, pair.v, pair.vdot)[0]
+    assert np.abs(theirs - by_v).max() > 0.01 * np.abs(by_v).max(), "Pinocchio's agree now: drop AXES_THAT_TURN"
+
+
+@pytest.mark.parametrize(("n", "seed"), CASES[::2])
+def test_derivatives_of_inverse_dynamics(n, seed):
+    check_derivatives(Pair(n, seed, kinds=FIXED_AXES))
+
+
 def test_a_long_chain():
     """Sixty bodies in a row, one kind after the other."""
     pair = Pair(60, seed=99, depth=1)
     check_kinematics(pair)
     check_dynamics(pair)
+    check_derivatives(Pair(60, seed=99, kinds=FIXED_AXES, depth=1))

@@ -67,6 +67,10 @@ class Kinematics:
         """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives; made when first asked for."""
         return _run(self.compiled, self._q, None, None, self._threads)[1].reshape(self.frames, -1, 2, 3)
 
+    def twists(self) -> FloatArray:
+        """(frames, n_u, 2, 3): w, and v at ground's origin, that each unit speed gives to what it moves."""
+        return self._twists
+
     def _repr_html_(self) -> str:
         names = self.model.body_names
         at = np.zeros((self.frames, len(names)))

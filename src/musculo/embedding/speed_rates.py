@@ -129,6 +129,26 @@ def coordinate_rates(model: Model, q: ArrayLike, u: ArrayLike) -> FloatArray:
     return rates[0] if single else rates
 
 
+def rate_matrix(model: Model, q: FloatArray) -> FloatArray:
+    """N (frames, n, n_u) of qdot = N u, at coordinates q (frames, n)."""
+    N = np.zeros((len(q), len(model.coordinate_names), len(model.speed_names)))
+    columns = {name: k for k, name in enumerate(model.speed_names)}
+    for k, name in enumerate(model.coordinate_names):
+        if name in columns:
+            N[:, k, columns[name]] = 1.0
+    for joint in turning_joints(model):
+        at, own = np.array(joint.q), np.array(joint.u)
+        N[:, at] = 0.0
+        N[:, at[:, None], own] = joint_rates(joint, q)
+    return N
+
+
+def speed_matrix(model: Model, q: FloatArray) -> FloatArray:
+    """B (frames, n_u, n) of u = B qdot, at coordinates q (frames, n): of the angular velocity, what turns a body."""
+    units = np.eye(len(model.coordinate_names))
+    return np.stack([speeds_from_rates(model, q, np.broadcast_to(unit, q.shape)) for unit in units], axis=-1)
+
+
 def speeds_from_rates(model: Model, q: ArrayLike, qdot: ArrayLike) -> FloatArray:
     """u from qdot, the inverse of `coordinate_rates`: what differentiated coordinates must go through."""
     Q, single = coordinates_of(model, q)

@@ -5,9 +5,10 @@ qdot = E zu + e,   qddot = E zudot + s,   u = J zu + c,   udot = J zudot + b
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Rule
@@ -40,16 +41,17 @@ class Ruled(Protocol):
 
 
 def speed_map(
-    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: NDArray[Any], zu: NDArray[Any], time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
 
     u is qdot, except for joints whose speeds are angular velocities. If all their angles are independent, so are their
-    speeds; if some are, u = N^-1 qdot.
+    speeds; if some are, u = N^-1 qdot. Without loops q and zu may be complex, for the complex step.
     """
     E, e, qdot, s = _rates(embedding, q, zu, time)
     frames, n_u = len(q), len(embedding.model.speed_names)
-    J, c, b = np.zeros((frames, n_u, zu.shape[1])), np.zeros((frames, n_u)), np.zeros((frames, n_u))
+    shape, kind = (frames, n_u), E.dtype
+    J, c, b = np.zeros((*shape, zu.shape[1]), kind), np.zeros(shape, kind), np.zeros(shape, kind)
     columns = {name: k for k, name in enumerate(embedding.model.coordinate_names)}
     for k, name in enumerate(embedding.model.speed_names):
         if name in columns:
@@ -70,11 +72,12 @@ def speed_map(
 
 
 def _rates(
-    embedding: Ruled, q: FloatArray, zu: FloatArray, time: FloatArray
+    embedding: Ruled, q: NDArray[Any], zu: NDArray[Any], time: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """E, e, qdot, s with qdot = E zu + e and qddot = E zudot + s."""
     frames, n = q.shape
-    E, e, s = np.zeros((frames, n, zu.shape[1])), np.zeros((frames, n)), np.zeros((frames, n))
+    kind = np.result_type(q, zu, float)
+    E, e, s = np.zeros((frames, n, zu.shape[1]), kind), np.zeros((frames, n), kind), np.zeros((frames, n), kind)
     turning = {column for joint in embedding.freely_turning for column in joint.q}
     for name in embedding.coordinate_names:
         column = embedding.model.coordinate_index(name)

@@ -23,6 +23,10 @@ from musculo.analyses.tracking.residual_reduction import TrackedMotion as Tracke
 from musculo.diagnostics.support import Support as Support
 from musculo.dynamics.body_derivatives import BodyDerivatives as BodyDerivatives
 from musculo.dynamics.constrained_dynamics import ConstrainedMotion as ConstrainedMotion
+from musculo.dynamics.dynamics_derivatives import EmbeddedDerivatives as EmbeddedDerivatives
+from musculo.dynamics.dynamics_derivatives import ForwardDynamicsDerivatives as ForwardDynamicsDerivatives
+from musculo.dynamics.dynamics_derivatives import InverseDynamicsDerivatives as InverseDynamicsDerivatives
+from musculo.dynamics.inertia_regressor import InverseDynamicsRegressor as InverseDynamicsRegressor
 from musculo.dynamics.poses import Kinematics as Kinematics
 from musculo.dynamics.prepared import Prepared as Prepared
 from musculo.embedding.loops.closed_loop import LoopStatus as LoopStatus
