@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -288,6 +289,16 @@ def test_a_folder_of_another_program_is_told_by_its_files(tmp_path):
     assert "Nothing to judge: no marker or tracking errors, residuals, reserves or scale factors found." in html
     assert '<ul class="checks"></ul>' not in html
     assert "Nothing to judge" not in page(Report("a", (Finding("c", Severity.GOOD, "b"),)))
+
+
+def test_a_page_has_a_name_that_says_something(folder, tmp_path_factory):
+    assert report_of_folder(folder, scene=False).title == f"{folder.name}: results"
+    results = tmp_path_factory.mktemp("walk_trial") / "Results"
+    shutil.copytree(folder, results)
+    assert report_of_folder(results, scene=False).title == f"{results.parent.name}: results"
+    record = json.loads((results / "ik.musculo.json").read_text()) | {"name": "walk1"}
+    (results / "ik.musculo.json").write_text(json.dumps(record))
+    assert report_of_folder(results, scene=False).title == "walk1: results"
 
 
 def test_a_foot_with_one_strike_says_why_it_has_no_cycle(folder):

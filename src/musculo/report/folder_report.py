@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 from musculo import __version__
@@ -36,7 +35,7 @@ def report_of_folder(
     Args:
         folder: where `musculo run` or another command wrote results; OpenSim's own result files will do as well.
         model: of these results, where the folder's records do not name it.
-        title: of the page; the folder's name by default.
+        title: of the page; the folder's name by default, or that of the run where the folder is called results.
         scene: whether to draw the motion in 3D, where the model is known. Muscles are drawn over surfaces where the
             kernels for it are compiled already, and straight through their points where they are not.
         runs: records (`*.musculo.json`) of the runs to show, with those that share a recording or a table with them;
@@ -46,7 +45,7 @@ def report_of_folder(
     drawn = _scene(trial) if scene else ""
     judgement, cycles = judge(trial), gait_cycles(trial)
     return Report(
-        title or f"{Path(folder).resolve().name}: results",
+        title or f"{_name(trial)}: results",
         judgement.findings,
         sections_of(Known(trial, judgement.residuals, joint_powers(trial))),
         _notes(trial),
@@ -57,6 +56,14 @@ def report_of_folder(
         _facts(trial),
         cycles.missing,
     )
+
+
+def _name(trial: Trial) -> str:
+    """What the page is called after; a folder called results says nothing, its runs or the folder above it do."""
+    folder = trial.folder.resolve()
+    if folder.name.lower() != "results":
+        return folder.name
+    return next((str(record["name"]) for record in trial.records if record.get("name")), folder.parent.name)
 
 
 def _facts(trial: Trial) -> tuple[tuple[str, str], ...]:
