@@ -120,7 +120,8 @@ def test_a_singular_pose_is_named():
         constrained_acceleration(flat, np.zeros(4), np.zeros(4), np.zeros(4))
 
 
-@pytest.mark.parametrize("method", METHODS)
+# "imex" needs muscles, which are stiff by themselves
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "imex"])
 @pytest.mark.parametrize("name", ["cranks", "Bennett", "weld", "line"])
 def test_all_methods_agree_with_the_embedding(name, method, capfd):
     model = MOVABLE[name]() if name in MOVABLE else PLANAR[name](from_xyz(np.array([0.5, -0.4, 1.0])))
