@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
@@ -261,73 +261,50 @@ def forward_task(
     )
 
 
-def residual_reduction_setup(
-    model: Path,
-    motion: Path,
-    tasks: Path,
-    actuators: Sequence[Path],
-    loads: Path | None,
-    limits: Path | None,
-    body: str,
-    lowpass: str,
-    time: str,
-) -> RRASetup:
+class TrackingFlags(NamedTuple):
+    """What the tools that follow a motion share, beside it."""
+
+    tasks: Path | None
+    actuators: Sequence[Path]
+    limits: Path | None
+
+
+def _tracking(tool: str, flags: MotionFlags, tracked: TrackingFlags) -> dict[str, Any]:
+    """Fields of set-ups of both tools."""
+    start, end = span_of(flags.time)
+    cutoff, notes = _cutoff(flags)
+    return {
+        "name": _name(flags.motion),
+        "model_file": flags.model,
+        "force_set_files": tuple(tracked.actuators),
+        "initial_time": start,
+        "final_time": end,
+        "external_loads_file": flags.loads,
+        "desired_kinematics_file": flags.motion,
+        "task_set_file": tracked.tasks,
+        "constraints_file": tracked.limits,
+        "lowpass_cutoff_frequency": cutoff,
+        "notes": notes,
+        "source": f"{tool}_{_name(flags.motion)}",
+    }
+
+
+def residual_reduction_setup(flags: MotionFlags, tracked: TrackingFlags, body: str) -> RRASetup:
     """A motion that actuators follow in the place of muscles."""
-    start, end = span_of(time)
-    cutoff, notes = _cutoff(MotionFlags(model, motion, loads, lowpass, time))
     return RRASetup(
-        _name(motion),
-        model_file=model,
+        **_tracking("rra", flags, tracked),
         replace_force_set=True,
-        force_set_files=tuple(actuators),
-        initial_time=start,
-        final_time=end,
-        external_loads_file=loads,
-        desired_kinematics_file=motion,
-        task_set_file=tasks,
-        constraints_file=limits,
-        lowpass_cutoff_frequency=cutoff,
         adjust_com_to_reduce_residuals=bool(body),
         adjusted_com_body=body,
-        output_model_file=Path(f"{_name(motion)}_adjusted.osim") if body else None,
-        notes=notes,
-        source=f"rra_{_name(motion)}",
+        output_model_file=Path(f"{_name(flags.motion)}_adjusted.osim") if body else None,
     )
 
 
-def muscle_control_setup(
-    model: Path,
-    motion: Path,
-    tasks: Path | None,
-    actuators: Sequence[Path],
-    loads: Path | None,
-    limits: Path | None,
-    window: float,
-    slow: bool,
-    lowpass: str,
-    time: str,
-) -> CMCSetup:
+def muscle_control_setup(flags: MotionFlags, tracked: TrackingFlags, window: float, slow: bool) -> CMCSetup:
     """A motion that muscles follow, with the actuators of files beside them."""
     if not (math.isfinite(window) and window > 0.0):
         raise WrongUsage(f"--window {window:g}: give seconds above zero, for instance 0.01")
-    start, end = span_of(time)
-    cutoff, notes = _cutoff(MotionFlags(model, motion, loads, lowpass, time))
-    return CMCSetup(
-        _name(motion),
-        model_file=model,
-        force_set_files=tuple(actuators),
-        initial_time=start,
-        final_time=end,
-        external_loads_file=loads,
-        desired_kinematics_file=motion,
-        task_set_file=tasks,
-        constraints_file=limits,
-        lowpass_cutoff_frequency=cutoff,
-        cmc_time_window=window,
-        use_fast_optimization_target=not slow,
-        notes=notes,
-        source=f"cmc_{_name(motion)}",
-    )
+    return CMCSetup(**_tracking("cmc", flags, tracked), cmc_time_window=window, use_fast_optimization_target=not slow)
 
 
 def joint_reaction(

@@ -330,9 +330,10 @@ def rra(
     time: Time = "",
 ) -> Setup:
     """Residual reduction: a motion near the recorded one that small residual forces explain."""
-    from musculo.cli.flag_tasks import residual_reduction_setup
+    from musculo.cli.flag_tasks import MotionFlags, TrackingFlags, residual_reduction_setup
 
-    return residual_reduction_setup(model, motion, tasks, actuators, loads, limits, body, lowpass, time)
+    given = MotionFlags(model, motion, loads, lowpass, time)
+    return residual_reduction_setup(given, TrackingFlags(tasks, actuators, limits), body)
 
 
 @step
@@ -365,9 +366,10 @@ def cmc(
     time: Time = "",
 ) -> Setup:
     """Computed muscle control: excitations under which muscles follow a motion."""
-    from musculo.cli.flag_tasks import muscle_control_setup
+    from musculo.cli.flag_tasks import MotionFlags, TrackingFlags, muscle_control_setup
 
-    return muscle_control_setup(model, motion, tasks, actuators or [], loads, limits, window, slow, lowpass, time)
+    given = MotionFlags(model, motion, loads, lowpass, time)
+    return muscle_control_setup(given, TrackingFlags(tasks, actuators or [], limits), window, slow)
 
 
 @step
