@@ -42,7 +42,7 @@ from musculo.functions.elementary_functions import Linear
 from musculo.functions.splines import SimmSpline
 from musculo.model.constraint import CoordinateCoupler, EquationConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, EllipsoidJoint, FreeJoint, PinJoint, PlanarJoint
-from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
+from musculo.simulation.equations.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, five_bar, four_bar
 from trees import data_folder
 

@@ -27,7 +27,7 @@ from musculo.kernels.integrate.forced_tree import model_force
 from musculo.model.contact_model import ContactGeometry, ContactMaterial, contact_force
 from musculo.model.force import Force
 from musculo.model.model import Model
-from musculo.simulation.model_force import ModelForce
+from musculo.simulation.forces.model_force import ModelForce
 from trees import data_folder
 
 CALLS, REPEATS = 2000, 5

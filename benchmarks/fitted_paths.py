@@ -18,9 +18,9 @@ from muscle_geometry import MODELS, Peer, times_of, walking
 from musculo import read_osim, write_osim
 from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
 from musculo.model.model import Model
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import muscle_geometry
-from musculo.muscle.polynomial_paths import fit_paths
+from musculo.muscle.fitted_paths.polynomial_paths import fit_paths
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import muscle_geometry
 from timing import report, time_of
 from trees import data_folder
 

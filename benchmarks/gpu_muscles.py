@@ -30,7 +30,7 @@ def cases() -> dict[str, dict[str, np.ndarray]]:
     """Compiled muscles and random states of each model: name -> arrays."""
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from musculo import read_osim
-    from musculo.muscle.compile_muscles import compiled_muscles
+    from musculo.muscle.fibers.compile_muscles import compiled_muscles
     from trees import data_folder
 
     folder = data_folder()

@@ -31,7 +31,7 @@ def export(path: str) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from musculo import embedding_of, muscle_geometry, read_osim
     from musculo.compile.compiled import compiled
-    from musculo.muscle.compile_paths import compiled_paths
+    from musculo.muscle.paths.compile_paths import compiled_paths
     from trees import data_folder
 
     folder = data_folder()

@@ -25,7 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from musculo import read_osim, read_storage
-from musculo.io.control_files import read_controls
+from musculo.io.controls.control_files import read_controls
 from musculo.opensim import run_setup
 from trees import data_folder
 

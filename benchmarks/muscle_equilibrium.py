@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from musculo import read_osim
-from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 from timing import Timing, report, time_of
 from trees import data_folder
 

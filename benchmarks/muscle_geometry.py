@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo import embedding_of, read_osim
 from musculo.model.model import Model
-from musculo.muscle.geometry import muscle_geometry
+from musculo.muscle.paths.geometry import muscle_geometry
 from support.short_steps import random_poses
 from timing import Timing, report, time_of
 from trees import data_folder

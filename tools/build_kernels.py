@@ -43,7 +43,7 @@ def compile_driver(where: str, signature: str, levels: list[str], folder: str) -
     import gc
 
     from musculo.kernels.compiler.build import part_at
-    from musculo.kernels.compiler.entry import lowered, object_of
+    from musculo.kernels.compiler.machine_code.entry import lowered, object_of
 
     gc.disable()
     start = time.process_time()

@@ -22,7 +22,7 @@ from pathlib import Path
 # Of a closed loop, in Python; it says whether Numba came in.
 LOOP = """
 import sys, numpy as np, musculo
-from musculo.replications.mechanisms import four_bar
+from musculo.replications.closed_loops.mechanisms import four_bar
 done = musculo.simulate(four_bar(), None, None, np.linspace(0.0, 0.2, 11))
 assert np.isfinite(done.q).all()
 assert "numba" not in sys.modules

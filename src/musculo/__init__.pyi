@@ -23,24 +23,28 @@ from musculo.analyses.scaling.subject_scaling import scale_model as scale_model
 from musculo.analyses.static_optimization.share_load import static_optimisation as static_optimisation
 from musculo.analyses.static_optimization.share_load import static_optimization as static_optimization
 from musculo.diagnostics.support import known_support as known_support
-from musculo.dynamics.body_derivatives import body_derivatives as body_derivatives
 from musculo.dynamics.constrained_dynamics import constrained_acceleration as constrained_acceleration
 from musculo.dynamics.constrained_dynamics import constraint_residuals as constraint_residuals
-from musculo.dynamics.dynamics_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
-from musculo.dynamics.dynamics_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
-from musculo.dynamics.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
+from musculo.dynamics.derivatives.body_derivatives import body_derivatives as body_derivatives
+from musculo.dynamics.derivatives.dynamics_derivatives import (
+    forward_dynamics_derivatives as forward_dynamics_derivatives,
+)
+from musculo.dynamics.derivatives.dynamics_derivatives import (
+    inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+)
+from musculo.dynamics.derivatives.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
+from musculo.dynamics.derivatives.inertia_regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
 from musculo.dynamics.energy import center_of_mass as center_of_mass
 from musculo.dynamics.energy import kinetic_energy as kinetic_energy
 from musculo.dynamics.energy import momentum as momentum
 from musculo.dynamics.energy import potential_energy as potential_energy
 from musculo.dynamics.energy import total_mass as total_mass
-from musculo.dynamics.external import ExternalLoad as ExternalLoad
 from musculo.dynamics.forward import forward_dynamics as forward_dynamics
-from musculo.dynamics.inertia_regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
 from musculo.dynamics.inverse import bias_forces as bias_forces
 from musculo.dynamics.inverse import gravity_forces as gravity_forces
 from musculo.dynamics.inverse import mass_matrix as mass_matrix
-from musculo.dynamics.joint_reactions import joint_reactions as joint_reactions
+from musculo.dynamics.loads.external import ExternalLoad as ExternalLoad
+from musculo.dynamics.loads.joint_reactions import joint_reactions as joint_reactions
 from musculo.dynamics.poses import kinematics as kinematics
 from musculo.dynamics.prepared import prepared as prepared
 from musculo.embedding.embedding import embedding_of as embedding_of
@@ -67,17 +71,17 @@ from musculo.model.coordinate import Coordinate as Coordinate
 from musculo.model.force import Muscle as Muscle
 from musculo.model.joints import PinJoint as PinJoint
 from musculo.model.model import Model as Model
-from musculo.muscle.equilibrium import muscle_equilibrium as muscle_equilibrium
-from musculo.muscle.equilibrium import muscle_force as muscle_force
-from musculo.muscle.geometry import muscle_geometry as muscle_geometry
-from musculo.muscle.geometry import path_geometry as path_geometry
-from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives as moment_arm_derivatives
-from musculo.muscle.path_forces import path_tensions as path_tensions
-from musculo.muscle.path_wrenches import path_wrenches as path_wrenches
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equilibrium
+from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
+from musculo.muscle.path_loads.path_forces import path_tensions as path_tensions
+from musculo.muscle.path_loads.path_wrenches import path_wrenches as path_wrenches
+from musculo.muscle.paths.geometry import muscle_geometry as muscle_geometry
+from musculo.muscle.paths.geometry import path_geometry as path_geometry
+from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives as moment_arm_derivatives
 from musculo.results.markers import Markers as Markers
 from musculo.results.table import Table as Table
 from musculo.signals.natural_smoothing import time_derivative as time_derivative
-from musculo.simulation.computed_torque import computed_torque as computed_torque
+from musculo.simulation.forces.computed_torque import computed_torque as computed_torque
 from musculo.simulation.many import simulate_many as simulate_many
 from musculo.simulation.simulate import simulate as simulate
 from musculo.viewer import view as view

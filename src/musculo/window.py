@@ -17,8 +17,8 @@ _ROOT = Path(__file__).parent
 def shown(package: str) -> dict[str, str]:
     """The names that the stub of a package of this one lists, and the modules that hold them."""
     stub = _ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
-    with open(stub, encoding="utf-8") as lines:
-        words = [line.split() for line in lines if line.startswith("from ")]
+    text = stub.read_text(encoding="utf-8").replace("import (\n", "import ")  # a long line stands on three
+    words = [line.split() for line in text.splitlines() if line.startswith("from ")]
     return {name: module for _, module, _, name, _, _ in words}
 
 

@@ -16,10 +16,10 @@ from musculo.embedding.embedding import embedding_of
 from musculo.forces.model_forces import passive_forces
 from musculo.model import Model
 from musculo.model.coordinate import coordinate_path
-from musculo.opensim_tools.forward_tool import PART_OF_TOLERANCE
-from musculo.opensim_tools.simbody_departures import simbody_loads
-from musculo.simulation.excitations import control_functions
-from musculo.simulation.muscles_as_force import MuscleForce
+from musculo.opensim_tools.forces.simbody_departures import simbody_loads
+from musculo.opensim_tools.tools.forward_tool import PART_OF_TOLERANCE
+from musculo.simulation.muscles.excitations import control_functions
+from musculo.simulation.muscles.muscles_as_force import MuscleForce
 from musculo.simulation.simulation import Simulation
 from support.opensim_forward import forward, rates
 from support.opensim_server import in_opensim

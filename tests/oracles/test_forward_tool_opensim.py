@@ -15,7 +15,7 @@ from musculo import read_osim, read_storage
 from musculo.demo import arm
 from musculo.errors import MusculoError
 from musculo.opensim import run_setup
-from musculo.opensim_tools.result import Status
+from musculo.opensim_tools.records.result import Status
 from support.opensim_forward import ran
 from support.opensim_server import the_server
 from support.recorded_data import DATA, NO_DATA

@@ -19,7 +19,7 @@ from musculo.model import Coordinate, CoordinateCoupler, Model, PinJoint, Placem
 from musculo.model.body import Body
 from musculo.model.force import Muscle
 from musculo.model.function_path import FunctionPath
-from musculo.muscle.polynomial_paths import fit_paths
+from musculo.muscle.fitted_paths.polynomial_paths import fit_paths
 from support.opensim_server import in_opensim
 from support.recorded_data import NO_DATA, recorded
 

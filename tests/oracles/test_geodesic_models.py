@@ -11,7 +11,7 @@ import pytest
 
 from musculo import embedding_of, muscle_geometry, path_geometry, read_osim
 from musculo.model.model_path import ConditionalPathPoint
-from musculo.muscle.geometry import STATUSES
+from musculo.muscle.paths.geometry import STATUSES
 from support.rule_lengths import rule_length
 from support.short_steps import JUMP, MODELS, RANGE_EDGE, jumps, moment_arm_errors, random_poses
 from support.who_is_right import Court

@@ -17,8 +17,8 @@ from musculo.analyses.static_optimization.reserves import actuators_of, unit_loa
 from musculo.errors import MusculoError
 from musculo.forces.compiled_forces import CONTROLLED, compiled_forces
 from musculo.io import read_osim
-from musculo.io.osim.known_elements import APPLIED, DRAWN, NOT_COMPUTED, PROPERTIES, REASONS, stands_by_class
-from musculo.io.osim.osim_forces import acts_by_itself
+from musculo.io.osim.elements.known_elements import APPLIED, DRAWN, NOT_COMPUTED, PROPERTIES, REASONS, stands_by_class
+from musculo.io.osim.elements.osim_forces import acts_by_itself
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.model.muscle_parameters import CURVES
@@ -82,7 +82,7 @@ def test_every_class_is_known_or_listed(classes):
     """Whatever can stand in a model: components and functions."""
     there = {kind for kind, one in classes.items() if {"Component", "Function"} & set(one["bases"])}
     known = PROPERTIES.keys() | NOT_COMPUTED | DRAWN
-    assert there - known == set(), "say in io/osim/known_elements.py what becomes of these classes"
+    assert there - known == set(), "say in io/osim/elements/known_elements.py what becomes of these classes"
     assert (NOT_COMPUTED | DRAWN) - there == set(), "OpenSim has no such class"
     assert PROPERTIES.keys() & (NOT_COMPUTED | DRAWN) == set()
     assert {kind for kind, one in classes.items() if "Geometry" in one["bases"]} == DRAWN

@@ -16,7 +16,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import read_osim, read_storage
-from musculo.io.control_files import read_controls
+from musculo.io.controls.control_files import read_controls
 from musculo.opensim import run_setup
 from support.opensim_run import run_opensim
 from support.result_headers import header_layout

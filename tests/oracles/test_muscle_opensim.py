@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from musculo import read_osim
-from musculo.muscle.activation import activation_at_start, activation_rate
-from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.activation import activation_at_start, activation_rate
+from musculo.muscle.fibers.capacity import active_force_capacity
+from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.muscle_rig import MAX_FORCE, file_text
 
 opensim = pytest.importorskip("opensim", reason="OpenSim is not installed; pip install 'musculo[oracles]'")

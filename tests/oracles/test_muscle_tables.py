@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import read_osim
-from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
 
 # Of the maximum isometric force; OpenSim itself stops at 1e-8.
 TOLERANCE = 1e-6

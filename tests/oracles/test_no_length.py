@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import MusculoWarning, embedding_of, muscle_analysis, muscle_geometry, read_osim
-from musculo.muscle.equilibrium import Status
+from musculo.muscle.fibers.equilibrium import Status
 
 # Independent coordinates [rad] of MoBL-ARMS: the default pose, and one in which DELT3 is NaN long in OpenSim 4.6 too.
 POSES = [[0.0, 0.52, 0.0, 0.0, 0.0], [1.9, 2.0, 0.24, 0.79, -0.98]]

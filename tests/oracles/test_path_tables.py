@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from musculo import Model, embedding_of, read_osim
-from musculo.muscle.geometry import PathGeometry, path_geometry
+from musculo.muscle.paths.geometry import PathGeometry, path_geometry
 
 # Rounding, multiplied by iterations that stop early (MoBL-ARMS: tori and ellipsoids in paths of up to four wraps).
 SAME = 1e-9

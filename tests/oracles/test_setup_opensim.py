@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 pytest.importorskip("opensim")
 from musculo import MusculoError, read_osim
 from musculo.io import read_force_set, with_force_sets
-from musculo.io.control_limits import read_control_limits
+from musculo.io.controls.control_limits import read_control_limits
 from musculo.io.setup import (
     AnalyzeSetup,
     CMCSetup,

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from musculo import read_osim, read_storage
 from musculo.io.tool_results import write_result
 from musculo.opensim import ToolResult, run_setup
-from musculo.opensim_tools.scale_tool import states
+from musculo.opensim_tools.tools.scale_tool import states
 from support.opensim_run import run_opensim
 from support.result_headers import header_layout
 from support.setup_files import scale_tool

@@ -34,7 +34,7 @@ from musculo.model.joints import FreeJoint
 from musculo.model.model_path import ConditionalPathPoint, PathPoint, PathWrap
 from musculo.model.model_path import Path as MusclePath
 from musculo.model.wrap import QUADRANTS, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
-from musculo.muscle.geometry import path_geometry
+from musculo.muscle.paths.geometry import path_geometry
 from support.opensim_server import in_opensim
 
 # Closed recipes leave rounding, divided by a small angle at worst.

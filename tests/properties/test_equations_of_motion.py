@@ -11,13 +11,13 @@ import musculo
 from musculo import Model
 from musculo.analyses.equations_of_motion import moments_of_mass
 from musculo.compile.compiled import compiled
-from musculo.dynamics.body_derivatives import by_recursion
-from musculo.dynamics.elementary_joints import elementary_poses, elementary_tree
+from musculo.dynamics.derivatives.body_derivatives import by_recursion
+from musculo.dynamics.derivatives.elementary_joints import elementary_poses, elementary_tree
 from musculo.embedding.speed_rates import angle_rates_inverse, angle_rates_inverse_dot, turning_joints
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Linear, Sine
 from musculo.model import CoordinateCoupler, Molecule
-from musculo.replications import mechanisms
+from musculo.replications.closed_loops import mechanisms
 from musculo.spatial.matrix_calculus import kronecker, permutation, vec
 from support.dynamics_models import KINDS, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar

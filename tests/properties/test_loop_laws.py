@@ -11,7 +11,7 @@ import pytest
 import musculo
 from musculo import Model
 from musculo.dynamics.constrained_dynamics import constraint_equations
-from musculo.embedding.loops.frame_jets import Jet
+from musculo.embedding.loops.equations.frame_jets import Jet
 from musculo.embedding.loops.looped import Looped
 from musculo.functions import Linear, Sine
 from musculo.model import EquationConstraint, Fitted, Molecule

@@ -21,9 +21,9 @@ from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import STATUSES, muscle_geometry
-from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import STATUSES, muscle_geometry
+from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
 from support.complex_kernels import ComplexKernels, slope, step
 from support.dynamics_models import assert_close, random_q, random_tree
 from support.path_models import with_muscles

@@ -8,8 +8,8 @@ import pytest
 import musculo
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
 from musculo.model.model_path import PathPoint
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import muscle_geometry
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import muscle_geometry
 from support.complex_kernels import ComplexKernels, slope, step
 from support.dynamics_models import random_q, random_state, random_tree
 from support.path_models import with_muscles

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from musculo.kernels.hill import muscle_table as table
 from musculo.kernels.hill.hill_frames import equilibrium_frames
-from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.complex_kernels import slope, step
 from support.muscle_rig import MAX_FORCE, OPTIMAL, one_of_each
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from musculo import read_osim
-from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.muscle_rig import KINDS, model_of, muscle
 
 # Over all models together; MUSCULO_SWEEP=1000000 for a thorough run.

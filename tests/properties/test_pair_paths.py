@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from musculo import path_geometry
-from musculo.muscle.geometry import STATUSES
+from musculo.muscle.paths.geometry import STATUSES
 from support.pair_models import pair
 from support.rule_lengths import rule_length
 from support.who_is_right import Court

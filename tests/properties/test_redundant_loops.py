@@ -17,7 +17,7 @@ from musculo import (
 )
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.constraint_rank import scales_of
-from musculo.dynamics.loop_loads import loop_loads
+from musculo.dynamics.loads.loop_loads import loop_loads
 from musculo.errors import SingularSystem
 from musculo.simulation.simulate import METHODS
 from musculo.spatial.rotation import from_xyz

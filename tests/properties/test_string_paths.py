@@ -11,7 +11,7 @@ import pytest
 
 from musculo import coordinate_rates, kinematics, path_geometry
 from musculo.model.model_path import MovingPathPoint
-from musculo.muscle.geometry import STATUSES
+from musculo.muscle.paths.geometry import STATUSES
 from musculo.spatial.rotation import from_xyz
 from support.short_steps import jumps, random_poses
 from support.string_models import groove, tangled

@@ -18,11 +18,11 @@ from musculo.model.constraint import (
     WeldConstraint,
 )
 from musculo.model.model import Model
-from musculo.replications.mechanisms import andrews_squeezer as andrews_squeezer
-from musculo.replications.mechanisms import hinge as hinge
-from musculo.replications.mechanisms import link as link
-from musculo.replications.mechanisms import pinned as pinned
-from musculo.replications.mechanisms import squeezer_forces as squeezer_forces
+from musculo.replications.closed_loops.mechanisms import andrews_squeezer as andrews_squeezer
+from musculo.replications.closed_loops.mechanisms import hinge as hinge
+from musculo.replications.closed_loops.mechanisms import link as link
+from musculo.replications.closed_loops.mechanisms import pinned as pinned
+from musculo.replications.closed_loops.mechanisms import squeezer_forces as squeezer_forces
 from musculo.spatial.rotation import from_xyz, to_xyz
 from support.dynamics_models import random_q, random_tree
 

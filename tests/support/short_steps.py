@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo import Model, coordinate_rates, embedding_of, path_geometry, speeds_from_rates
-from musculo.muscle.geometry import STATUSES, PathGeometry
+from musculo.muscle.paths.geometry import STATUSES, PathGeometry
 
 # Every model with paths, by its file in the data folder.
 MODELS = {

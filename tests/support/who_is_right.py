@@ -19,8 +19,8 @@ import numpy as np
 from musculo import Model, path_geometry
 from musculo.dynamics.poses import kinematics
 from musculo.kernels.paths.path_points import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import STATUSES, PathGeometry
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import STATUSES, PathGeometry
 from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled
 from support.rule_lengths import end_price, inside_end, rule_length, turn_price
 from support.taut_string import Solid, spaced, taut

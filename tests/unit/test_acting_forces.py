@@ -16,7 +16,7 @@ from musculo.forces.actuator_rows import control_names
 from musculo.forces.compiled_forces import passive_paths
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.simulation.model_force import ModelForce, PathForce
+from musculo.simulation.forces.model_force import ModelForce, PathForce
 from support.acting import generalized, wrenches
 from support.force_models import driven, every_state, foundations, zoo
 

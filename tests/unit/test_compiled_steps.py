@@ -10,14 +10,14 @@ import musculo
 from musculo.embedding.quaternions import with_quaternions
 from musculo.functions import MultivariatePolynomial, Sine
 from musculo.model import CoordinateCoupler
-from musculo.replications.ellipsoid_study import REVOLVED, ellipsoid_rivals
-from musculo.replications.squeezer_reduced import reduced_squeezer
-from musculo.simulation.acting import Acting
-from musculo.simulation.ahead import AT_ONCE
-from musculo.simulation.control import Control
-from musculo.simulation.embedded_state import embedded_state, is_one_loop, is_open
-from musculo.simulation.steppers import OneStep
-from musculo.simulation.systems import EmbeddedSystem
+from musculo.replications.closed_loops.squeezer_reduced import reduced_squeezer
+from musculo.replications.joints.ellipsoid_study import REVOLVED, ellipsoid_rivals
+from musculo.simulation.equations.embedded_state import embedded_state, is_one_loop, is_open
+from musculo.simulation.equations.systems import EmbeddedSystem
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.integrators.ahead import AT_ONCE
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.steppers import OneStep
 from support.mechanisms import andrews_squeezer, chain, five_bar, four_bar
 
 METHODS = ("rkf45", "tr-bdf2")

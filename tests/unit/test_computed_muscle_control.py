@@ -18,7 +18,7 @@ from musculo.analyses.tracking.muscle_controller import START_WINDOW, Controller
 from musculo.analyses.tracking.nodewise_muscle_control import integration_errors, nodewise_muscle_control
 from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 from musculo.io.setup.tracking_tasks import CoordinateTracking
 from musculo.model.force import Force, Muscle
 from musculo.muscle import path_generalized_forces

@@ -10,13 +10,13 @@ import musculo
 from musculo.embedding.quaternions import change_coordinates, with_quaternions
 from musculo.functions import Linear, MultivariatePolynomial, Sine
 from musculo.model import CoordinateCoupler, EquationConstraint
-from musculo.replications.ellipsoid_study import REVOLVED, START, ellipsoid_rivals
-from musculo.replications.knee import knee_rivals
-from musculo.simulation.acting import Acting
-from musculo.simulation.control import Control
-from musculo.simulation.multiplier_evaluation import ConstrainedState
-from musculo.simulation.steppers import OneStep
-from musculo.simulation.systems import ConstrainedSystem
+from musculo.replications.joints.ellipsoid_study import REVOLVED, START, ellipsoid_rivals
+from musculo.replications.joints.knee import knee_rivals
+from musculo.simulation.equations.multiplier_evaluation import ConstrainedState
+from musculo.simulation.equations.systems import ConstrainedSystem
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.steppers import OneStep
 from support.mechanisms import chain, five_bar
 
 ROUNDING = 1e-12

@@ -13,7 +13,7 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
-from musculo.muscle.cylinder_sides import held_turns
+from musculo.muscle.wrapping.cylinder_sides import held_turns
 from support.recorded_data import DATA, NO_DATA
 
 REACH, RADIUS = 0.3, 0.05

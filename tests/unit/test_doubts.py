@@ -7,13 +7,13 @@ import pytest
 
 from musculo import Model, embedding_of, simulate
 from musculo.model.constraint import PointOnLineConstraint
-from musculo.simulation.acting import Acting
-from musculo.simulation.called_steps import StepFailed
-from musculo.simulation.control import Control
-from musculo.simulation.dense import Course
-from musculo.simulation.doubts import first_doubt
-from musculo.simulation.sundials import Ida
-from musculo.simulation.systems import ConstrainedSystem
+from musculo.simulation.checks.doubts import first_doubt
+from musculo.simulation.equations.systems import ConstrainedSystem
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.integrators.called_steps import StepFailed
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.sundials import Ida
 from support.mechanisms import four_bar
 from support.redundant import Plane, coupled_cranks
 

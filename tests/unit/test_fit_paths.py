@@ -14,8 +14,8 @@ from musculo.model import BallJoint, Coordinate, CoordinateCoupler, Model, PathS
 from musculo.model.body import Body
 from musculo.model.function_path import FunctionPath
 from musculo.model.model_path import PathPoint
-from musculo.muscle.path_polynomials import PolynomialBasis, fit_polynomials
-from musculo.muscle.polynomial_paths import fit_paths
+from musculo.muscle.fitted_paths.path_polynomials import PolynomialBasis, fit_polynomials
+from musculo.muscle.fitted_paths.polynomial_paths import fit_paths
 from unit.test_function_paths import QUADRATIC, function_path, model_of, seven_hinges
 from unit.test_path_points import A, B, C, hinge
 

@@ -11,10 +11,10 @@ import musculo
 from musculo import Body, Coordinate, Model, Placement
 from musculo.model.joints import SliderJoint
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.simulation.acting import Acting
-from musculo.simulation.control import Control
-from musculo.simulation.model_force import ModelForce
-from musculo.simulation.systems import EmbeddedSystem
+from musculo.simulation.equations.systems import EmbeddedSystem
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.forces.model_force import ModelForce
+from musculo.simulation.integrators.control import Control
 from support.force_models import bouncing_ball, every_state, force, zoo
 
 # Lengths of steps follow from errors that differ by rounding, which friction and impacts enlarge [rad, m].

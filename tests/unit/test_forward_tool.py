@@ -14,7 +14,7 @@ from musculo.demo import ARM_FILE, arm
 from musculo.errors import InvalidInput, Unsupported
 from musculo.io import write_storage
 from musculo.opensim import run_setup
-from musculo.opensim_tools.result import Status
+from musculo.opensim_tools.records.result import Status
 from support.tool_setups import document
 
 SPAN = "<initial_time>0</initial_time><final_time>0.1</final_time>"

@@ -32,10 +32,10 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.joints import Axis, BallJoint, CustomJoint
 from musculo.model.model_path import Path
 from musculo.model.path_force import PathSpring
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.geometry import muscle_geometry, path_geometry
-from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
-from musculo.muscle.path_wrenches import path_wrenches
+from musculo.muscle.path_loads.path_wrenches import path_wrenches
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import muscle_geometry, path_geometry
+from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
 from support.complex_kernels import slope, step
 from unit.test_path_points import BODIES, A, B, C, hinge
 

@@ -18,8 +18,8 @@ from musculo.functions import (
     Sine,
     Sum,
 )
-from musculo.io.control_files import Control
-from musculo.io.controllers import Controller, prescribed_controls
+from musculo.io.controls.control_files import Control
+from musculo.io.controls.controllers import Controller, prescribed_controls
 
 # Sums of a few numbers of order one, and forces of order a hundred, in different order.
 ROUNDING, OF_FORCES = 1e-13, 1e-11

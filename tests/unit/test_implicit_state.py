@@ -9,11 +9,11 @@ from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput
-from musculo.replications.mechanisms import START, andrews_squeezer, squeezer_drive
-from musculo.replications.rival_times import Work
-from musculo.simulation.acting import Acting
-from musculo.simulation.implicit_state import ImplicitState
-from musculo.simulation.systems import MultiplierSystem
+from musculo.replications.closed_loops.mechanisms import START, andrews_squeezer, squeezer_drive
+from musculo.replications.joints.rival_times import Work
+from musculo.simulation.equations.implicit_state import ImplicitState
+from musculo.simulation.equations.systems import MultiplierSystem
+from musculo.simulation.forces.acting import Acting
 
 SEED = 5
 

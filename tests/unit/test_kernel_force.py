@@ -13,13 +13,13 @@ from scipy.interpolate import PPoly, make_interp_spline
 import musculo
 from musculo.kernels.integrate.forced_tree import in_turn
 from musculo.kernels.integrate.known_forces import spline_force
-from musculo.replications.mechanisms import START, andrews_squeezer, squeezer_drive, squeezer_forces
-from musculo.simulation.acting import Acting
-from musculo.simulation.kernel_force import KernelForce
+from musculo.replications.closed_loops.mechanisms import START, andrews_squeezer, squeezer_drive, squeezer_forces
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.forces.kernel_force import KernelForce
 
 ALONE = """
 import sys, numpy as np, musculo
-from musculo.replications.mechanisms import andrews_squeezer, squeezer_drive
+from musculo.replications.closed_loops.mechanisms import andrews_squeezer, squeezer_drive
 model = andrews_squeezer()
 done = musculo.simulate(model, None, None, (0.0, 0.001), forces=squeezer_drive(model), method="{}")
 assert done.status == "finished" and done.u[-1, 0] > 1.0, done.u[-1]

@@ -153,8 +153,7 @@ def test_datasets_survive_netcdf(leg, motion, tmp_path):
 
 
 def test_xarray_is_imported_when_it_is_needed():
-    code = (
-        "import sys, musculo, musculo.muscle.labelled_paths, musculo.muscle.path_forces; print('xarray' in sys.modules)"
-    )
+    modules = "musculo.muscle.paths.labelled_paths, musculo.muscle.path_loads.path_forces"
+    code = f"import sys, {modules}; print('xarray' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

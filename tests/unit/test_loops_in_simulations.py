@@ -7,13 +7,13 @@ import pytest
 
 import musculo
 from musculo import Body, Coordinate, Model, MusculoWarning, PinJoint, Placement, PointConstraint
-from musculo.embedding.loops.frame_jets import Jet
+from musculo.embedding.loops.equations.frame_jets import Jet
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model import BallJoint, CustomJoint, EquationConstraint, Fitted, Molecule
-from musculo.replications.mechanisms import andrews_squeezer
+from musculo.replications.closed_loops.mechanisms import andrews_squeezer
 from musculo.simulation import SimulationEvent
-from musculo.simulation.accelerations import EmbeddedRates
-from musculo.simulation.embedded_state import is_open
+from musculo.simulation.equations.accelerations import EmbeddedRates
+from musculo.simulation.equations.embedded_state import is_open
 from support.mechanisms import four_bar
 
 INERTIA = (0.02, 0.02, 0.02, 0.0, 0.0, 0.0)

@@ -12,7 +12,8 @@ import musculo
 from musculo import Markers
 from musculo.demo import arm
 from musculo.io import text
-from musculo.muscle import geometry, path_wrenches
+from musculo.muscle.path_loads import path_wrenches
+from musculo.muscle.paths import geometry
 
 FRAMES = 30_000
 

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.kernels.hill.curve_values import STRAIGHT_FROM
 from musculo.model.force import MuscleCurve
-from musculo.muscle import millard_curves
-from musculo.muscle.bezier_sections import Knot, bezier_curve, corner
-from musculo.muscle.curves import muscle_curves
+from musculo.muscle.hill_curves import millard_curves
+from musculo.muscle.hill_curves.bezier_sections import Knot, bezier_curve, corner
+from musculo.muscle.hill_curves.curves import muscle_curves
 from support.muscle_rig import KINDS, model_of, muscle, one_of_each
 
 # Curves are polynomials and exponentials of numbers near 1.

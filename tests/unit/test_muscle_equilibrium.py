@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo.errors import InvalidInput, InvalidModel, Unsupported
-from musculo.muscle.activation import activation_rate
-from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.curves import muscle_curves
-from musculo.muscle.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.activation import activation_rate
+from musculo.muscle.fibers.capacity import active_force_capacity
+from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
+from musculo.muscle.hill_curves.curves import muscle_curves
 from support.muscle_rig import ELASTIC, KINDS, MAX_FORCE, OPTIMAL, SLACK, model_of, muscle, one_of_each
 
 # Newton stops where a step is 1e-9 of the lengths; the step squares the error, but for kinks in the curves.

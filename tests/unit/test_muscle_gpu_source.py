@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 
 SCRIPT = """
 import numpy as np
-from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 from support.muscle_rig import OPTIMAL, one_of_each
 
 model = one_of_each()

@@ -15,7 +15,7 @@ from musculo.kernels.hill.muscle_node import (
     resting_activations,
 )
 from musculo.muscle import activation_rate
-from musculo.muscle.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from support.muscle_rig import MAX_FORCE, OPTIMAL, SLACK, one_of_each
 
 STEP, GAIN = 0.01, 0.01 * 2.0 / 3.0

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import musculo.kernels.compiler.lowering  # noqa: F401 (what plain functions mean for packs)
+import musculo.kernels.compiler.machine_code.lowering  # noqa: F401 (what plain functions mean for packs)
 from musculo.functions import GCVSpline, PiecewiseConstant, PiecewiseLinear, Polynomial
 from musculo.kernels.hill.curve_lookup import no_piece, spline, spline_again, stepped
 from musculo.kernels.hill.exponentials import angle_of, exponential, logarithm, magnitude, root, rounded_down
 from musculo.kernels.scalar.choices import any_of, at_most, both, entry_of, less, opposite, row_of, turn_block, where
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.muscle import hill_defaults
-from musculo.muscle.bezier_sections import Knot, bezier_curve, stepped_rows
-from musculo.muscle.curve_table import spline_rows
+from musculo.muscle.hill_curves import hill_defaults
+from musculo.muscle.hill_curves.bezier_sections import Knot, bezier_curve, stepped_rows
+from musculo.muscle.hill_curves.curve_table import spline_rows
 
 # A few units in the last place; the argument of a logarithm near 1 is taken by its own size.
 ULPS = 4.0 * np.finfo(float).eps

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from musculo import muscle_equilibrium, muscle_force
 from musculo.analyses.tracking.muscle_windows import MuscleStates, MuscleWindows, Paths, held_paths, paths_through
 from musculo.muscle import activation_rate
-from musculo.muscle.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from support.muscle_rig import KINDS, MAX_FORCE, OPTIMAL, SLACK, model_of, muscle, one_of_each
 
 DURATION = 0.01

@@ -21,7 +21,7 @@ from musculo.model.path_force import (
     PathSpring,
 )
 from musculo.muscle import path_generalized_forces
-from musculo.muscle.path_forces import spring_forces
+from musculo.muscle.path_loads.path_forces import spring_forces
 
 # A few operations on numbers of order one to a thousand.
 ROUNDING = 1e-12

@@ -25,8 +25,8 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
-from musculo.muscle.geometry import muscle_geometry
-from musculo.muscle.compile_paths import compiled_paths
+from musculo.muscle.paths.geometry import muscle_geometry
+from musculo.muscle.paths.compile_paths import compiled_paths
 
 surfaces = (
     WrapCylinder("c", "ground", (0.0, 0.02, 0.0), radius=0.1),

@@ -19,9 +19,9 @@ from musculo.model.joints import BallJoint, PinJoint, SliderJoint
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, PathWrap, UnsupportedPath
 from musculo.model.path_force import PathSpring
 from musculo.model.wrap import UnsupportedWrapObject, WrapCylinder, WrapEllipsoid, WrapSphere, WrapTorus
-from musculo.muscle.geometry import STATUSES, muscle_geometry, path_geometry
-from musculo.muscle.moment_arm_derivatives import moment_arm_derivatives
-from musculo.muscle.path_wrenches import path_wrenches
+from musculo.muscle.path_loads.path_wrenches import path_wrenches
+from musculo.muscle.paths.geometry import STATUSES, muscle_geometry, path_geometry
+from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
 
 ROUNDING = 1e-14
 BODIES = (Body("arm", 1.0), Body("block", 1.0))

@@ -23,8 +23,8 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere
-from musculo.muscle.geometry import STATUSES
-from musculo.muscle.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.muscle.paths.geometry import STATUSES
+from musculo.muscle.wrapping.prices import inside_in_words, prices_in_words, rough_in_words
 
 TURN = np.linspace(-1.5, 1.5, 31)[:, None]
 

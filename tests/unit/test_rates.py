@@ -10,8 +10,8 @@ import musculo
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions import Linear
 from musculo.model import CoordinateCoupler
-from musculo.replications.squeezer_exact import exact_squeezer
-from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
+from musculo.replications.closed_loops.squeezer_exact import exact_squeezer
+from musculo.simulation.equations.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, chain, five_bar, four_bar, squeezer_forces
 
 ROUNDING = 1e-12

@@ -16,9 +16,9 @@ from musculo import read_storage
 from musculo.demo import arm
 from musculo.model.contact_model import ContactGeometry
 from musculo.opensim import run_setup
-from musculo.opensim_tools import record
-from musculo.opensim_tools.own_sources import own_sources, sources_of
-from musculo.opensim_tools.result import Status
+from musculo.opensim_tools.records import record
+from musculo.opensim_tools.records.own_sources import own_sources, sources_of
+from musculo.opensim_tools.records.result import Status
 from support import tool_setups
 from support.force_models import FLOOR_UP, ball_mesh, contact
 from support.tool_setups import arm_folder
@@ -150,10 +150,11 @@ def test_the_package_knows_its_sources_in_an_archive_too(tmp_path):
     assert own_sources() == sources_of(Path(musculo.__file__).parent)
     archive = tmp_path / "site.zip"
     with zipfile.ZipFile(archive, "w") as held:
-        held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/opensim_tools/own_sources.py")
+        held.write(Path(record.__file__).with_name("own_sources.py"), "musculo/opensim_tools/records/own_sources.py")
+        held.writestr("musculo/opensim_tools/records/__init__.py", "")
         held.writestr("musculo/opensim_tools/__init__.py", "")
         held.writestr("musculo/__init__.py", "")
-    code = "from musculo.opensim_tools.own_sources import own_sources; print(own_sources())"
+    code = "from musculo.opensim_tools.records.own_sources import own_sources; print(own_sources())"
     told = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

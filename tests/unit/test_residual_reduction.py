@@ -18,7 +18,7 @@ from musculo.analyses.tracking.mass_center import mean_residuals, with_masses
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Sine
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 from musculo.io.setup.tracking_tasks import CoordinateTracking, OtherTracking, TrackingTasks
 from musculo.model import CoordinateCoupler
 from musculo.model.force import Force

@@ -14,10 +14,10 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere
-from musculo.muscle import path_passes
-from musculo.muscle.compile_paths import compiled_paths
-from musculo.muscle.current_paths import STATUSES
-from musculo.muscle.path_passes import chunks
+from musculo.muscle.paths import path_passes
+from musculo.muscle.paths.compile_paths import compiled_paths
+from musculo.muscle.paths.current_paths import STATUSES
+from musculo.muscle.paths.path_passes import chunks
 
 RARE = ("polyline_", "second_pass")
 TURN = np.linspace(-1.2, 1.2, 80)[:, None]

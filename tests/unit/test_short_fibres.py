@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo.muscle.curves import muscle_curves
-from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
+from musculo.muscle.hill_curves.curves import muscle_curves
 from support.muscle_rig import KINDS, MAX_FORCE, model_of, muscle
 
 DGF, DELP = KINDS[2], KINDS[4]

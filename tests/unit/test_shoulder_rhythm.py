@@ -12,9 +12,9 @@ from musculo import embedding_of, kinematics, read_osim
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions import Linear, Sine
 from musculo.model import CoordinateCoupler, Model
-from musculo.replications.mechanisms import hinge, link
-from musculo.replications.mobl_arms import FILE, RIGID, with_welds
-from musculo.replications.shoulder_rhythm import (
+from musculo.replications.closed_loops.mechanisms import hinge, link
+from musculo.replications.shoulder.mobl_arms import FILE, RIGID, with_welds
+from musculo.replications.shoulder.shoulder_rhythm import (
     DE_GROOT_BRAND,
     ELEVATION,
     PLANE,

@@ -10,9 +10,9 @@ import musculo
 from musculo import ExternalLoad, Model
 from musculo.errors import InvalidInput
 from musculo.simulation import SimulationEvent
-from musculo.simulation.called_steps import CalledSteps
-from musculo.simulation.control import Control
-from musculo.simulation.dense import Course
+from musculo.simulation.integrators.called_steps import CalledSteps
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.dense import Course
 from support.mechanisms import chain, four_bar, hinge, link
 
 METHODS = ("cvode", "adams", "rkf45", "tr-bdf2", "ida")

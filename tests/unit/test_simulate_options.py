@@ -9,7 +9,7 @@ import pytest
 import musculo
 from musculo import Model
 from musculo.errors import InvalidInput, UnknownName
-from musculo.replications.mechanisms import REST, SC, SD, STIFFNESS, TORQUE, B, C
+from musculo.replications.closed_loops.mechanisms import REST, SC, SD, STIFFNESS, TORQUE, B, C
 from support.dynamics_models import random_q, random_tree
 from support.mechanisms import andrews_squeezer, chain, closing, five_bar, four_bar, hinge, link, squeezer_forces
 

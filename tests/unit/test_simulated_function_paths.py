@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from musculo import demo, muscle_force, muscle_geometry, simulate
 from musculo.errors import Unsupported
 from musculo.functions import MultivariatePolynomial, SimmSpline
-from musculo.muscle.polynomial_paths import fit_paths
-from musculo.simulation.excitations import control_functions
-from musculo.simulation.muscles_as_force import MuscleForce
+from musculo.muscle.fitted_paths.polynomial_paths import fit_paths
+from musculo.simulation.muscles.excitations import control_functions
+from musculo.simulation.muscles.muscles_as_force import MuscleForce
 from unit.test_function_paths import ARMS, function_path
 
 # Kernels and the functions of one frame differ in the order of their sums.

@@ -16,8 +16,8 @@ from musculo.model.force import Force
 from musculo.model.path_force import ClutchedPathSpring
 from musculo.muscle import activation_rate, muscle_force
 from musculo.results.table import Table
-from musculo.simulation.excitations import actuator_names, control_functions
-from musculo.simulation.muscles_as_force import MuscleForce
+from musculo.simulation.muscles.excitations import actuator_names, control_functions
+from musculo.simulation.muscles.muscles_as_force import MuscleForce
 from support.recorded_data import DATA, NO_DATA
 
 SPAN = (0.0, 0.3)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from musculo.errors import InvalidFile
 from musculo.functions import Constant, PiecewiseLinear
-from musculo.io.control_files import read_controls
-from musculo.io.control_limits import read_control_limits
+from musculo.io.controls.control_files import read_controls
+from musculo.io.controls.control_limits import read_control_limits
 from musculo.opensim import (
     CMCSetup,
     ForwardSetup,

@@ -19,11 +19,11 @@ from musculo.io.marker_set import read_marker_set, with_marker_set, write_marker
 from musculo.io.tool_results import write_controls, write_result
 from musculo.model.joints import Axis
 from musculo.opensim import read_setup, run_setup
-from musculo.opensim_tools.inverse_dynamics_tool import moment_columns, tree_order
+from musculo.opensim_tools.forces.simbody_departures import simbody_loads
 from musculo.opensim_tools.order import waits_of
-from musculo.opensim_tools.result import Status
-from musculo.opensim_tools.simbody_departures import simbody_loads
+from musculo.opensim_tools.records.result import Status
 from musculo.opensim_tools.tasks import LeastEffort
+from musculo.opensim_tools.tools.inverse_dynamics_tool import moment_columns, tree_order
 from support import tool_setups
 from support.simbody_terms import simbody_excess
 from support.tool_setups import arm_folder

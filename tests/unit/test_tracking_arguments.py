@@ -6,7 +6,7 @@ import pytest
 
 from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 from musculo.io.setup.tracking_tasks import CoordinateTracking
 from musculo.model.force import Force
 from musculo.simulation import computed_muscle_control, desired_motion, residual_reduction, tracking_targets

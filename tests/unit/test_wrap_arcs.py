@@ -10,7 +10,7 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapSphere
-from musculo.muscle.geometry import muscle_geometry
+from musculo.muscle.paths.geometry import muscle_geometry
 
 ROUNDING = 1e-13
 # OpenSim stops an ellipsoid's contacts at 1e-4 of its size and measures the arc by chords of a millimetre.

@@ -15,7 +15,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.cli.overwriting import OUTPUTS
 from musculo.demo import ARM_FILE, arm
-from musculo.opensim_tools.named_files import refuse_one_name
+from musculo.opensim_tools.records.named_files import refuse_one_name
 from support import tool_setups
 from support.tool_setups import arm_folder
 

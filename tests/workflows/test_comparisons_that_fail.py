@@ -50,7 +50,7 @@ def test_analyses_of_an_open_loop(shell, tmp_path):
 @pytest.mark.parametrize("error", [musculo.errors.InvalidInput("no such pose"), ZeroDivisionError("by nought")])
 def test_a_comparison_of_one_analysis(shell, tmp_path, monkeypatch, error):
     """Whatever goes wrong in it."""
-    from musculo.opensim_tools import static_optimization_tool as static_optimization
+    from musculo.opensim_tools.analyze_tool import static_optimization_tool as static_optimization
     from support import tool_setups
 
     def fails(*_):

@@ -132,7 +132,7 @@ def test_fibre_tendon_and_muscle_power_add_up(chain):
 def test_the_shoulder_carries_weight_inertia_and_muscles_from_the_trunk(chain):
     """Newton for the whole arm: loads of the shoulder, gravity, and the muscles that begin on the trunk."""
     from musculo.dynamics.poses import kinematics
-    from musculo.muscle.geometry import muscle_geometry
+    from musculo.muscle.paths.geometry import muscle_geometry
 
     m, model = chain.motion, chain.model
     moving = kinematics(model, m.q, m.u, m.udot)

@@ -21,7 +21,7 @@ from musculo.model import FreeJoint
 from musculo.model.force import Muscle
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
-from musculo.muscle.geometry import STATUSES
+from musculo.muscle.paths.geometry import STATUSES
 from musculo.opensim_tools.preparation import suggested_cutoff
 from musculo.report import report_of_folder
 from support.tool_setups import arm_folder, document

@@ -8,12 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from musculo.cli import drivers, main, reproduce
-from musculo.cli.reproduce import FALLS_SHORT
+from musculo.cli import drivers, main
+from musculo.cli.commands import reproduce
+from musculo.cli.commands.reproduce import FALLS_SHORT
 from musculo.demo import arm, arm_chain
 from musculo.io import write_orientations, write_storage
 from musculo.kernels.compiler import parts
-from musculo.replications import rival_times, squeezer_work, timing
+from musculo.replications import timing
+from musculo.replications.closed_loops import squeezer_work
+from musculo.replications.joints import rival_times
 from musculo.report import folder_report as report_folder
 from musculo.results import Orientations, Table
 from support import listed_signatures

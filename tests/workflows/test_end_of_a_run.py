@@ -103,7 +103,7 @@ def test_a_page_that_cannot_be_made_costs_no_result(error, tmp_path, monkeypatch
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("musculo.cli.report.write_report", fail)
+    monkeypatch.setattr("musculo.cli.commands.report.write_report", fail)
     printed = shell("id", MODEL, MOTION, "-o", tmp_path, code=3)
     assert f"error: no report of {tmp_path}: " in printed
     assert str(error) in printed

@@ -248,7 +248,7 @@ _PACKAGE = Path(musculo.__file__).resolve().parent
 _NOBODY = """
 import os
 import numba
-import musculo.kernels.compiler.entry
+import musculo.kernels.compiler.machine_code.entry
 from importlib.metadata import version
 version("numba")
 numba.njit(lambda x: x + 1.0)(1.0)

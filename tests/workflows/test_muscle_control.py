@@ -11,9 +11,9 @@ from musculo import read_storage
 from musculo.cli.exit_codes import BAD_INPUT, INCOMPLETE, NOT_GOOD
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, arm
-from musculo.io.control_files import read_controls
+from musculo.io.controls.control_files import read_controls
 from musculo.opensim import run_setup
-from musculo.opensim_tools.result import Status
+from musculo.opensim_tools.records.result import Status
 from support.tool_setups import RESERVES, arm_folder, tracking_tasks
 from support.tracking_setups import muscle_control
 

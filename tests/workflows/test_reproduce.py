@@ -8,21 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from musculo.cli import reproduce
+from musculo.cli.commands import reproduce
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
-from musculo.replications import (
-    andrews,
-    five_bar,
-    four_bar,
-    knee,
-    shoulder_moment_arms,
-    shoulder_tracking,
-    squeezer_work,
-)
-from musculo.replications import ellipsoid_study as ellipsoid
-from musculo.replications.arm26 import arm26_study
+from musculo.replications.closed_loops import andrews, five_bar, four_bar, squeezer_work
+from musculo.replications.elbow.arm26 import arm26_study
+from musculo.replications.joints import ellipsoid_study as ellipsoid
+from musculo.replications.joints import knee
 from musculo.replications.peer import PYTHON, ask_opensim, opensim_version, run_opensim
+from musculo.replications.shoulder import shoulder_moment_arms, shoulder_tracking
 from musculo.replications.study import Part, Plot, Quantity, Row, Study, beside, judged, relative_difference
 
 

@@ -10,15 +10,15 @@ import pytest
 
 import musculo
 from musculo.cli.main import main
-from musculo.replications import ellipsoid_study as ellipsoid
-from musculo.replications import knee, manifold, protein_hinge, push_up, rival_rows
-from musculo.replications import rivals as rivalry
-from musculo.replications import screw_study as screw
+from musculo.replications.joints import ellipsoid_study as ellipsoid
+from musculo.replications.joints import knee, manifold, protein_hinge, push_up, rival_rows
+from musculo.replications.joints import rivals as rivalry
+from musculo.replications.joints import screw_study as screw
+from musculo.replications.joints.rival_rows import Names, Printed
+from musculo.replications.joints.rival_times import Work, classical
+from musculo.replications.joints.rivals import acceleration, largest
+from musculo.replications.joints.simbody_study import simbody_accelerations, simbody_simulations
 from musculo.replications.peer import ask_opensim, opensim_version
-from musculo.replications.rival_rows import Names, Printed
-from musculo.replications.rival_times import Work, classical
-from musculo.replications.rivals import acceleration, largest
-from musculo.replications.simbody_study import simbody_accelerations, simbody_simulations
 
 # Two ways through the same few products in float64.
 ROUNDING = 1e-11

@@ -7,22 +7,29 @@ import pytest
 
 import musculo
 from musculo import forward_dynamics, mass_matrix
-from musculo.embedding.loops.fitted_loop import Fitted
-from musculo.replications import andrews, five_bar, four_bar, squeezer_exact, squeezer_reduced, squeezer_work
-from musculo.replications.mechanisms import (
+from musculo.embedding.loops.methods.fitted_loop import Fitted
+from musculo.replications.closed_loops import (
+    andrews,
+    five_bar,
+    four_bar,
+    squeezer_exact,
+    squeezer_reduced,
+    squeezer_work,
+)
+from musculo.replications.closed_loops.mechanisms import (
     START,
     andrews_squeezer,
     squeezer_drive,
     squeezer_forces,
     squeezer_in_opensim,
 )
+from musculo.replications.closed_loops.squeezer_exact import exact_squeezer
+from musculo.replications.closed_loops.squeezer_reduced import reduced_squeezer
+from musculo.replications.joints.simbody_study import simbody_accelerations
 from musculo.replications.peer import opensim_version
-from musculo.replications.simbody_study import simbody_accelerations
-from musculo.replications.squeezer_exact import exact_squeezer
-from musculo.replications.squeezer_reduced import reduced_squeezer
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Quantity, Row, Settings, judged, relative_difference
-from musculo.simulation.accelerations import EmbeddedRates
-from musculo.simulation.embedded_state import is_open
+from musculo.simulation.equations.accelerations import EmbeddedRates
+from musculo.simulation.equations.embedded_state import is_open
 from musculo.simulation.simulate import _embedded_as
 
 # Two independent computations in float64 of numbers that are a few hundred at most.

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import embedding_of, inverse_dynamics, muscle_geometry
-from musculo.replications import shoulder_control, shoulder_moment_arms, shoulder_tracking
-from musculo.replications.mobl_arms import COORDINATES, FILE, NO_MODEL, UNITS, arm_of, model_file
 from musculo.replications.peer import opensim_version
-from musculo.replications.shoulder_control import FORMS, ODE, PROJECTED, controller, followed, tracking_model
-from musculo.replications.shoulder_rhythm import ELEVATION, PLANE, ROTATION, with_shoulder_rhythm
-from musculo.replications.shoulder_sweeps import RANGES, STEP, our_arms, sweep
+from musculo.replications.shoulder import shoulder_control, shoulder_moment_arms, shoulder_tracking
+from musculo.replications.shoulder.mobl_arms import COORDINATES, FILE, NO_MODEL, UNITS, arm_of, model_file
+from musculo.replications.shoulder.shoulder_control import FORMS, ODE, PROJECTED, controller, followed, tracking_model
+from musculo.replications.shoulder.shoulder_rhythm import ELEVATION, PLANE, ROTATION, with_shoulder_rhythm
+from musculo.replications.shoulder.shoulder_sweeps import RANGES, STEP, our_arms, sweep
 from musculo.replications.study import NOT_INSTALLED, NOT_RUN, Settings
-from musculo.simulation.accelerations import ConstrainedRates, EmbeddedRates
+from musculo.simulation.equations.accelerations import ConstrainedRates, EmbeddedRates
 
 # Sums over a few coordinates of numbers of the size of one.
 ROUNDING = 1e-12

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from musculo import read_osim, read_storage
 from musculo.errors import InvalidFile, InvalidInput, UnknownName, Unsupported
 from musculo.opensim import run_setup
-from musculo.opensim_tools import rra_tool
+from musculo.opensim_tools.tools import rra_tool
 from support import tool_setups
 from support.tool_setups import arm_folder, residual_reduction, tracking_tasks
 

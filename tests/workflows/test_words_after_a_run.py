@@ -101,7 +101,7 @@ def test_an_undetermined_static_pose_names_its_coordinates(tmp_path, monkeypatch
         found = musculo.model.place_markers(*args, **options)
         return replace(found, pose=replace(found.pose, status=np.array([Status.UNDETERMINED])))
 
-    monkeypatch.setattr("musculo.opensim_tools.scale_tool.place_markers", placed)
+    monkeypatch.setattr("musculo.opensim_tools.tools.scale_tool.place_markers", placed)
     _, said = shell("scale", MODEL, "-o", tmp_path / "p.osim", "--static", tmp_path / "static.trc")
     assert "the static pose is undetermined in elbow_flexion: no marker" in said
 

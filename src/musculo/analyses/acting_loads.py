@@ -9,7 +9,7 @@ from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import times_in
 from musculo.diagnostics.finding import Finding, warn_of
 from musculo.diagnostics.loads import foot_findings, plate_findings, span_findings, unknown_loads
-from musculo.dynamics.external import ExternalLoad, Loads, listed
+from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
 from musculo.embedding.embedded_motion import times_of
 from musculo.errors import InvalidInput
 from musculo.model.model import Model

@@ -13,7 +13,7 @@ from musculo.analyses.static_optimization.reserves import AT_COORDINATE, actuato
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.frame_arrays import frames_of
-from musculo.dynamics.external import ExternalLoad, node_wrenches
+from musculo.dynamics.loads.external import ExternalLoad, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, MusculoError, UnknownName
 from musculo.forces.compiled_forces import compiled_forces
@@ -25,8 +25,8 @@ from musculo.model.body import GROUND
 from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring, PathActuator
-from musculo.muscle.path_forces import path_tensions
-from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
+from musculo.muscle.path_loads.path_forces import path_tensions
+from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.table import Table
 
 Forces = ArrayLike | Mapping[str, ArrayLike] | Table

@@ -19,7 +19,7 @@ from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import speeds_of
 from musculo.compile.frame_arrays import same_frames
-from musculo.dynamics.body_derivatives import (
+from musculo.dynamics.derivatives.body_derivatives import (
     DerivativeMethod,
     FrameDerivatives,
     checked,
@@ -27,7 +27,12 @@ from musculo.dynamics.body_derivatives import (
     names_of,
     node_derivatives,
 )
-from musculo.dynamics.elementary_joints import ElementaryTree, coordinate_derivatives, elementary_tree, moves_by_itself
+from musculo.dynamics.derivatives.elementary_joints import (
+    ElementaryTree,
+    coordinate_derivatives,
+    elementary_tree,
+    moves_by_itself,
+)
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.speed_rates import coordinate_rates
@@ -35,7 +40,7 @@ from musculo.errors import InvalidInput, SingularSystem
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.model.model_path import MovingPathPoint
-from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
+from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.result import Result, Series
 
 

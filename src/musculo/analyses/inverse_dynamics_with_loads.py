@@ -8,8 +8,8 @@ from musculo.analyses.acting_loads import acting_loads, frame_times
 from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import motion_in
 from musculo.dynamics import inverse
-from musculo.dynamics.external import Loads
 from musculo.dynamics.inverse import Device
+from musculo.dynamics.loads.external import Loads
 from musculo.model.model import Model
 from musculo.results.table import Table
 

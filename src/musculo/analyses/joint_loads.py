@@ -27,10 +27,10 @@ from musculo.compile.frame_arrays import finite, same_frames
 from musculo.compile.joint_nodes import placed
 from musculo.diagnostics.finding import texts
 from musculo.dynamics.constrained_dynamics import ConstraintReaction
-from musculo.dynamics.external import Loads, part
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
-from musculo.dynamics.loop_loads import closes_loops, loop_loads
+from musculo.dynamics.loads.external import Loads, part
+from musculo.dynamics.loads.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.forces.compiled_forces import left_out
@@ -38,8 +38,8 @@ from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND, Placement
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
-from musculo.muscle.geometry import STATUSES
-from musculo.muscle.path_wrenches import PathWrenches
+from musculo.muscle.path_loads.path_wrenches import PathWrenches
+from musculo.muscle.paths.geometry import STATUSES
 from musculo.results.labelled_arrays import AXES
 from musculo.results.notebook_figures import series_html
 from musculo.results.result import Result, Series, also, times_or_numbers
@@ -164,7 +164,7 @@ def joint_loads(
 
     Constraints that close loops pull on their bodies like muscles (`constraints`): with the force that the given forces
     call for and, where those do not produce udot, with the rest of the drive at the independent coordinates
-    (`musculo.dynamics.loop_loads`).
+    (`musculo.dynamics.loads.loop_loads`).
 
     Source:     OpenSim 4.6's JointReaction, observed behavior; the recursion is `kernels.rnea`.
     Departs:    OpenSim looks forces up by position in their file, here by name. Its accelerations are always those of

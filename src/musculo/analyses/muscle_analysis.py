@@ -17,11 +17,11 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
-from musculo.muscle.activation import activation_at_start
-from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.equilibrium import MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
-from musculo.muscle.geometry import STATUSES, PathGeometry, muscle_geometry
-from musculo.muscle.tendon_states import fiber_length_at_tension
+from musculo.muscle.fibers.activation import activation_at_start
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.equilibrium import MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
+from musculo.muscle.fibers.tendon_states import fiber_length_at_tension
+from musculo.muscle.paths.geometry import STATUSES, PathGeometry, muscle_geometry
 from musculo.results.labelled_arrays import labelled
 from musculo.results.result import Result, also
 from musculo.results.table import Table
@@ -87,7 +87,7 @@ class MuscleAnalysis(Result):
     muscle_power: FloatArray = field(repr=False)
     moment_arm: FloatArray = field(repr=False)  # (frames, muscles, coordinates) [m, or 1]
     moment: FloatArray = field(repr=False)  # (frames, muscles, coordinates) moment arm times tendon force [N m, N]
-    status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.equilibrium.Status`
+    status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.fibers.equilibrium.Status`
     # what of a length is no path [m]: moment arms include its slope there and may be far too large
     price: FloatArray = field(repr=False)
     path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.results.STATUSES` each path has

@@ -18,8 +18,8 @@ from musculo.kernels.paths.path_points import RANGE_MARGIN
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint, Path, PathPoint, UnsupportedPath
-from musculo.muscle.compile_paths import path_forces
-from musculo.muscle.geometry import PathPoints, muscle_geometry, path_geometry
+from musculo.muscle.paths.compile_paths import path_forces
+from musculo.muscle.paths.geometry import PathPoints, muscle_geometry, path_geometry
 
 Drawing = Literal["geodesic", "opensim", "straight"]
 WRAPPINGS: tuple[Drawing, ...] = ("geodesic", "opensim", "straight")

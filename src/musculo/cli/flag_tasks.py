@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from musculo.cli.exit_codes import WrongUsage
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.controllers import CONTROL_SET_CONTROLLER, Controller
+from musculo.io.controls.controllers import CONTROL_SET_CONTROLLER, Controller
 from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (

@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
+from musculo.cli.commands.pipeline import Strict, add_commands
+from musculo.cli.commands.sensor_commands import add_sensor_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
 from musculo.cli.overwriting import Commands
-from musculo.cli.pipeline import Strict, add_commands
-from musculo.cli.sensor_commands import add_sensor_commands
 from musculo.cli.starting import imports_begin, imports_end
 from musculo.errors import MusculoError, MusculoWarning
 
@@ -61,11 +61,11 @@ def info(
 ) -> None:
     """Show what a model holds: bodies, joints, coordinates and what drives them, muscles, and what is ignored."""
     if model is None:
-        from musculo.cli.installed import print_installed
+        from musculo.cli.commands.installed import print_installed
 
         print_installed(as_json, quiet)
     else:
-        from musculo.cli.info import print_info
+        from musculo.cli.commands.info import print_info
 
         print_info(model, as_json, quiet)
 
@@ -80,7 +80,7 @@ def demo(
     strict: Strict = False,
 ) -> None:
     """Flex an elbow: compute angles, moments, muscle forces and joint loads from markers, as a page and files."""
-    from musculo.cli.demo import run_demo
+    from musculo.cli.commands.demo import run_demo
 
     raise typer.Exit(run_demo(output, quiet, as_json, strict))
 
@@ -94,7 +94,7 @@ def warmup(
 
     Exit code 0: all is compiled; 1: bad input; 2: wrong usage; 3: something could not be compiled (stderr says what).
     """
-    from musculo.cli.warmup import compile_all
+    from musculo.cli.commands.warmup import compile_all
 
     raise typer.Exit(compile_all(quiet, as_json))
 
@@ -134,7 +134,7 @@ def reproduce(
 
     Exit code 0: all is well; 1: bad input; 2: wrong usage; 3: all is written, but a figure falls short of its goal.
     """
-    from musculo.cli.reproduce import run_studies
+    from musculo.cli.commands.reproduce import run_studies
 
     names = [] if listed else studies or []
     raise typer.Exit(run_studies(names, json_file, data, opensim, quiet, output))
@@ -213,7 +213,7 @@ def view(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Show a model or its motion in the browser: one page that needs no network."""
-    from musculo.cli.view import ShownFiles, open_viewer
+    from musculo.cli.commands.view import ShownFiles, open_viewer
 
     files = ShownFiles(model, motion, activation, markers, loads, reactions, geometry)
     open_viewer(files, output, not no_open, quiet, as_json)
@@ -232,7 +232,7 @@ def convert(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Write a model in the newest version of OpenSim's format, without losses."""
-    from musculo.cli.convert import convert_model
+    from musculo.cli.commands.convert import convert_model
 
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
 
@@ -273,7 +273,7 @@ def fit_paths(
     as_json: Annotated[bool, typer.Option("--json", help="Print the errors as JSON (SI units).")] = False,
 ) -> None:
     """Replace paths of muscles by polynomials of coordinates, for fast simulation; print how far they are off."""
-    from musculo.cli.path_fitting import fit_model
+    from musculo.cli.commands.path_fitting import fit_model
 
     fit_model(
         model, output, motion, span or [], margin, tolerance, degree, muscle or [], samples, force, quiet, as_json
@@ -297,7 +297,7 @@ def report(
     strict: Strict = False,
 ) -> None:
     """Make one page from a folder of results: a judgment of their quality, and plots."""
-    from musculo.cli.report import make_report
+    from musculo.cli.commands.report import make_report
 
     raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict))
 

@@ -53,7 +53,9 @@ def _sparing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             outputs = [path for name in OUTPUTS for path in _paths(given.get(name))]
             inputs = [path for name, value in given.items() if name not in OUTPUTS for path in _paths(value)]
             if outputs and inputs:
-                from musculo.opensim_tools.named_files import refuse_overwriting  # slow, and not before a command runs
+                from musculo.opensim_tools.records.named_files import (
+                    refuse_overwriting,  # slow, and not before a command runs
+                )
 
                 advice = "give another one" + (", or --force to overwrite it" if FORCE in given else "")
                 refuse_overwriting(outputs, inputs, advice)

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from musculo.cli.commands.report import PAGE, Page, finding_to_json, is_bad, report_of_runs
 from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
-from musculo.cli.report import PAGE, Page, finding_to_json, is_bad, report_of_runs
 from musculo.cli.starting import imports_end
 from musculo.compile.waiting import listen, words
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.kernels.compiler import workers
 from musculo.opensim_tools.order import Waits, Written, redirected, refuse_clashes, refuse_replacing, waits_of
-from musculo.opensim_tools.result import Status, ToolResult
+from musculo.opensim_tools.records.result import Status, ToolResult
 from musculo.opensim_tools.setup_runner import run_setup
 from musculo.opensim_tools.work import Progress
 from musculo.results.made_once import shared_by_steps

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding
-from musculo.muscle.current_paths import STATUSES
-from musculo.muscle.geometry import PathGeometry
+from musculo.muscle.paths.current_paths import STATUSES
+from musculo.muscle.paths.geometry import PathGeometry
 
 _SMALL_PRICE = 1e-3  # [m] what lines of their own are not worth
 _MOST_LINES = 10

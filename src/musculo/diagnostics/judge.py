@@ -30,7 +30,7 @@ from musculo.diagnostics.loads import FEET, free_base, misplaced_in_words, mispl
 from musculo.diagnostics.subject import Scaling, checks_of_scaling
 from musculo.diagnostics.tracking_errors import tracking_findings
 from musculo.dynamics.energy import total_mass
-from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import MusculoError
 from musculo.model.model import Model

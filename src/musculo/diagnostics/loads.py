@@ -13,7 +13,7 @@ from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS, load_unit_findings
 from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
-from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND
 from musculo.model.model import Model

@@ -5,7 +5,7 @@ The rival of the embedding: the same model, the same kernels, all coordinates, a
     M udot + G^T lambda = tau - C(q, u) - g(q) + J_ext^T loads,    G udot = -gddot_0 - 2 a gdot - a^2 g
 
 Index 1: the equations hold in their second derivative. Without stabilization (a = 0) a simulation drifts off them;
-`musculo.simulation.constraint_projection` projects it back.
+`musculo.simulation.equations.constraint_projection` projects it back.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from musculo.dynamics.constraint_rank import (
     scales_of,
     tolerances_of,
 )
-from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.loads.external import ExternalLoad, Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.coordinate_rules import Coupled
 from musculo.embedding.couplers.stated_rules import collect_rules, refuse_carried
 from musculo.embedding.embedding import times_of
-from musculo.embedding.loops.body_equations import BodyEquation
-from musculo.embedding.loops.coordinate_equations import RuleEquation
-from musculo.embedding.loops.loop_equations import Equation, EquationSet, Residuals
+from musculo.embedding.loops.equations.body_equations import BodyEquation
+from musculo.embedding.loops.equations.coordinate_equations import RuleEquation
+from musculo.embedding.loops.equations.loop_equations import Equation, EquationSet, Residuals
 from musculo.errors import InvalidInput, SingularSystem, UnknownName
 from musculo.kernels.constraints.multipliers import SOLVED, ConstrainedFrames, ConstrainedSystem, constrained_frames
 from musculo.kernels.constraints.repeated_equations import DISAGREE

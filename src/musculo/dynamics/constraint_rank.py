@@ -16,8 +16,8 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.inverse import mass_matrix
 from musculo.embedding.embedding import Embedding, embedding_of
-from musculo.embedding.loops.body_equations import BodyEquation
-from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.embedding.loops.equations.body_equations import BodyEquation
+from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.embedding.speed_rates import coordinate_rates, turning_joints
 from musculo.errors import MusculoError
 from musculo.kernels.constraints.multipliers import Tolerances

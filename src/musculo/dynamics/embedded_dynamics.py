@@ -15,8 +15,8 @@ from musculo.embedding.couplers.rule_table import rule_rows
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.closed_loop import SINGULAR
 from musculo.embedding.loops.loop_outcome import refuse_unsolved
-from musculo.embedding.loops.loop_projection import ProjectedVariables
 from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.loop_projection import ProjectedVariables
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.function_table import FunctionTable
 from musculo.kernels.constraints.closed_acceleration import ClosedFrames, closed_frames

@@ -12,7 +12,6 @@ from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.embedded_dynamics import EmbeddedDynamics, embedded_dynamics
-from musculo.dynamics.external import ExternalLoad, Loads, listed, node_wrenches, part
 from musculo.dynamics.inverse import (
     Device,
     check_device,
@@ -22,6 +21,7 @@ from musculo.dynamics.inverse import (
     on_host,
     resident_frames,
 )
+from musculo.dynamics.loads.external import ExternalLoad, Loads, listed, node_wrenches, part
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of

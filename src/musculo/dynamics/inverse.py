@@ -12,7 +12,7 @@ from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, motion_in, speeds_of
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
-from musculo.dynamics.external import Loads, listed, node_wrenches
+from musculo.dynamics.loads.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
 from musculo.kernels.cuda.device_arrays import as_numba, device_frames, is_on_device

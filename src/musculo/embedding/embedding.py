@@ -26,13 +26,13 @@ from musculo.embedding.embedded_motion import CONSISTENT as CONSISTENT
 from musculo.embedding.embedded_motion import Closure, EmbeddedMotion
 from musculo.embedding.embedded_motion import times_of as times_of
 from musculo.embedding.loops.closed_loop import Loop
-from musculo.embedding.loops.fitted_loop import FittedVariables
-from musculo.embedding.loops.joint_variables import LoopMethod
 from musculo.embedding.loops.loop_choice import choose_loops
-from musculo.embedding.loops.loop_methods import LoopName, method_of
 from musculo.embedding.loops.loop_outcome import refuse_unsolved
-from musculo.embedding.loops.loop_projection import Projection
 from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.fitted_loop import FittedVariables
+from musculo.embedding.loops.methods.joint_variables import LoopMethod
+from musculo.embedding.loops.methods.loop_methods import LoopName, method_of
+from musculo.embedding.loops.methods.loop_projection import Projection
 from musculo.embedding.speed_rates import TurningJoint, joint_rates, turning_joints
 from musculo.embedding.speeds import speed_map
 from musculo.errors import InvalidInput, InvalidModel, MusculoWarning

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from musculo.compile.compiled import compiled
-from musculo.dynamics.external import ExternalLoad, Loads, listed
+from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
 from musculo.errors import UnknownName
 from musculo.forces.actuator_rows import actuator_rows
 from musculo.forces.compiled_forces import compiled_forces, no_forces

@@ -8,7 +8,7 @@ from musculo.arrays import FloatArray
 from musculo.forces.placed import Columns
 from musculo.model.model import Model
 from musculo.model.path_force import Blankevoort1991Ligament, PathSpring
-from musculo.muscle.path_forces import path_tensions
+from musculo.muscle.path_loads.path_forces import path_tensions
 
 # How OpenSim calls the column of a tension.
 _ENDINGS = {"PathSpring": "_tension", "ExpressionBasedPathForce": "_tension", "ClutchedPathSpring": "_tension"}

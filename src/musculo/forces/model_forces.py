@@ -22,8 +22,8 @@ from musculo.forces.placed import Acting, Columns, Moving
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.path_forces import path_tensions
-from musculo.muscle.path_wrenches import PathWrenches, path_wrenches
+from musculo.muscle.path_loads.path_forces import path_tensions
+from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled_arrays import labelled
 from musculo.results.result import Result, times_or_numbers
 from musculo.results.table import Table

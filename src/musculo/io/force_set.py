@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from lxml import etree
 
 from musculo.io.osim.context import Context
+from musculo.io.osim.elements.osim_forces import read_forces
 from musculo.io.osim.lone_set import add_bodies, read_lone_set
-from musculo.io.osim.osim_forces import read_forces
-from musculo.io.osim.upgrade_osim import upgrade
+from musculo.io.osim.upgrade.upgrade_osim import upgrade
 from musculo.io.osim.xml import Element, ensure
 from musculo.io.text import PathLike
 from musculo.model.body import Frame

@@ -7,8 +7,8 @@ from dataclasses import replace
 from musculo.errors import UnknownName
 from musculo.io.force_set import add_names
 from musculo.io.osim.context import Context
+from musculo.io.osim.elements.osim_paths import read_path
 from musculo.io.osim.lone_set import read_lone_set
-from musculo.io.osim.osim_paths import read_path
 from musculo.io.osim.xml import describe, invalid, objects, place
 from musculo.io.text import PathLike
 from musculo.model.function_path import FunctionPath

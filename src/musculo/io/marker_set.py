@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from lxml import etree
 
 from musculo.errors import warn
-from musculo.io.osim.bodies import read_markers
 from musculo.io.osim.context import Context
+from musculo.io.osim.elements.bodies import read_markers
 from musculo.io.osim.lone_set import add_bodies, read_lone_set
-from musculo.io.osim.upgrade_osim import upgrade
+from musculo.io.osim.upgrade.upgrade_osim import upgrade
 from musculo.io.osim.xml import exact_all
 from musculo.io.text import PathLike, write_text
 from musculo.model.body import Marker, Vec3

@@ -4,9 +4,9 @@ from musculo.analyses.scaling.marker_placement import move_markers as move_marke
 from musculo.analyses.scaling.marker_placement import place_markers as place_markers
 from musculo.analyses.scaling.scale_factors import scale_factors as scale_factors
 from musculo.analyses.scaling.sensor_placement import place_sensors as place_sensors
-from musculo.embedding.loops.fitted_loop import Fitted as Fitted
-from musculo.embedding.loops.loop_projection import Projection as Projection
-from musculo.embedding.loops.molecule import Molecule as Molecule
+from musculo.embedding.loops.methods.fitted_loop import Fitted as Fitted
+from musculo.embedding.loops.methods.loop_projection import Projection as Projection
+from musculo.embedding.loops.methods.molecule import Molecule as Molecule
 from musculo.embedding.quaternions import change_coordinates as change_coordinates
 from musculo.embedding.quaternions import with_quaternions as with_quaternions
 from musculo.model.body import Body as Body

@@ -2,7 +2,7 @@
 
 from musculo.analyses.inverse_kinematics.setup_tasks import tasks_of_setup as tasks_of_setup
 from musculo.analyses.scaling.scale_factors import factors_of_setup as factors_of_setup
-from musculo.io.control_limits import read_control_limits as read_control_limits
+from musculo.io.controls.control_limits import read_control_limits as read_control_limits
 from musculo.io.setup import AnalyzeSetup as AnalyzeSetup
 from musculo.io.setup import CMCSetup as CMCSetup
 from musculo.io.setup import ForwardSetup as ForwardSetup
@@ -16,5 +16,5 @@ from musculo.io.setup import read_setup as read_setup
 from musculo.io.setup import read_tasks as read_tasks
 from musculo.io.setup import read_tracking_tasks as read_tracking_tasks
 from musculo.io.setup.tracking_tasks import CoordinateTracking as CoordinateTracking
-from musculo.opensim_tools.result import ToolResult as ToolResult
+from musculo.opensim_tools.records.result import ToolResult as ToolResult
 from musculo.opensim_tools.setup_runner import run_setup as run_setup

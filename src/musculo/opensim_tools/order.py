@@ -16,7 +16,7 @@ from typing import NamedTuple
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import Setup, read_setup
 from musculo.io.text import PathLike
-from musculo.opensim_tools.named_files import (
+from musculo.opensim_tools.records.named_files import (
     files_there,
     places_of,
     plain,
@@ -26,7 +26,7 @@ from musculo.opensim_tools.named_files import (
     with_inputs,
     written_files,
 )
-from musculo.opensim_tools.record import made_by
+from musculo.opensim_tools.records.record import made_by
 
 
 class Waits(NamedTuple):

@@ -10,7 +10,7 @@ from musculo.errors import unwarned
 from musculo.io.setup import CMCSetup, ForwardSetup, IMUPlacerSetup, RRASetup, Setup, read_setup
 from musculo.io.text import PathLike, hashes_of_reads
 from musculo.like import Like, like_opensim
-from musculo.opensim_tools.named_files import (
+from musculo.opensim_tools.records.named_files import (
     UNNAMED,
     own_forces_file,
     record_of,
@@ -19,8 +19,8 @@ from musculo.opensim_tools.named_files import (
     results_folder,
     with_own_forces,
 )
-from musculo.opensim_tools.record import refuse_replacing_of_others, unchanged, write_record
-from musculo.opensim_tools.result import Status, ToolResult
+from musculo.opensim_tools.records.record import refuse_replacing_of_others, unchanged, write_record
+from musculo.opensim_tools.records.result import Status, ToolResult
 from musculo.opensim_tools.tasks import (
     AnalyzeTask,
     InverseDynamicsTask,
@@ -50,38 +50,38 @@ def _tool(task: Task) -> tuple[str, Run]:
     """OpenSim's name of the tool that does a task, and the function; a step imports what it alone needs."""
     match task:
         case ScaleTask():
-            from musculo.opensim_tools.scale_tool import run_scale
+            from musculo.opensim_tools.tools.scale_tool import run_scale
 
             return "ScaleTool", run_scale
         case InverseKinematicsTask():
-            from musculo.opensim_tools.inverse_kinematics_tool import run_inverse_kinematics
+            from musculo.opensim_tools.tools.inverse_kinematics_tool import run_inverse_kinematics
 
             return "InverseKinematicsTool", run_inverse_kinematics
         case InverseDynamicsTask():
-            from musculo.opensim_tools.inverse_dynamics_tool import run_inverse_dynamics
+            from musculo.opensim_tools.tools.inverse_dynamics_tool import run_inverse_dynamics
 
             return "InverseDynamicsTool", run_inverse_dynamics
         case AnalyzeTask():
-            from musculo.opensim_tools.analyze import run_analyze
+            from musculo.opensim_tools.analyze_tool.analyze import run_analyze
 
             return "AnalyzeTool", run_analyze
         case ForwardSetup():
-            from musculo.opensim_tools.forward_tool import run_forward
+            from musculo.opensim_tools.tools.forward_tool import run_forward
 
             return "ForwardTool", run_forward
         case RRASetup():
-            from musculo.opensim_tools.rra_tool import run_rra
+            from musculo.opensim_tools.tools.rra_tool import run_rra
 
             return "RRATool", run_rra
         case CMCSetup():
-            from musculo.opensim_tools.cmc_tool import run_cmc
+            from musculo.opensim_tools.tools.cmc_tool import run_cmc
 
             return "CMCTool", run_cmc
         case IMUPlacerSetup():
-            from musculo.opensim_tools.imu import run_imu_placer
+            from musculo.opensim_tools.tools.imu import run_imu_placer
 
             return "IMUPlacer", run_imu_placer
-    from musculo.opensim_tools.imu import run_imu_inverse_kinematics
+    from musculo.opensim_tools.tools.imu import run_imu_inverse_kinematics
 
     return "IMUInverseKinematicsTool", run_imu_inverse_kinematics
 

@@ -16,7 +16,7 @@ from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
-from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
@@ -30,8 +30,8 @@ from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.coordinate import bare_name
 from musculo.model.model import Model
-from musculo.opensim_tools.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
+from musculo.opensim_tools.records.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.made_once import made_once
 from musculo.results.markers import Markers
@@ -40,7 +40,7 @@ from musculo.results.table import Table
 
 if TYPE_CHECKING:
     from musculo.forces.compiled_forces import Method
-    from musculo.muscle.geometry import Wrapping
+    from musculo.muscle.paths.geometry import Wrapping
 
 # What is being done, and which part of the whole work is done by then.
 Progress = Callable[[str, float], None]

@@ -14,7 +14,7 @@ from musculo.errors import MusculoError, unwarned
 from musculo.io.text import PathLike
 from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
-from musculo.opensim_tools.record import fingerprint
+from musculo.opensim_tools.records.record import fingerprint
 from musculo.report.page_parts import Report
 from musculo.report.read_folder import makes_model, read_folder
 from musculo.report.sections import Known, sections_of

@@ -17,7 +17,7 @@ from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike
 from musculo.model.model import Model
-from musculo.opensim_tools.record import fingerprint
+from musculo.opensim_tools.records.record import fingerprint
 from musculo.results.table import Table
 from musculo.results.trial import Trial
 

@@ -21,18 +21,18 @@ from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.provenance import Provenance
 from musculo.results.result import Result, Series
-from musculo.simulation.acting import Acting
-from musculo.simulation.called_steps import StepFailed
-from musculo.simulation.control import Control
-from musculo.simulation.dense import Course
-from musculo.simulation.driven_system import DrivenSystem
-from musculo.simulation.excitations import Excitations, control_functions, longest_step
-from musculo.simulation.model_force import ModelForce
-from musculo.simulation.muscle_motion import start_of_muscles
-from musculo.simulation.muscles_as_force import MuscleForce
+from musculo.simulation.forces.acting import Acting
+from musculo.simulation.forces.model_force import ModelForce
+from musculo.simulation.integrators.called_steps import StepFailed
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.steppers import OneStep
+from musculo.simulation.muscles.driven_system import DrivenSystem
+from musculo.simulation.muscles.excitations import Excitations, control_functions, longest_step
+from musculo.simulation.muscles.muscle_motion import start_of_muscles
+from musculo.simulation.muscles.muscles_as_force import MuscleForce
 from musculo.simulation.simulation import SimulationStatus
 from musculo.simulation.start import start_of
-from musculo.simulation.steppers import OneStep
 
 Compiled = Literal["imex", "rkf45", "tr-bdf2"]
 

@@ -11,25 +11,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
+from musculo.dynamics.loads.external import ExternalLoad, Loads
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loops.joint_variables import LoopMethod
-from musculo.embedding.loops.loop_methods import LoopName, in_words, method_of
-from musculo.embedding.loops.loop_projection import Projection
+from musculo.embedding.loops.methods.joint_variables import LoopMethod
+from musculo.embedding.loops.methods.loop_methods import LoopName, in_words, method_of
+from musculo.embedding.loops.methods.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, Unsupported
 from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
-from musculo.muscle.fitted_path_model import FITTED
+from musculo.muscle.fitted_paths.fitted_path_model import FITTED
 from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
-from musculo.simulation.acting import Acting, AllForces, Forces, LoadsOfState, is_kernel
-from musculo.simulation.control import Control
-from musculo.simulation.doubts import first_doubt
-from musculo.simulation.driven_system import DrivenSystem
-from musculo.simulation.excitations import (
+from musculo.simulation.checks.doubts import first_doubt
+from musculo.simulation.checks.sampled_ranges import beyond_samples, sampled_ranges
+from musculo.simulation.equations.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
+from musculo.simulation.forces.acting import Acting, AllForces, Forces, LoadsOfState, is_kernel
+from musculo.simulation.forces.kernel_force import KernelForce
+from musculo.simulation.forces.model_force import ModelForce, PathForce
+from musculo.simulation.integrators.control import Control
+from musculo.simulation.integrators.simulation_events import SimulationEvent, StateFunction, Watch, events_of
+from musculo.simulation.integrators.stepped_run import Run
+from musculo.simulation.integrators.steppers import OneStep, Stepper
+from musculo.simulation.muscles.driven_system import DrivenSystem
+from musculo.simulation.muscles.excitations import (
     Controller,
     Excitations,
     beyond_unit,
@@ -37,17 +44,10 @@ from musculo.simulation.excitations import (
     in_python,
     longest_step,
 )
-from musculo.simulation.kernel_force import KernelForce
-from musculo.simulation.model_force import ModelForce, PathForce
-from musculo.simulation.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
-from musculo.simulation.muscles_as_force import ControllerState, MuscleForce
-from musculo.simulation.sampled_ranges import beyond_samples, sampled_ranges
+from musculo.simulation.muscles.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
+from musculo.simulation.muscles.muscles_as_force import ControllerState, MuscleForce
 from musculo.simulation.simulation import Simulation, SimulationStatus
-from musculo.simulation.simulation_events import SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.start import start_of
-from musculo.simulation.stepped_run import Run
-from musculo.simulation.steppers import OneStep, Stepper
-from musculo.simulation.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida"]
 Formulation = Literal["embedded", "constrained"]
@@ -429,7 +429,7 @@ def _stepper(
     if method in ONE_STEP:
         settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
         return OneStep(method, system.rates, t, y, control, settled, system.ahead(method, control, project))
-    from musculo.simulation.sundials import Cvode, Ida
+    from musculo.simulation.integrators.sundials import Cvode, Ida
 
     if method != "ida":
         return Cvode(system.rates, t, y, control, "BDF" if method == "cvode" else "Adams")

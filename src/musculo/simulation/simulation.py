@@ -22,13 +22,13 @@ from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
 from musculo.results.result import Result
 from musculo.results.table import Table
-from musculo.simulation.constraint_projection import Drift, constraint_drift
-from musculo.simulation.simulation_events import EventTime
+from musculo.simulation.equations.constraint_projection import Drift, constraint_drift
+from musculo.simulation.integrators.simulation_events import EventTime
 
 if TYPE_CHECKING:
     import xarray
 
-    from musculo.simulation.muscle_motion import MuscleMotion
+    from musculo.simulation.muscles.muscle_motion import MuscleMotion
 
 
 class SimulationStatus(StrEnum):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics
 from musculo.model.wrap import WrapObject
-from musculo.muscle.current_paths import PathPoints
+from musculo.muscle.paths.current_paths import PathPoints
 from musculo.spatial.pose import Pose
 from musculo.viewer.arcs import arc
 

@@ -12,7 +12,7 @@ from musculo.analyses.inverse_kinematics.closed_poses import ClosedSearch, Poses
 from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.couplers.stated_rules import collect_rules, refuse_carried
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.kernels.fit.pose_fit import Targets
 from musculo.kernels.fit.pose_search import SLOW, UNSEEN
 from musculo.model.constraint import CoordinateCoupler

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from musculo.arrays import BoolArray, FloatArray
 from musculo.embedding.couplers.coordinate_rules import Coupled
 from musculo.embedding.couplers.embedding_tables import EmbeddingTables
-from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.kernels.fit.bounded_step import Unknowns
 from musculo.kernels.fit.misfit_frames import fit_frames
 from musculo.kernels.fit.pose_fit import Misfit, Recorded

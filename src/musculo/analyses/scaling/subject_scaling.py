@@ -24,7 +24,7 @@ from musculo.model.model import Model, Note
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus
-from musculo.muscle.geometry import path_geometry
+from musculo.muscle.paths.geometry import path_geometry
 from musculo.results.angle_columns import translational_coordinates
 from musculo.spatial.rotation import from_xyz
 

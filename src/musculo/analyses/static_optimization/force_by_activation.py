@@ -9,9 +9,9 @@ from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
 from musculo.like import Method
 from musculo.model.model import Model
-from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.equilibrium import muscle_equilibrium
-from musculo.muscle.geometry import PathGeometry
+from musculo.muscle.fibers.capacity import active_force_capacity
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
+from musculo.muscle.paths.geometry import PathGeometry
 
 # Half the step of the difference that gives the slope of force by activation: its error is the square of it.
 _STEP = 1e-4

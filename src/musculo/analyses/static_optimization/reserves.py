@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.forces.actuator_rows import AT_COORDINATE, speed_of

@@ -23,8 +23,8 @@ from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frame_arrays import frames_of, same_frames
 from musculo.diagnostics.finding import Finding, texts
-from musculo.dynamics.external import ExternalLoad, Loads
 from musculo.dynamics.inverse import inverse_dynamics
+from musculo.dynamics.loads.external import ExternalLoad, Loads
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.errors import InvalidInput, UnknownName
@@ -32,8 +32,8 @@ from musculo.forces.compiled_forces import left_out
 from musculo.forces.model_forces import passive_forces
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
-from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
-from musculo.muscle.path_forces import spring_forces
+from musculo.muscle.path_loads.path_forces import spring_forces
+from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.analyses.static_optimization.least_effort import Status
 from musculo.arrays import FloatArray
 from musculo.model.model import Model
-from musculo.muscle.prices import prices_in_words
+from musculo.muscle.wrapping.prices import prices_in_words
 from musculo.results.angle_columns import coordinate_units
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html

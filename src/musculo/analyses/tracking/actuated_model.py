@@ -11,7 +11,7 @@ from musculo.analyses.static_optimization.reserves import Actuator, actuators_of
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
-from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.speed_rates import turning_joints

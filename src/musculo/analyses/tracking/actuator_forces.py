@@ -9,8 +9,8 @@ import numpy as np
 from musculo.analyses.static_optimization.bounded_least_squares import bounded_least_squares
 from musculo.analyses.static_optimization.least_effort import EffortStatus, least_effort
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import Loads
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.loads.external import Loads
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import Unsupported
 from musculo.model.model import Model

@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo.analyses.static_optimization.reserves import unit_loads
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import Kinematics
 from musculo.model.body import GROUND
 from musculo.model.force import Force

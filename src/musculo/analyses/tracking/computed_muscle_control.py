@@ -23,7 +23,7 @@ from musculo.analyses.tracking.tracking_arguments import (
     checked_span,
 )
 from musculo.errors import InvalidInput
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 from musculo.like import Like, method_of, wrapping_of
 from musculo.results.external_loads import ExternalLoads
 

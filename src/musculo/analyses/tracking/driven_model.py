@@ -13,8 +13,8 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.tracking.actuator_wrenches import ActuatorWrenches
 from musculo.arrays import FloatArray
 from musculo.dynamics.embedded_dynamics import embedded_dynamics
-from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics, mass_matrix
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
@@ -24,8 +24,8 @@ from musculo.forces.model_forces import passive_forces
 from musculo.like import Method, Wrapping
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.muscle.geometry import PathGeometry, muscle_geometry, path_geometry
-from musculo.muscle.path_forces import spring_forces
+from musculo.muscle.path_loads.path_forces import spring_forces
+from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.results.external_loads import ExternalLoads, LoadSeries
 
 

@@ -11,8 +11,8 @@ from musculo.analyses.recorded_motion import Motion, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies
 from musculo.analyses.tracking.actuated_model import StateLoads
 from musculo.arrays import FloatArray
-from musculo.dynamics.external import ExternalLoad
 from musculo.dynamics.inverse import inverse_dynamics
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.body import Body, Vec6

@@ -16,10 +16,10 @@ from musculo.analyses.tracking.muscle_control import SAME_TIME, FailedWindow, Mu
 from musculo.analyses.tracking.muscle_windows import MuscleStates, MuscleWindows, Paths, held_paths, paths_through
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.io.control_limits import ControlLimits
-from musculo.muscle.activation import activation_at_start
-from musculo.muscle.capacity import active_force_capacity
-from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.io.controls.control_limits import ControlLimits
+from musculo.muscle.fibers.activation import activation_at_start
+from musculo.muscle.fibers.capacity import active_force_capacity
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 
 # As OpenSim: excitations of muscles are at least this and may reach one; controls without a bound have this one.
 LEAST_EXCITATION, MOST_EXCITATION, FAR = 0.02, 1.0, 1e4

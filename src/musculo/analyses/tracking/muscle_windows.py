@@ -10,7 +10,7 @@ from musculo.arrays import FloatArray
 from musculo.kernels.hill.muscle_window import Window, window_excitations, window_states
 from musculo.like import Method
 from musculo.model.model import Model
-from musculo.muscle.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
 
 # Error of a step, in activation and in fiber length over the optimal (or slack) length, where that is smaller. OpenSim
 # integrates muscles in windows to an accuracy of 5e-6; forces here are within 1e-4 of the maximum isometric force.

@@ -22,9 +22,9 @@ from musculo.kernels.hill.muscle_node import (
     node_reach,
     resting_activations,
 )
-from musculo.muscle.activation import activation_at_start
-from musculo.muscle.compile_muscles import compiled_muscles
-from musculo.muscle.equilibrium import muscle_equilibrium
+from musculo.muscle.fibers.activation import activation_at_start
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
+from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 
 # Rounds in which effort is a parabola of the forces, and the change of activations and controls that ends them.
 _ROUNDS, _SETTLED = 40, 1e-8

@@ -21,7 +21,7 @@ from musculo.analyses.tracking.tracking_arguments import (
 from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, SingularSystem
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 from musculo.kernels.integrate.tracked_motion import (
     FINISHED,
     FIRST_AIM,

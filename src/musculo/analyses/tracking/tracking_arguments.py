@@ -11,7 +11,7 @@ from musculo.analyses.tracking.acceleration_targets import AccelerationTargets
 from musculo.analyses.tracking.desired_motion import DesiredMotion
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
-from musculo.io.control_limits import ControlLimits
+from musculo.io.controls.control_limits import ControlLimits
 
 # Times that differ by so little are the same [s]: recordings are printed to a few digits, and ends are sums of windows.
 _SAME_TIME = 1e-6

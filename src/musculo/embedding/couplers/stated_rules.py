@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
-from musculo.embedding.loops.loop_equations import Equation, equation_of
+from musculo.embedding.loops.equations.loop_equations import Equation, equation_of
 from musculo.errors import InvalidModel, UnknownName, Unsupported
 from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model

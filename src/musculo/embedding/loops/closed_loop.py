@@ -22,8 +22,8 @@ import numpy as np
 from musculo.arrays import BoolArray, FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.embedding.couplers.coordinate_rules import Rule
-from musculo.embedding.loops.body_equations import BodyEquation
-from musculo.embedding.loops.loop_equations import EquationSet
+from musculo.embedding.loops.equations.body_equations import BodyEquation
+from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.embedding.loops.loop_table import loop_table
 from musculo.embedding.speed_rates import turning_joints
 from musculo.kernels.constraints.loop_branch import (

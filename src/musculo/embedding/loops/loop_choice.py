@@ -10,11 +10,11 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Rule
-from musculo.embedding.loops.body_equations import BodyEquation, tree_poses
 from musculo.embedding.loops.closed_loop import CLOSED, Loop
+from musculo.embedding.loops.equations.body_equations import BodyEquation, tree_poses
+from musculo.embedding.loops.equations.loop_equations import Equation, EquationSet
 from musculo.embedding.loops.held_values import keep_values
 from musculo.embedding.loops.loop_assembly import assemble, usual_rank
-from musculo.embedding.loops.loop_equations import Equation, EquationSet
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidInput, InvalidModel
 from musculo.model.model import Model

@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo.arrays import IntArray
 from musculo.embedding.couplers.coordinate_rules import Coupled, Rule
-from musculo.embedding.loops.body_equations import BodyEquation
+from musculo.embedding.loops.equations.body_equations import BodyEquation
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions

@@ -9,8 +9,8 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Dependence, Rule
 from musculo.embedding.loops.closed_loop import LoopSolution
-from musculo.embedding.loops.joint_variables import JointVariables
 from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.methods.joint_variables import JointVariables
 
 
 @dataclass(frozen=True)

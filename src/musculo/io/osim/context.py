@@ -6,7 +6,7 @@ import posixpath
 from typing import Any
 
 from musculo.errors import InvalidModel, UnknownName
-from musculo.io.osim.known_elements import (
+from musculo.io.osim.elements.known_elements import (
     APPLIED,
     BASES,
     PROPERTIES,

@@ -9,7 +9,7 @@ from lxml import etree
 
 from musculo.errors import InvalidModel
 from musculo.functions import Function
-from musculo.io.osim.write_functions import Span, function_element
+from musculo.io.osim.writing.write_functions import Span, function_element
 from musculo.io.osim.xml import NEWEST_VERSION, Element, ensure, exact_all, from_text, put
 from musculo.model.body import GROUND, Placement
 from musculo.model.coordinate import coordinate_path

@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Iterable
 
 from musculo.errors import InvalidFile, InvalidModel
-from musculo.io.osim.bodies import (
+from musculo.io.osim.context import Context, account, component_path
+from musculo.io.osim.elements.bodies import (
     ground_carried,
     read_bodies,
     read_contact_geometries,
     read_markers,
     read_wrap_objects,
 )
-from musculo.io.osim.context import Context, account, component_path
-from musculo.io.osim.joints import free_joint, read_joints
-from musculo.io.osim.known_elements import PROPERTIES, no_property
-from musculo.io.osim.osim_constraints import read_constraints
-from musculo.io.osim.osim_forces import acts_by_itself, read_forces
+from musculo.io.osim.elements.joints import free_joint, read_joints
+from musculo.io.osim.elements.known_elements import PROPERTIES, no_property
+from musculo.io.osim.elements.osim_constraints import read_constraints
+from musculo.io.osim.elements.osim_forces import acts_by_itself, read_forces
 from musculo.io.osim.same_names import tell_apart
-from musculo.io.osim.upgrade_osim import upgrade
+from musculo.io.osim.upgrade.upgrade_osim import upgrade
 from musculo.io.osim.xml import (
     NEWEST_VERSION,
     Element,

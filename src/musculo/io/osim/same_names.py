@@ -7,7 +7,7 @@ from collections import Counter
 from lxml import etree
 
 from musculo.io.osim.context import component_path
-from musculo.io.osim.joint_elements import JOINT_ELEMENTS
+from musculo.io.osim.elements.joint_elements import JOINT_ELEMENTS
 from musculo.io.osim.xml import Element, describe, ensure, names, objects
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from musculo.io.controllers import COMPUTED, Controller, controller_of
+from musculo.io.controls.controllers import COMPUTED, Controller, controller_of
 from musculo.io.osim.xml import Element
 from musculo.io.setup.analyses import Analysis, read_analyses
 from musculo.io.setup.setup_properties import (

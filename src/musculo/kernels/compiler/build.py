@@ -40,7 +40,7 @@ class Built(NamedTuple):
 
 def build(part: Any, job: Job) -> Built:
     """A driver's machine code for this processor, kept for later processes."""
-    from musculo.kernels.compiler.entry import lowered, object_of
+    from musculo.kernels.compiler.machine_code.entry import lowered, object_of
 
     start = time.monotonic()
     driver = lowered(part, job.name, job.signature)

@@ -19,8 +19,8 @@ import numpy as np
 
 _PACKAGE = Path(__file__).parents[2]
 _HERE = Path(__file__).parent
-# Modules of the compiler that machine code is made by; the others only find, keep and call it.
-_MAKERS = ("lowering", "entry", "references", "packs", "masks", "straight_line", "runtime", "options")
+# The files of the compiler that machine code is made by; the others only find, keep and call it.
+_MAKERS = (*sorted(_HERE.glob("machine_code/[a-z]*.py")), _HERE / "options.py")
 _IMPORT = re.compile(
     rb"^\s*(?:from\s+musculo\.(kernels[\w.]*)\s+import|import\s+musculo\.(kernels[\w.]*))", re.MULTILINE
 )
@@ -41,11 +41,11 @@ def sources(file: Path) -> tuple[Path, ...]:
 
     Imports between kernels are written `from musculo.kernels... import ...`; folders inside folders are followed.
     """
-    found, waiting = set(), {file, *(_HERE / f"{name}.py" for name in _MAKERS)}
+    found, waiting = set(), {file, *_MAKERS}
     while waiting:
         path = waiting.pop()
         found.add(path)
-        waiting |= {p for p in _read(path)[1] if p.parent != _HERE} - found
+        waiting |= {p for p in _read(path)[1] if not p.is_relative_to(_HERE)} - found
     return tuple(sorted(found))
 
 
@@ -151,4 +151,4 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _makers() -> Iterator[bytes]:
-    return (_read(_HERE / f"{name}.py")[0] for name in _MAKERS)
+    return (_read(file)[0] for file in _MAKERS)

@@ -51,7 +51,7 @@ class Part:
         """The function as Numba's, for code that is being compiled."""
         import numba
 
-        importlib.import_module("musculo.kernels.compiler.lowering")
+        importlib.import_module("musculo.kernels.compiler.machine_code.lowering")
         return numba.njit(**self.targetoptions)(self.py_func)
 
     @property
@@ -139,7 +139,7 @@ class Lowered:
     """An operation whose instructions are written by a function of a module that is imported when code is compiled."""
 
     def __init__(self, module: str, name: str, plain: Callable[..., Any] | None = None) -> None:
-        self._module, self._name = f"musculo.kernels.compiler.{module}", name
+        self._module, self._name = f"musculo.kernels.compiler.machine_code.{module}", name
         self.__name__, self.__doc__ = name, plain.__doc__ if plain is not None else None
         if plain is not None:
             self.py_func = plain  # what it means for one float64, as on the GPU
@@ -173,7 +173,7 @@ class Traced(Lowered):
     def _numba_type_(self) -> Any:
         from numba.core.registry import cpu_target
 
-        from musculo.kernels.compiler.straight_line import operation
+        from musculo.kernels.compiler.machine_code.straight_line import operation
 
         made = operation(self.py_func)
         context = cpu_target.typing_context
@@ -242,7 +242,7 @@ def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable
     """As Numba's `overload`: which function stands for a plain one, by the types of its arguments."""
 
     def keep(chosen: Callable[..., Any]) -> Callable[..., Any]:
-        lowering = sys.modules.get("musculo.kernels.compiler.lowering")
+        lowering = sys.modules.get("musculo.kernels.compiler.machine_code.lowering")
         _overloads.append((function, chosen, options))
         if lowering is not None:
             lowering.register_overloads()

@@ -57,8 +57,9 @@ class BodyEquations(NamedTuple):
 def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
     """Residuals, Jacobian by speeds, and second derivatives of all equations between bodies.
 
-    With s, S u and sddot as `musculo.embedding.loops.body_equations` has them, from the node motions K and the twists
-    S of `musculo.kernels.tree.node_kinematics`; accelerations in K enter the second derivatives as they are.
+    With s, S u and sddot as `musculo.embedding.loops.equations.body_equations` has them, from the node motions K
+    and the twists S of `musculo.kernels.tree.node_kinematics`; accelerations in K enter the second derivatives as
+    they are.
 
     Args: g, bias: (m, lanes). G: (m n_u, lanes), of which only columns that an equation feels are written.
     """

@@ -16,7 +16,7 @@ LINEAR = 4
 
 @kernel
 def activation_rate(m, i, excitation, a):
-    """da/dt of muscle i [1/s]; the formulas are at `musculo.muscle.activation`."""
+    """da/dt of muscle i [1/s]; the formulas are at `musculo.muscle.fibers.activation`."""
     model = m.activation_model[i]
     if model == DIRECT:
         return 0.0 * a

@@ -2,7 +2,7 @@
 
 `m` is the MuscleTable, `c` the table of curves (`curve_lookup`), `i` a muscle. Lengths are over the optimal fibre
 length or the tendon's slack length, velocities over the largest shortening speed (shortening negative), forces over
-the maximum isometric force. The sources of the formulas are at `musculo.muscle.curves`.
+the maximum isometric force. The sources of the formulas are at `musculo.muscle.hill_curves.curves`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ DELP_1990 = 4
 RIGID_TENDON = 5
 THELEN_DEPRECATED = 6
 
-# What an answer assumes (`musculo.muscle.equilibrium.Status`).
+# What an answer assumes (`musculo.muscle.fibers.equilibrium.Status`).
 CONVERGED = 0
 TENDON_SLACK = 1
 FIBER_AT_MINIMUM = 2

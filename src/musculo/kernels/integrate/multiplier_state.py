@@ -181,8 +181,8 @@ def _correction(h):
 def _project(h, t, y, z):
     """z: the state nearest to y on the constraints, by Newton's corrections in the metric of the mass matrix.
 
-    As `project_position` and `project_velocity` of `musculo.simulation.constraint_projection`; whether they come to
-    an end.
+    As `project_position` and `project_velocity` of `musculo.simulation.equations.constraint_projection`; whether they
+    come to an end.
     """
     apart()
     p, r, _ = h

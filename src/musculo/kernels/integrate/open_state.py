@@ -1,6 +1,6 @@
 """Rates of trees in their independent coordinates, where others follow by couplers, locks and prescribed motions.
 
-What `musculo.simulation.systems.EmbeddedSystem` does one state after the other, eight states in one pass.
+What `musculo.simulation.equations.systems.EmbeddedSystem` does one state after the other, eight states in one pass.
 """
 
 from __future__ import annotations

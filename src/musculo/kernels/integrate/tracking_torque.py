@@ -1,6 +1,6 @@
 """Computed torque: the generalized forces with which independent coordinates follow functions of time.
 
-A force of one state as `musculo.simulation.kernel_force.KernelForce` calls it.
+A force of one state as `musculo.simulation.forces.kernel_force.KernelForce` calls it.
 """
 
 from __future__ import annotations

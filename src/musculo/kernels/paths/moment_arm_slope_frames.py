@@ -11,7 +11,7 @@ from musculo.kernels.compiler.parts import driver, room
 from musculo.kernels.paths.moment_arm_slopes import arm_slopes, wrap_slopes
 from musculo.kernels.paths.path_arms import moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
-from musculo.kernels.tree.pose_slopes import pose_slopes
+from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.wrapping.geodesic.taut_path_slopes import slope_rows
 from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS

@@ -12,7 +12,7 @@ from musculo.kernels.paths.moment_arm_slopes import (
 )
 from musculo.kernels.paths.path_arms import arms_of_path
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points
-from musculo.kernels.tree.pose_slopes import pose_slopes
+from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_stretch
 from musculo.kernels.wrapping.polyline.polyline_segment import string_work

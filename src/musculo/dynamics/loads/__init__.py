@@ -1,0 +1,1 @@
+"""Loads on bodies: from outside, from closed loops, and what joints transmit."""

@@ -1,0 +1,1 @@
+"""Joint variables of closed loops, three ways: projection, molecule, fit."""

@@ -1,0 +1,1 @@
+"""Files of controls and controllers."""

@@ -1,0 +1,1 @@
+"""A model as a file in the layout of OpenSim 4.6."""

@@ -1,0 +1,106 @@
+"""Slopes of generalized forces over frames: eight frames a pack, joints of functions a lane at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.arrays import FloatArray
+from musculo.kernels.compiler.parts import driver, inline
+from musculo.kernels.scalar.packed import WIDTH, lanes
+from musculo.kernels.tree.derivatives.joint_slopes import complex_joint, coordinates_end, joint_slopes, own_slope_rows
+from musculo.kernels.tree.derivatives.torque_slopes import slope_rows, torque_slopes
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE
+from musculo.kernels.tree.tree_frames import _take as take
+from musculo.kernels.tree.tree_frames import work_rows
+
+
+class SlopeFrames(NamedTuple):
+    """What slopes are asked at, and where they go; frames first."""
+
+    q: FloatArray  # (frames, n_q)
+    u: FloatArray  # (frames, n_u)
+    udot: FloatArray  # (frames, n_u)
+    external: FloatArray  # (frames, 6 n) as `rnea_frames` has it
+    by_q: FloatArray  # (frames, n_u n_q) zero at first; of unrelated joints nothing is written
+    by_u: FloatArray  # (frames, n_u n_u) likewise
+    by_udot: FloatArray  # (frames, n_u n_u) likewise
+
+
+@inline
+def _general(tree):
+    """Whether some joint has hinge columns that are not constant."""
+    for i in range(1, tree.parent.size):
+        if tree.n_u[i] > 0 and tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC:
+            return True
+    return False
+
+
+@inline
+def _mark_related(tree, marks):
+    """Set marks (n_u, n_q + n_u) where joints share a path to ground: of speeds and coordinates, then of two speeds."""
+    n_q = tree.q_rows.size
+    for i in range(1, tree.parent.size):
+        j = i
+        while j > 0:
+            for outer, inner in ((i, j), (j, i)):
+                for a in range(tree.u_first[outer], tree.u_first[outer] + tree.n_u[outer]):
+                    for k in range(tree.q_first[inner], coordinates_end(tree, inner)):
+                        marks[tree.u_rows[a], tree.q_rows[k]] = 1
+                    for b in range(tree.u_first[inner], tree.u_first[inner] + tree.n_u[inner]):
+                        marks[tree.u_rows[a], n_q + tree.u_rows[b]] = 1
+            j = tree.parent[j]
+
+
+@inline
+def _list_marks(marks, first, columns, found):
+    """Where (row-major, of these columns) the marks are, into `found`; how many."""
+    count = 0
+    for a in range(marks.shape[0]):
+        for k in range(columns):
+            if marks[a, first + k] == 1:
+                found[count] = a * columns + k
+                count += 1
+    return count
+
+
+@inline
+def _give_some(block, first, numbers, target, start, stop):
+    """These rows of a block, counted from `first`, into the same columns of target."""
+    for lane in range(min(WIDTH, stop - start)):
+        for r in range(numbers.size):
+            target[start + lane, numbers[r]] = block[first + numbers[r], lane]
+
+
+@driver
+def torque_slope_frames(tree, table, x, loaded, start, stop):
+    """d(tau)/d(q, u, udot) of frames start .. stop - 1 of a `SlopeFrames`."""
+    n, n_q, n_u = tree.parent.size, x.q.shape[1], x.u.shape[1]
+    W = np.zeros((work_rows(tree), WIDTH))
+    Q, U, A = np.empty((n_q, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
+    E, K, S = np.zeros((6 * n, WIDTH)), np.empty((MOTION_ROWS * n, WIDTH)), np.zeros((6 * n_u, WIDTH))
+    own, C = np.zeros((own_slope_rows(tree), WIDTH)), np.zeros((slope_rows(tree), WIDTH))
+    out = np.zeros((n_u * n_q + 2 * n_u * n_u, WIDTH))
+    general, moving = _general(tree), n > 0
+    marks = np.zeros((n_u, n_q + n_u), dtype=np.int64)
+    _mark_related(tree, marks)
+    by_q, by_u = np.empty(n_u * n_q, dtype=np.int64), np.empty(n_u * n_u, dtype=np.int64)
+    by_q, by_u = by_q[: _list_marks(marks, 0, n_q, by_q)], by_u[: _list_marks(marks, n_q, n_u, by_u)]
+    state = complex_joint(n_q, n_u, work_rows(tree))
+    for block in range(start, stop, WIDTH):
+        take(x.q, block, stop, Q)
+        take(x.u, block, stop, U)
+        take(x.udot, block, stop, A)
+        if loaded:
+            take(x.external, block, stop, E)
+        kinematics(tree, table, lanes(Q), lanes(U), lanes(A), moving, lanes(W), lanes(K), 0)
+        twists(tree, lanes(W), lanes(K), lanes(S), 0)
+        if general:
+            for lane in range(min(WIDTH, stop - block)):
+                joint_slopes(tree, table, Q, U, A, state, own, lane)
+        torque_slopes(tree, lanes(K), lanes(S), lanes(own), lanes(E), loaded, lanes(C), lanes(out), 0)
+        _give_some(out, 0, by_q, x.by_q, block, stop)
+        _give_some(out, n_u * n_q, by_u, x.by_u, block, stop)
+        _give_some(out, n_u * n_q + n_u * n_u, by_u, x.by_udot, block, stop)

@@ -1,0 +1,1 @@
+"""Fibers and tendons: activation, equilibrium and capacity of muscles."""

@@ -1,0 +1,1 @@
+"""Forces along paths: tensions, and what they do to coordinates and bodies."""

@@ -1,0 +1,1 @@
+"""`<AnalyzeTool>` and its analyses, a file each."""

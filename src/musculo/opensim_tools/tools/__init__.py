@@ -1,0 +1,1 @@
+"""OpenSim's tools, a file each."""

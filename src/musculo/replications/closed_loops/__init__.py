@@ -1,0 +1,1 @@
+"""Ehsani2023: a four-bar, a five-bar and Andrews' squeezer."""

@@ -1,0 +1,1 @@
+"""Ruggiero2020: muscles and joint loads of an elbow that flexes."""

@@ -1,0 +1,1 @@
+"""Seth2010: joints as mobilizers beside the same joints as constraints."""

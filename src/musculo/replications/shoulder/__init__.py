@@ -1,0 +1,1 @@
+"""Ehsani2023: moment arms and tracking at a shoulder with a rhythm."""

@@ -1,0 +1,1 @@
+"""What speaks against a simulation: drift, singular positions, extrapolation."""

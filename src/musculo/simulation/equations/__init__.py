@@ -1,0 +1,1 @@
+"""A model as a differential equation: in independent coordinates, or in all of them with multipliers."""
