@@ -38,6 +38,8 @@ LAYERS = (
     "simulation",
     "diagnostics",
     "analyses",
+    "trajectory",
+    "absolute",
     "opensim_tools",
     "opensim",
     "replications",

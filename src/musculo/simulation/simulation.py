@@ -86,6 +86,11 @@ class Simulation(Result):
         """What muscles and other actuators did, at these times; None where they did not act."""
         return None if self._muscles is None else self._muscles()
 
+    @property
+    def activation(self) -> FloatArray | None:
+        """(frames, muscles) activations, or the controls of muscles that have none; None where muscles did not act."""
+        return None if self.muscles is None else self.muscles.activation
+
     @cached_property
     def udot(self) -> FloatArray:
         """(frames, n_u) accelerations [rad/s^2, m/s^2]."""

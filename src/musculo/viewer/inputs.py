@@ -16,6 +16,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
 from musculo.results.markers import Markers
+from musculo.results.result import Result
 from musculo.results.table import Table
 
 # [1/s] Frames that come without times are played at this rate.
@@ -38,10 +39,13 @@ class Frames:
         return Frames(self.time[rows], self.q[rows], self.notes)
 
 
-def frames_in(model: Model, q: ArrayLike | Table | None, time: ArrayLike | None) -> Frames:
-    """The frames to draw: a table of coordinates, an array with or without times, or the default pose."""
+def frames_in(model: Model, q: ArrayLike | Table | Result | None, time: ArrayLike | None) -> Frames:
+    """The frames to draw: a table of coordinates, a result that holds a motion, an array with or without times, or the
+    default pose."""
     if q is None:
         return Frames(np.zeros(1), default_pose(model)[None])
+    if isinstance(q, Result):
+        q, time = _of_result(model, q, time)
     if isinstance(q, Table):
         if not len(q):
             raise InvalidInput(f"{q.source or 'the motion'} holds no frames; there is nothing to draw")
@@ -56,6 +60,23 @@ def frames_in(model: Model, q: ArrayLike | Table | None, time: ArrayLike | None)
     if t.shape != (len(Q),) or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
         raise InvalidInput(f"time has shape {t.shape}; it needs ({len(Q)},) finite, increasing times, one a frame")
     return Frames(t, Q)
+
+
+def _of_result(model: Model, result: Result, time: ArrayLike | None) -> tuple[FloatArray, ArrayLike | None]:
+    """Poses and times of what a simulation, inverse kinematics or a prediction returned."""
+    q, own = getattr(result, "q", None), getattr(result, "model", model)
+    kind = type(result).__name__
+    if q is None or np.ndim(q) > 2:
+        holds = "no poses" if q is None else f"poses of shape {np.shape(q)}; give those of one motion"
+        raise InvalidInput(f"{kind} holds {holds}; view(model, q, time) draws coordinates (frames, coordinates)")
+    if own.coordinate_names != model.coordinate_names:
+        raise InvalidInput(f"{kind} is of {own.name!r}, whose coordinates are not those of {model.name!r}")
+    return q, getattr(result, "time", None) if time is None else time
+
+
+def activation_of(q: object, activation: Table | ArrayLike | None) -> Table | ArrayLike | None:
+    """What was given, else what the result that is drawn holds."""
+    return getattr(q, "activation", None) if activation is None and isinstance(q, Result) else activation
 
 
 def default_pose(model: Model) -> FloatArray:

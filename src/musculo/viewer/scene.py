@@ -22,11 +22,12 @@ from musculo.model.model import Model
 from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
+from musculo.results.result import Result
 from musculo.results.table import Table
 from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
-from musculo.viewer.inputs import Frames, activation_at, frames_in, markers_at, some
+from musculo.viewer.inputs import Frames, activation_at, activation_of, frames_in, markers_at, some
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.scene_arrays import floats, integers, steps
 from musculo.viewer.shapes import bones, wrap_shapes
@@ -89,7 +90,7 @@ class _Shown:
 
 def view(
     model: Model,
-    q: ArrayLike | Table | None = None,
+    q: ArrayLike | Table | Result | None = None,
     time: ArrayLike | None = None,
     *,
     activation: Table | ArrayLike | None = None,
@@ -107,9 +108,11 @@ def view(
 
     Args:
         model: the model.
-        q: (frames, n) or (n,) coordinates [rad, m], or a table of them (`read_storage`), by default the default pose.
+        q: (frames, n) or (n,) coordinates [rad, m], a table of them (`read_storage`), or the result that holds them, for
+            instance of `simulate` or `inverse_kinematics`; by default the default pose.
         time: (frames,) [s], where q is an array.
-        activation: a table with a column for each muscle, or (frames, muscles); colors the muscles.
+        activation: a table with a column for each muscle, or (frames, muscles); colors the muscles. By default that of
+            the result.
         markers: measured markers, drawn beside the model's with a line between.
         loads: external loads, drawn as arrows.
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
@@ -130,7 +133,7 @@ def view(
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = frames_in(model, q, time)
     measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers
-    maker = _Maker(model, frames, activation, measured, loads, reactions, geometry, wrapping)
+    maker = _Maker(model, frames, activation_of(q, activation), measured, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
     for _ in range(5):
         size, shown = len(scene.json()), int(scene.data["frames"]["shown"])

@@ -1,0 +1,1 @@
+"""Nonlinear programs, and what solves them."""
