@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
-from support.geodesic_segments import stretch_frames
+from support.geodesic_segments import segment_frames
 from timing import time_of
 
 FRAMES = 1000
@@ -57,7 +57,7 @@ def main() -> None:
         G = np.zeros((FRAMES, gd.RESULT_ROWS * n, 1))
 
         def solve(G=G, inputs=inputs, length=length, status=status) -> None:
-            stretch_frames(*inputs, G, length, status)
+            segment_frames(*inputs, G, length, status)
 
         first = time_of(solve, FRAMES)
         touching = G.reshape(FRAMES, n, -1)[:, :, gd.CONTACT].mean()

@@ -1,5 +1,5 @@
 """All lengths and all moment arms of a model against OpenSim, one thread, same run: in the poses of a walk, then in
-random poses of models whose paths cross several surfaces, where they are compared with strings.
+random poses of models whose paths cross several surfaces, where they are compared with polylines.
 
 python benchmarks/muscle_geometry.py      needs the extra `oracles` and the data folder
 """

@@ -1,6 +1,6 @@
 """Where exact wrapping and like="opensim" differ by more than 0.1 mm, why, and which of them is right.
 
-An independent string, pulled tight from either path (`tests/support/taut_string.py`), is the judge.
+An independent polyline, pulled tight from either path (`tests/support/taut_polyline.py`), is the judge.
 
     python benchmarks/wrapping_differences.py [MODEL ...] [--poses 200] [--steps 2000] [--jobs 1] [--keep FOLDER]
     python benchmarks/wrapping_differences.py --page docs/wrapping_tables.md --keep FOLDER
@@ -124,7 +124,7 @@ def _excuse(v: Verdict) -> str:
     """Why our length is not that of a shortest path outside all surfaces, as the rules have it."""
     if v.inside:
         return POINT_INSIDE
-    if abs(v.price) >= SAME:
+    if abs(v.penalty) >= SAME:
         return PENALTY
     if v.ended >= TOUCHES:
         return PAST_END
@@ -150,11 +150,11 @@ def report(name: str, court: Court, verdicts: list[Verdict]) -> None:
     print_by("by reason", grouped(verdicts, lambda v: f"{REASONS.index(v.reason)} {v.reason}"))
     print_by("by why ours is no shortest path", grouped(verdicts, _excuse))
     print_by("by path and reason", grouped(verdicts, lambda v: f"{v.name}: {v.reason}"))
-    print(f"\nstring's own error at most {max(v.error for v in verdicts):.1e} m", end="; ")
+    print(f"\npolyline's own error at most {max(v.error for v in verdicts):.1e} m", end="; ")
     restless = [sum(not v.settled for v in verdicts), sum(not v.opensim_settled for v in verdicts)]
-    print(f"strings that did not come to rest: {restless[0]} of ours, {restless[1]} of OpenSim's", end="; ")
+    print(f"polylines that did not come to rest: {restless[0]} of ours, {restless[1]} of OpenSim's", end="; ")
     off = [abs(v.unexplained) for v in verdicts if v.settled]
-    print(f"ours less string less prices: median {np.median(off):.1e}, largest {max(off):.1e} m")
+    print(f"ours less polyline less penalties: median {np.median(off):.1e}, largest {max(off):.1e} m")
     for v in sorted(verdicts, key=lambda v: v.reason):
         if v.reason == "ours wrong" or (abs(v.unexplained) > SAME and v.settled):
             print(f"  OURS {v.name} pose {v.frame} ({v.status}): off {1e3 * v.unexplained:.4f} mm, ", end="")
@@ -202,7 +202,7 @@ def page_of(found: list[dict[str, Any]]) -> str:
     restless = sum(not v["still"] for v in verdicts)
     told = f"""Poses: {poses}. Of {counted} lengths with a contact {len(verdicts)} differ by more than 0.1 mm, and are
     judged. Our length less the judge's and less penalties is {np.median(off):.1e} m in the median and {max(off):.1e} m
-    at most; {restless} strings pulled from OpenSim's path do not come to rest, and OpenSim is not called right there.
+    at most; {restless} polylines pulled from OpenSim's path do not come to rest, and OpenSim is not called right there.
     Ours is right in {right["ours"]}, OpenSim in {right["opensim"]}, both in {right["both"]}, neither in
     {right["neither"]}. Ours is a shortest path outside all surfaces in {excuse[SHORTEST]}, and in the others what its
     rules say: a point lies inside a surface ({excuse[POINT_INSIDE]}), the length has a penalty ({excuse[PENALTY]}), or

@@ -29,7 +29,7 @@ EXACT = 1e-9
 # Steps a model; MUSCULO_STEPS=100000 makes the whole measurement.
 N_STEPS = int(os.environ.get("MUSCULO_STEPS", "1500"))
 STEP = 5e-3
-# Models with paths over surfaces that overlap where the path runs, so that it is a string there.
+# Models with paths over surfaces that overlap where the path runs, so that it is a polyline there.
 OVERLAPPING = ("mobl_arms", "thoracoscapular_shoulder")
 # Ends of steps over which lengths jumped by 0.01 to 4.2 mm before all sides of a ball were looked at.
 ONCE_JUMPED = Path(__file__).parents[1] / "support" / "once_jumped.json"
@@ -98,8 +98,8 @@ def test_lengths_do_not_jump_between_sides_of_a_ball(model_of, name):
 
 
 def test_lengths_do_not_jump_where_two_cylinders_are_held_the_long_way_round(model_of):
-    """TMAJ of MoBL-ARMS, a string that is about to slip: it did not come to rest within 1e-4 rad, and another, 4.4 mm
-    longer, with a cylinder left out at a price, took its place."""
+    """TMAJ of MoBL-ARMS, a polyline that is about to slip: it did not come to rest within 1e-4 rad, and another, 4.4 mm
+    longer, with a cylinder left out at a penalty, took its place."""
     model = model_of("mobl_arms")
     e = embedding_of(model)
     assert e.coordinate_names == ("elv_angle", "shoulder_elv", "shoulder_rot", "elbow_flexion", "pro_sup")
@@ -112,7 +112,7 @@ def test_lengths_do_not_jump_where_two_cylinders_are_held_the_long_way_round(mod
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_moment_arms_are_exact_where_surfaces_overlap(model_of, name):
-    """There the path is a string."""
+    """There the path is a polyline."""
     model = model_of(name)
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
     overlapped = path_geometry(model, q).status == STATUSES.index("overlapped")
@@ -123,8 +123,8 @@ def test_moment_arms_are_exact_where_surfaces_overlap(model_of, name):
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
-def test_strings_are_shortest_paths(model_of, name):
-    """Of all that keep the rules or pay for breaking some: prices paid and ends inside surfaces included."""
+def test_polylines_are_shortest_paths(model_of, name):
+    """Of all that keep the rules or pay for breaking some: penalties paid and ends inside surfaces included."""
     model = model_of(name)
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
     geometry = path_geometry(model, q)
@@ -137,11 +137,11 @@ def test_strings_are_shortest_paths(model_of, name):
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
-def test_the_order_of_frames_does_not_matter_for_strings(model_of, name):
+def test_the_order_of_frames_does_not_matter_for_polylines(model_of, name):
     model = model_of(name)
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
-    string = path_geometry(model, q).status == STATUSES.index("overlapped")
-    q = q[string.any(axis=1)][:20]
+    polyline = path_geometry(model, q).status == STATUSES.index("overlapped")
+    q = q[polyline.any(axis=1)][:20]
     ordered, other = path_geometry(model, q), path_geometry(model, q[::-1], threads=1)
     assert (ordered.length == other.length[::-1]).all()
     assert (ordered.moment_arm == other.moment_arm[::-1]).all()

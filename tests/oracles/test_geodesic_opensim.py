@@ -81,13 +81,13 @@ def random_case(kinds, rng):
 
 def ours(case):
     from musculo.kernels.wrapping.geodesic import taut_path as gd
-    from support.geodesic_segments import solve_stretches
+    from support.geodesic_segments import solve_segments
 
     obstacles = case["obstacles"]
     kind = np.array([KINDS.index(o["kind"]) for o in obstacles])
     surfaces = gd.Surfaces(kind, np.array([o["size"] for o in obstacles]))
     R, p = np.array([[o["R"] for o in obstacles]]), np.array([[o["p"] for o in obstacles]])
-    length, status, G = solve_stretches(surfaces, np.array([case["start"]]), np.array([case["end"]]), R, p)
+    length, status, G = solve_segments(surfaces, np.array([case["start"]]), np.array([case["end"]]), R, p)
     touching = bool((G[0, :, gd.CONTACT] > 0).all() and status[0] == gd.CONVERGED)
     for k, obstacle in enumerate(obstacles):
         # OpenSim is told the side by a point near the contact

@@ -1,5 +1,5 @@
-"""The oracle for shortest paths over several solids (`support.global_path`): closed forms, and strings pulled from
-many starts. Then what it says where the judge of single strings could not: who is right over overlapping surfaces.
+"""The oracle for shortest paths over several solids (`support.global_path`): closed forms, and polylines pulled from
+many starts. Then what it says where the judge of single polylines could not: who is right over overlapping surfaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.global_path import Obstacle, right_side, shortest_path
 from support.path_lines import SAME
 from support.rule_lengths import rule_length
 from support.short_steps import MODELS, random_poses
-from support.taut_string import Solid, spaced, taut
+from support.taut_polyline import Solid, spaced, taut
 from support.who_is_right import Court
 
 # Lengths are extrapolated from two spacings [m].
@@ -56,8 +56,8 @@ def test_a_ring_is_passed_through_its_hole_if_asked(through):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_string_from_any_start_is_shorter(seed):
-    """Two or three solids that overlap, the side of the first, a cylinder, held; strings from twelve starts."""
+def test_no_polyline_from_any_start_is_shorter(seed):
+    """Two or three solids that overlap, the side of the first, a cylinder, held; polylines from twelve starts."""
     rng = np.random.default_rng(seed)
     kinds = ["cylinder", *rng.choice(["sphere", "ellipsoid", "cylinder"], 1 + seed % 2)]
     P, Q = np.array([[-0.12, 0, 0], [0.12, 0, 0]]) + 0.01 * rng.normal(size=(2, 3))
@@ -79,15 +79,15 @@ def test_no_string_from_any_start_is_shorter(seed):
     best = math.inf
     for angle in np.arange(0, 2 * math.pi, math.pi / 6):
         out = 0.08 * np.array([0.0, math.cos(angle), math.sin(angle)])
-        string = taut(solids, np.array([P, 0.7 * P + out, 0.7 * Q + out, Q]))
-        if string.settled and right_side(obstacles, string.points):
-            best = min(best, string.length)
+        polyline = taut(solids, np.array([P, 0.7 * P + out, 0.7 * Q + out, Q]))
+        if polyline.settled and right_side(obstacles, polyline.points):
+            best = min(best, polyline.length)
     assert math.isfinite(best)
     assert path.length < best + 1e-8
 
 
-# Strings of MoBL-ARMS and the shoulder that differ from what is pulled tight from the contacts they show: one pays a
-# price for the side of a sphere (16.7 mm), in two an end lies inside the thorax (0.14 and 0.11 mm).
+# Polylines of MoBL-ARMS and the shoulder that differ from what is pulled tight from the contacts they show: one pays a
+# penalty for the side of a sphere (16.7 mm), in two an end lies inside the thorax (0.14 and 0.11 mm).
 SETTLED = [
     ("mobl_arms", 68, "LAT1"),
     ("thoracoscapular_shoulder", 0, "Supraspinatus_A"),
@@ -96,7 +96,7 @@ SETTLED = [
 
 
 @pytest.mark.parametrize(("name", "pose", "path"), SETTLED)
-def test_strings_are_right_where_contacts_do_not_show_their_way(data_folder, name, pose, path):
+def test_polylines_are_right_where_contacts_do_not_show_their_way(data_folder, name, pose, path):
     model = read_osim(data_folder / MODELS[name])
     court = Court(model, random_poses(model, 400, np.random.default_rng(6), 0.9)[pose])
     shortest = rule_length(court, path)
@@ -105,4 +105,4 @@ def test_strings_are_right_where_contacts_do_not_show_their_way(data_folder, nam
     assert verdict.status == "overlapped"
     assert abs(verdict.unexplained) < SAME
     assert verdict.reason != "ours wrong"
-    assert (verdict.price, verdict.inside) == (0.0, name != "mobl_arms")
+    assert (verdict.penalty, verdict.inside) == (0.0, name != "mobl_arms")

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
-from support.geodesic_segments import solve_stretches
+from support.geodesic_segments import solve_segments
 from support.section_lengths import least_length
 
 # Central differences with steps of h, 2 h, 4 h, extrapolated: h^6 and 1e-13 / h are both below 1e-9.
@@ -48,7 +48,7 @@ def rows_of(G, first):
 
 
 def predicted_slope(scene, G, d_start, d_end, d_p, d_turn):
-    """d(length) by the formula of `geodesic_stretch`, for small displacements of ends and obstacles."""
+    """d(length) by the formula of `geodesic_segment`, for small displacements of ends and obstacles."""
     _, start, end, _, p = scene
     total, before, moved, leaving = 0.0, start, d_start, 0.0 * start
     n = p.shape[1]
@@ -82,7 +82,7 @@ def extrapolated_slope(scene, directions):
 
     def length(h):
         turn = Rotation.from_rotvec(h * d_turn.reshape(-1, 3)).as_matrix().reshape(R.shape)
-        return solve_stretches(surfaces, start + h * d_start, end + h * d_end, turn @ R, p + h * d_p)[0]
+        return solve_segments(surfaces, start + h * d_start, end + h * d_end, turn @ R, p + h * d_p)[0]
 
     slopes = [(length(h) - length(-h)) / (2 * h) for h in (STEP, 2 * STEP, 4 * STEP)]
     once = [(4 * a - b) / 3 for a, b in itertools.pairwise(slopes)]
@@ -96,13 +96,13 @@ def test_slope_of_the_length_is_that_of_the_straight_pieces(kinds):
     case = scene([KINDS[k] for k in kinds], frames, rng, near=0.15)
     n = len(kinds)
     directions = (*rng.normal(size=(2, frames, 3)), *rng.normal(size=(2, frames, n, 3)))
-    _, status, G = solve_stretches(*case)
+    _, status, G = solve_segments(*case)
     # frames where a contact comes or goes within the steps, or where the side switches, have no fourth derivative
     clear = (np.where(G[:, :, gd.CONTACT] > 0, G[:, :, gd.ARC], 1.0) > 0.08).all(axis=1) & (status == gd.CONVERGED)
     for h in (-4 * STEP, 4 * STEP):
         turn = Rotation.from_rotvec(h * directions[3].reshape(-1, 3)).as_matrix().reshape(case[3].shape)
         moved = (case[0], case[1] + h * directions[0], case[2] + h * directions[1], turn @ case[3])
-        _, _, G_h = solve_stretches(*moved, case[4] + h * directions[2])
+        _, _, G_h = solve_segments(*moved, case[4] + h * directions[2])
         clear &= (G_h[:, :, gd.CONTACT] == G[:, :, gd.CONTACT]).all(axis=1)
         shift = np.linalg.norm(rows_of(G_h, gd.FIRST) - rows_of(G, gd.FIRST), axis=2) * G[:, :, gd.CONTACT]
         clear &= (shift < 0.05).all(axis=1)
@@ -127,7 +127,7 @@ def test_slope_with_an_end_inside(kind):
     start = p[:, 0] + np.einsum("fij,fj->fi", R[:, 0], inside)
     case = (surfaces, start, end, R, p)
     directions = (*rng.normal(size=(2, frames, 3)), *rng.normal(size=(2, frames, 1, 3)))
-    _, status, G = solve_stretches(*case)
+    _, status, G = solve_segments(*case)
     ok = (status == gd.INSIDE) & (G[:, 0, gd.ARC] > 0.15) & (G[:, 0, gd.SHRUNK] > 0.5) & (G[:, 0, gd.SHRUNK] < 0.95)
     error = extrapolated_slope(case, directions) - predicted_slope(case, G, *directions)
     assert np.count_nonzero(ok) > 5
@@ -138,11 +138,11 @@ def test_slope_with_an_end_inside(kind):
 def test_a_path_is_as_long_backwards_and_wherever_the_world_is(kinds):
     rng = np.random.default_rng(7)
     surfaces, start, end, R, p = scene([KINDS[k] for k in kinds], 200, rng)
-    there, status, _ = solve_stretches(surfaces, start, end, R, p)
+    there, status, _ = solve_segments(surfaces, start, end, R, p)
     reverse = Surfaces(*(np.ascontiguousarray(a[::-1]) for a in surfaces))
-    back, _, _ = solve_stretches(reverse, end, start, R[:, ::-1], p[:, ::-1])
+    back, _, _ = solve_segments(reverse, end, start, R[:, ::-1], p[:, ::-1])
     T, shift = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
-    moved, _, _ = solve_stretches(surfaces, start @ T.T + shift, end @ T.T + shift, T @ R, p @ T.T + shift)
+    moved, _, _ = solve_segments(surfaces, start @ T.T + shift, end @ T.T + shift, T @ R, p @ T.T + shift)
     assert (status <= gd.INSIDE).all()
     if len(kinds) == 1:  # several obstacles take sides in their order; polylines compare these in paths
         assert_allclose(back, there, atol=SAME_PATH, rtol=0)
@@ -155,9 +155,9 @@ def test_a_path_is_as_long_backwards_and_wherever_the_world_is(kinds):
 def test_shuffled_frames_give_the_same_bits(kinds):
     rng = np.random.default_rng(11)
     case = scene([KINDS[k] for k in kinds], 300, rng)
-    length, _, _ = solve_stretches(*case)
+    length, _, _ = solve_segments(*case)
     order = rng.permutation(300)
-    shuffled, _, _ = solve_stretches(case[0], *(a[order] for a in case[1:]))
+    shuffled, _, _ = solve_segments(case[0], *(a[order] for a in case[1:]))
     assert_array_equal(shuffled, length[order])
 
 
@@ -174,8 +174,8 @@ def test_length_is_continuous(kind):
     start[:, 0], end[:, 0] = np.minimum(start[:, 0], 0.3), np.maximum(end[:, 0], 2.3)
     size = 10.0 ** rng.uniform(-9, -3, frames)
     d = [v / np.linalg.norm(v, axis=1, keepdims=True) * size[:, None] for v in rng.normal(size=(3, frames, 3))]
-    before, status, G = solve_stretches(surfaces, start, end, R, p)
-    after, status_2, G_2 = solve_stretches(surfaces, start + d[0], end + d[1], R, p + d[2][:, None])
+    before, status, G = solve_segments(surfaces, start, end, R, p)
+    after, status_2, G_2 = solve_segments(surfaces, start + d[0], end + d[1], R, p + d[2][:, None])
     outside = (G[:, 0, gd.SHRUNK] == 1) & (G_2[:, 0, gd.SHRUNK] == 1)
     # no contact over a torus is found now and then; a polyline takes its place in paths
     found = (status <= gd.INSIDE) & (status_2 <= gd.INSIDE)
@@ -197,7 +197,7 @@ def test_nothing_jumps_where_contact_comes_or_goes(kind):
     surfaces, start, end, R, p = scene([KINDS[kind]], frames, rng, near=0.35)
     other = p.copy()
     other[:, :, 1:] = 0.35 * rng.normal(size=(frames, 1, 2))
-    G_a, G_b = (solve_stretches(surfaces, start, end, R, q)[2] for q in (p, other))
+    G_a, G_b = (solve_segments(surfaces, start, end, R, q)[2] for q in (p, other))
     pick = G_a[:, 0, gd.CONTACT] != G_b[:, 0, gd.CONTACT]
     assert np.count_nonzero(pick) > 40
     start, end, R, p, other = start[pick], end[pick], R[pick], p[pick], other[pick]
@@ -205,9 +205,9 @@ def test_nothing_jumps_where_contact_comes_or_goes(kind):
     low, high = np.zeros(len(p)), np.ones(len(p))
     for _ in range(48):
         middle = 0.5 * (low + high)
-        contact = solve_stretches(surfaces, start, end, R, p + middle[:, None, None] * (other - p))[2][:, 0, gd.CONTACT]
+        contact = solve_segments(surfaces, start, end, R, p + middle[:, None, None] * (other - p))[2][:, 0, gd.CONTACT]
         low, high = np.where(contact == first, middle, low), np.where(contact == first, high, middle)
-    sides = [solve_stretches(surfaces, start, end, R, p + s[:, None, None] * (other - p))[0] for s in (low, high)]
+    sides = [solve_segments(surfaces, start, end, R, p + s[:, None, None] * (other - p))[0] for s in (low, high)]
     keep = np.ones(len(p), bool)
     if kind == "torus":
         at = p[:, 0] + low[:, None] * (other - p)[:, 0]
@@ -253,7 +253,7 @@ def test_a_path_is_found_everywhere(kind):
         start = outside_points(KINDS[kind], size, frames, rng)
         end = outside_points(KINDS[kind], size, frames, rng)
         R, p = np.tile(np.eye(3), (frames, 1, 1, 1)), np.zeros((frames, 1, 3))
-        length, status, G = solve_stretches(surfaces, start, end, R, p)
+        length, status, G = solve_segments(surfaces, start, end, R, p)
         failures += np.count_nonzero(status > gd.INSIDE)
         contacts += int(G[:, 0, gd.CONTACT].sum())
         assert np.isfinite(length).all()
@@ -272,7 +272,7 @@ def test_no_path_over_an_ellipsoid_is_longer_than_one_in_a_plane():
         size = 10.0 ** rng.uniform(-1, 0, 3)
         surfaces = Surfaces(np.array([ELLIPSOID]), size[None])
         start, end = (outside_points(ELLIPSOID, size, frames, rng) for _ in range(2))
-        length, status, G = solve_stretches(surfaces, start, end, R, p)
+        length, status, G = solve_segments(surfaces, start, end, R, p)
         lost += np.count_nonzero(status > gd.INSIDE)
         for f in np.flatnonzero((G[:, 0, gd.CONTACT] > 0) & (status <= gd.INSIDE))[::4]:
             P, Q = start[f] / size, end[f] / size
@@ -288,6 +288,6 @@ def test_ends_just_above_a_long_ellipsoid():
     size, start, end = (0.16436, 0.93994, 0.25714), (-0.10875, 0.53275, 0.12671), (0.13275, -0.52374, -0.05108)
     surfaces = Surfaces(np.array([ELLIPSOID]), np.array([size]))
     R, p = np.eye(3)[None, None], np.zeros((1, 1, 3))
-    length, status, _ = solve_stretches(surfaces, np.array([start]), np.array([end]), R, p)
+    length, status, _ = solve_segments(surfaces, np.array([start]), np.array([end]), R, p)
     assert status[0] == gd.CONVERGED
     assert abs(length[0] - 1.1947) < 1e-4

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
 from musculo.kernels.wrapping.geodesic.taut_path import ELLIPSOID, TORUS, Surfaces
-from support.geodesic_segments import solve_stretches
+from support.geodesic_segments import solve_segments
 
 # Chords of n and 2 n pieces, extrapolated: what remains of the fourth order, and what the minimiser leaves.
 BRUTE_FORCE = 5e-6
@@ -80,7 +80,7 @@ def shortest(kind, size, start, end, waypoints, pieces):
 def test_brute_force_finds_the_same_length(kind, size, start, end):
     size, start, end = np.array(size), np.array(start), np.array(end)
     surfaces = Surfaces(np.array([kind]), size[None])
-    length, _, G = solve_stretches(surfaces, start[None], end[None], np.eye(3)[None, None], np.zeros((1, 1, 3)))
+    length, _, G = solve_segments(surfaces, start[None], end[None], np.eye(3)[None, None], np.zeros((1, 1, 3)))
     assert G[0, 0, gd.CONTACT] == 1
     # from a straight line between contacts that are five percent off, lifted onto the surface
     rng = np.random.default_rng(29)

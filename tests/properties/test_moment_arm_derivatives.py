@@ -39,10 +39,10 @@ SYMMETRIC = 1e-9
 STEPS = 3.2e-3 / 2.0 ** np.arange(7)
 # Where two neighbouring steps agree to this, no contact, point or rule came or went between them.
 AGREE = 1e-8
-# Strings have pieces of a fraction of a millimetre: their moment arms have small kinks, where pieces touch down.
-STRING = 1e-3
-# The same where the string itself does not change with the coordinates; 3.5e-9 is measured.
-STRING_DIFFERENCED = 2e-8
+# Polylines have pieces of a fraction of a millimetre: their moment arms have small kinks, where pieces touch down.
+POLYLINE = 1e-3
+# The same where the polyline itself does not change with the coordinates; 3.5e-9 is measured.
+POLYLINE_DIFFERENCED = 2e-8
 
 INSIDE, OTHER_SIDE = STATUSES.index("inside"), STATUSES.index("other side")
 REAL = (
@@ -242,7 +242,7 @@ def assert_symmetric(found):
     d = found.derivative
     skew = np.abs(d - np.swapaxes(d, -1, -2)).max(axis=(-1, -2))
     # where the path is a polyline, or a penalty is paid, differences are taken
-    most = np.where(found.exact, SYMMETRIC, STRING_DIFFERENCED)
+    most = np.where(found.exact, SYMMETRIC, POLYLINE_DIFFERENCED)
     assert (skew <= most * max(1.0, np.abs(d).max())).all()
 
 
@@ -303,7 +303,7 @@ def test_a_torus_shrunk_by_an_end_is_differenced_and_says_so():
     q = poses(model, 5, 12, size=0.1)
     found = moment_arm_derivatives(model, q)
     assert not found.exact.all()
-    # with a price the status does not tell whether an end is inside
+    # with a penalty the status does not tell whether an end is inside
     plain = found.status != OTHER_SIDE
     assert plain.sum() > 6
     assert np.array_equal(found.exact[plain], ((found.status != INSIDE) | ~touches(model, q))[plain])
@@ -311,23 +311,23 @@ def test_a_torus_shrunk_by_an_end_is_differenced_and_says_so():
         assert_differences(model, pose, tolerance=1e-7)
 
 
-# --- prices, which are differenced ---------------------------------------------------------------------------------
+# --- penalties, which are differenced ---------------------------------------------------------------------------------
 def paid(model, q, most):
-    """A price shows in moment arms beyond what any taut path has, 1 of a translation: it is 2 m a metre and more."""
+    """A penalty shows in moment arms beyond what any taut path has, 1 of a translation: it is 2 m a metre and more."""
     return np.abs(muscle_geometry(model, q).moment_arm).max(axis=(1, 2)) > most
 
 
-def test_a_price_for_the_end_of_a_cylinder():
+def test_a_penalty_for_the_end_of_a_cylinder():
     surface = WrapCylinder("s", "ground", (0.0, 0.02, 0.0), (0.1, 0.2, 0.0), radius=0.1, length=0.06)
     model = over(surface)
     q = poses(model, 6, 400)
-    q = q[muscle_geometry(model, q).price[:, 0] > 1e-3][:4]
+    q = q[muscle_geometry(model, q).penalty[:, 0] > 1e-3][:4]
     assert len(q) == 4
     for pose in q:
         assert not assert_differences(model, pose, tolerance=1e-6).exact.all()
 
 
-def test_a_price_for_the_other_way_round():
+def test_a_penalty_for_the_other_way_round():
     """Held by its quadrant a path winds up to half a turn beyond; close to that it pays for the shorter way."""
     surface = WrapCylinder("s", "ground", (0.0, 0.02, 0.0), (0.0, 0.0, 0.0), "+y", radius=0.1, length=3.0)
     model = over(surface)
@@ -353,25 +353,25 @@ def test_real_models(name, data_folder):
     for q in inner_poses(model, np.random.default_rng(3), 2):
         # EDCR of MoBL-ARMS is a polyline through a narrow ring
         polyline = muscle_geometry(model, q).status == STATUSES.index("overlapped")
-        found = assert_differences(model, q, 0.99, STRING_DIFFERENCED if polyline.any() else DIFFERENCED)
+        found = assert_differences(model, q, 0.99, POLYLINE_DIFFERENCED if polyline.any() else DIFFERENCED)
         assert (found.exact | polyline | (found.status == OTHER_SIDE)).all()
         if not list(turning_joints(model)):
             assert_symmetric(found)
 
 
 def test_over_surfaces_that_overlap_differences_are_taken(data_folder):
-    """The path is a string there; `exact` says so."""
+    """The path is a polyline there; `exact` says so."""
     model = musculo.read_osim(data_folder / "mobl_arms/MoBL_ARMS.osim")
     q = random_poses(model, 400, np.random.default_rng(6), 0.9)
-    strings = muscle_geometry(model, q).status == STATUSES.index("overlapped")
-    f = int(np.flatnonzero(strings.any(axis=1))[0])
+    polylines = muscle_geometry(model, q).status == STATUSES.index("overlapped")
+    f = int(np.flatnonzero(polylines.any(axis=1))[0])
     found = moment_arm_derivatives(model, q[f])
-    assert (found.exact == ~strings[f]).all()
+    assert (found.exact == ~polylines[f]).all()
     step = 2e-3 * np.eye(q.shape[1])
     up, down = (muscle_geometry(model, q[f] + sign * step).moment_arm for sign in (1, -1))
     expected = np.moveaxis(up - down, 0, -1) / 4e-3
-    k = strings[f]
-    assert np.abs(found.derivative[k] - expected[k]).max() < STRING * max(1.0, np.abs(expected[k]).max())
+    k = polylines[f]
+    assert np.abs(found.derivative[k] - expected[k]).max() < POLYLINE * max(1.0, np.abs(expected[k]).max())
 
 
 # --- independent coordinates ----------------------------------------------------------------------------------------
@@ -386,18 +386,18 @@ def test_independent_coordinates_of_real_models(name, data_folder):
     found = moment_arm_derivatives(model, e.coordinates(z))
     assert found.independent_coordinate_names == found.independent_speed_names == e.speed_names
     d = found.independent
-    # a string (EDCR of MoBL-ARMS, through a narrow ring) has differences
+    # a polyline (EDCR of MoBL-ARMS, through a narrow ring) has differences
     exact = found.exact[:, None, None]
     skew = np.abs(d - np.swapaxes(d, -1, -2))
     assert np.where(exact, skew, 0.0).max() <= SYMMETRIC * max(1.0, np.abs(d).max())
-    assert skew.max() <= STRING_DIFFERENCED
+    assert skew.max() <= POLYLINE_DIFFERENCED
     arms = muscle_geometry(model, e.coordinates(z)).moment_arm_independent
     assert d.shape == (*arms.shape, len(z))
     expected, gap = differences(lambda x: muscle_geometry(model, e.coordinates(x)).moment_arm_independent, z)
     clear = gap < AGREE
     assert clear.mean() > 0.98
     assert np.abs(np.where(clear & exact, d - expected, 0.0)).max() <= DIFFERENCED
-    assert np.abs(np.where(clear, d - expected, 0.0)).max() <= STRING_DIFFERENCED
+    assert np.abs(np.where(clear, d - expected, 0.0)).max() <= POLYLINE_DIFFERENCED
 
 
 @pytest.mark.parametrize("coupled", ["into_the_ball", "out_of_the_ball", "quaternion"])

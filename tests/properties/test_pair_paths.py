@@ -17,13 +17,13 @@ from support.who_is_right import Court
 # Pairs of poses, some 1e-11 apart, between which lengths once jumped by 0.1 to 141 mm. Nine more do so again since the
 # search is one that serves the real models (docs/theory/taut_paths.md).
 JUMPED = json.loads((Path(__file__).parents[1] / "support" / "pairs_jumped.json").read_text())
-# What is left of them: strings and rows of contacts differ by so much, and so do two strings [m].
+# What is left of them: polylines and rows of contacts differ by so much, and so do two polylines [m].
 AS_LONG = 1e-7
 # What the judge's polylines are off, beyond what it says itself [m].
 ROUNDING = 1e-6
-ROUGH = STATUSES.index("not converged")
-# A string round two cylinders that cross, both held for more than half a turn; an open one beside a held one; the edge
-# of the rule about the side of one beside another; ends inside. And the pose of the two that was wrong.
+NOT_CONVERGED = STATUSES.index("not converged")
+# A polyline round two cylinders that cross, both held for more than half a turn; an open one beside a held one; the
+# edge of the rule about the side of one beside another; ends inside. And the pose of the two that was wrong.
 LOOKED = {"cc15-m3": "after", "cc11-m2": "before", "cc8-m4": "after"}
 
 
@@ -36,7 +36,7 @@ def test_what_once_jumped_no_longer_does(jump):
     model = pair(jump["kinds"], jump["seed"], jump["quadrants"])
     g = path_geometry(model, np.array([jump["before"], jump["after"]]))
     k = g.names.index(jump["path"])
-    assert (g.status[:, k] < ROUGH).all()
+    assert (g.status[:, k] < NOT_CONVERGED).all()
     assert abs(g.length[1, k] - g.length[0, k]) < AS_LONG
 
 

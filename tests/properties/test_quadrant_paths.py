@@ -1,4 +1,4 @@
-"""Paths over an ellipsoid or a sphere with a quadrant are those over one without: shortest paths, at no price."""
+"""Paths over an ellipsoid or a sphere with a quadrant are those over one without: shortest paths, at no penalty."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_quadrant_says_nothing(kind):
     g, shortest = path_geometry(model, q), path_geometry(free, q)
     assert np.array_equal(g.length, shortest.length)
     assert np.array_equal(g.moment_arm, shortest.moment_arm)
-    assert not g.price.any()
+    assert not g.penalty.any()
     # OpenSim's paths do mind
     assert np.nanmax(np.abs(path_geometry(model, q, like="opensim").length - g.length)) > 1e-3
 

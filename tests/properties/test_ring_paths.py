@@ -45,7 +45,7 @@ def test_lengths_do_not_jump(ring):
 
 @pytest.mark.parametrize("ring", RINGS, ids=str)
 def test_lengths_are_those_of_shortest_paths(ring):
-    """By a search that shares nothing with the kernels, prices of a way round the ring included."""
+    """By a search that shares nothing with the kernels, penalties of a way round the ring included."""
     model = model_of(*ring)
     q = np.array([[-0.7], [0.2], [0.9]])
     length = path_geometry(model, q).length[:, 0]
@@ -94,5 +94,5 @@ def test_a_tube_that_is_touched_twice(ring, tube, P, Q):
     obstacle = Obstacle("torus", (tube, ring), np.eye(3), np.zeros(3), through=True)
     shortest = shortest_path(np.array(P), np.array(Q), [obstacle])
     assert shortest is not None
-    assert geometry.price[0] == 0.0
+    assert geometry.penalty[0] == 0.0
     assert abs(geometry.length[0] - shortest.length) < JUDGED

@@ -1,16 +1,16 @@
-"""Loops over frames for stretches whose obstacles and ends are given, for tests and benchmarks."""
+"""Loops over frames for segments whose obstacles and ends are given, for tests and benchmarks."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from musculo.kernels.compiler.parts import driver
-from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, StretchRows, geodesic_stretch, work_rows
+from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, SegmentRows, geodesic_segment, work_rows
 
 
 @driver
-def stretch_frames(surfaces, obstacles, starts, ends, X, G, length, status):
-    """`geodesic_stretch` for every frame over `obstacles` (n, 1).
+def segment_frames(surfaces, obstacles, starts, ends, X, G, length, status):
+    """`geodesic_segment` for every frame over `obstacles` (n, 1).
 
     starts, ends (frames, 3); X (frames, 12 n, 1) poses; G (frames, RESULT_ROWS n, 1) in and out, as the kernel has
     them; length, status (frames,) out.
@@ -19,10 +19,10 @@ def stretch_frames(surfaces, obstacles, starts, ends, X, G, length, status):
     W = np.empty((work_rows(n), 1))
     for i in range(starts.shape[0]):
         P, Q = (starts[i, 0], starts[i, 1], starts[i, 2]), (ends[i, 0], ends[i, 1], ends[i, 2])
-        length[i], status[i] = geodesic_stretch(surfaces, StretchRows(obstacles, 0, X[i], 0, G[i], 0, W, 0), n, P, Q, 0)
+        length[i], status[i] = geodesic_segment(surfaces, SegmentRows(obstacles, 0, X[i], 0, G[i], 0, W, 0), n, P, Q, 0)
 
 
-def solve_stretches(surfaces, starts, ends, R, p):
+def solve_segments(surfaces, starts, ends, R, p):
     """All frames at once.
 
     surfaces: `Surfaces` in the path's order; starts, ends (frames, 3); R (frames, n, 3, 3), p (frames, n, 3).
@@ -33,5 +33,5 @@ def solve_stretches(surfaces, starts, ends, R, p):
     length, status = np.empty(frames), np.empty(frames, dtype=np.int64)
     rows = np.zeros((frames, n * RESULT_ROWS, 1))
     ends, starts = np.ascontiguousarray(ends, dtype=float), np.ascontiguousarray(starts, dtype=float)
-    stretch_frames(surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X), rows, length, status)
+    segment_frames(surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X), rows, length, status)
     return length, status, rows.reshape(frames, n, RESULT_ROWS)

@@ -9,7 +9,7 @@
    a margin above what the graph may be off.
 3. Each is pulled tight (`support.polyline`); the shortest is the answer.
 
-Nothing is shared with the kernels or with `support.taut_string`, and nothing is known of the path that is judged.
+Nothing is shared with the kernels or with `support.taut_polyline`, and nothing is known of the path that is judged.
 """
 
 from __future__ import annotations

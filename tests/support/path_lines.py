@@ -1,4 +1,4 @@
-"""A path of either method as a line of points, and the string that is pulled tight from it."""
+"""A path of either method as a line of points, and the polyline that is pulled tight from it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from support.taut_string import Solid, TautString, spaced, taut
+from support.taut_polyline import Solid, TautPolyline, spaced, taut
 
 # A path keeps out of a surface where it is no deeper than this [m]; OpenSim's points are about so far off.
 TOUCHES = 1e-4
-# Two lengths are the same where they differ by less than this [m]: the string is better than that.
+# Two lengths are the same where they differ by less than this [m]: the polyline is better than that.
 SAME = 1e-6
 # Where along a path depths are looked at.
 FINE = np.linspace(0.0, 1.0, 2001)
@@ -27,7 +27,7 @@ class Contact:
 
 
 @dataclass
-class Stretch:
+class Segment:
     """Between two path points that follow each other: what may be touched there, and what each method touches."""
 
     P: np.ndarray
@@ -44,7 +44,7 @@ class Stretch:
         return float(min(1.0, solid.gauge(self.P), solid.gauge(self.Q)))
 
 
-def polyline(s: Stretch, contacts: list[Contact], solids: dict[int, Solid]) -> np.ndarray:
+def path_line(s: Segment, contacts: list[Contact], solids: dict[int, Solid]) -> np.ndarray:
     """A method's path as many points; between two contacts on a surface it runs as the tangents say."""
     parts = [s.P[None]]
     for i, c in enumerate(contacts):
@@ -81,20 +81,20 @@ def _arc(solid: Solid, first: np.ndarray, last: np.ndarray, came: np.ndarray, go
     return y if tight.settled and np.abs(y - x).max() < solid.narrowest() else x
 
 
-def pulled(contacts: list[Contact], solids: dict[int, Solid], line: np.ndarray) -> TautString:
-    """The string pulled tight from a path: over what it touches, and over what it then would run into."""
+def pulled(contacts: list[Contact], solids: dict[int, Solid], line: np.ndarray) -> TautPolyline:
+    """The polyline pulled tight from a path: over what it touches, and over what it then would run into."""
     fine = spaced(line, FINE)
     used = [c.wrap for c in contacts]
     pierced = [w for w, solid in solids.items() if w not in used and solid.deepest(fine) > TOUCHES]
     for _ in range(3):
-        string = taut([solids[w] for w in dict.fromkeys(used)], line)
-        fine = spaced(string.points, FINE)
+        polyline = taut([solids[w] for w in dict.fromkeys(used)], line)
+        fine = spaced(polyline.points, FINE)
         others = [w for w in solids if w not in used and w not in pierced]
         new = [w for w in others if solids[w].deepest(fine) > SAME]
         if not new:
             break
         used += new
-    return string
+    return polyline
 
 
 def through_hole(solid: Solid, fine: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Loops over frames for strings over solids that are given, for tests and benchmarks."""
+"""Loops over frames for polylines over solids that are given, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from musculo.kernels.compiler.parts import driver
 from musculo.kernels.wrapping.geodesic.surface_shape import shape_of
-from musculo.kernels.wrapping.polyline.polyline_search import SOLID_ROWS, SOLIDS, shortest_string
-from musculo.kernels.wrapping.polyline.polyline_segment import string_work
+from musculo.kernels.wrapping.polyline.polyline_search import SOLID_ROWS, SOLIDS, shortest_polyline
+from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
 
 
 @driver
-def string_frames(surfaces, starts, ends, X, hold, known, length, result):
-    """`shortest_string` for every frame over all surfaces: starts, ends (frames, 3); X (frames, n, 12) poses; hold
+def polyline_frames(surfaces, starts, ends, X, hold, known, length, result):
+    """`shortest_polyline` for every frame over all surfaces: starts, ends (frames, 3); X (frames, n, 12) poses; hold
     (n, 2) how sides are held, and turns; known (frames,) lengths to be less than, zero for any; length (frames,) and
     result (frames, rows) out."""
     n = X.shape[1]
-    w = string_work(max(n, 2))
+    w = polyline_work(max(n, 2))
     for i in range(starts.shape[0]):
         for k in range(n):
             shape = shape_of(surfaces, k, 1.0)
@@ -25,11 +25,11 @@ def string_frames(surfaces, starts, ends, X, hold, known, length, result):
             w.pose[k] = X[i, k]
             w.hold[k] = hold[k]
         P, Q = (starts[i, 0], starts[i, 1], starts[i, 2]), (ends[i, 0], ends[i, 1], ends[i, 2])
-        length[i] = shortest_string(w, n, P, Q, 0, known[i], 1e300, 0.0)
+        length[i] = shortest_polyline(w, n, P, Q, 0, known[i], 1e300, 0.0)
         result[i] = w.result[1, : result.shape[1]]
 
 
-def solve_strings(surfaces, starts, ends, R, p, hold=None, known=None):
+def solve_polylines(surfaces, starts, ends, R, p, hold=None, known=None):
     """All frames at once.
 
     surfaces: `Surfaces`; starts, ends (frames, 3); R (frames, n, 3, 3), p (frames, n, 3); hold (n, 2), open by default;
@@ -42,5 +42,5 @@ def solve_strings(surfaces, starts, ends, R, p, hold=None, known=None):
     length, result = np.empty(frames), np.empty((frames, SOLIDS + SOLID_ROWS * n))
     starts, ends = np.ascontiguousarray(starts, dtype=float), np.ascontiguousarray(ends, dtype=float)
     known = np.zeros(frames) if known is None else np.ascontiguousarray(known, dtype=float)
-    string_frames(surfaces, starts, ends, X, hold, known, length, result)
+    polyline_frames(surfaces, starts, ends, X, hold, known, length, result)
     return length, result[:, 1:7].reshape(frames, 2, 3), result[:, SOLIDS:].reshape(frames, n, SOLID_ROWS)

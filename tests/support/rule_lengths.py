@@ -2,7 +2,7 @@
 keep the rules or pay for breaking some.
 
 The poses of points and surfaces, which surface acts where and the sides held in the default pose are the package's;
-shrinking, prices and every length are worked out here.
+shrinking, penalties and every length are worked out here.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from support.global_path import GlobalPath, Obstacle, shortest_path
-from support.taut_string import Solid
+from support.taut_polyline import Solid
 
 if TYPE_CHECKING:
-    from support.path_lines import Stretch
+    from support.path_lines import Segment
     from support.who_is_right import Court
 
-# What prices of the geodesic rules are made of; the kernels geodesic_price and cylinder_price say more.
-PRICE, TURN_PRICE, END_REACH, TURN_REACH = 2.0, 4.0, 0.25, 1.0
+# What penalties of the geodesic rules are made of; the kernel cylinder_penalty says more.
+END_RATE, TURN_RATE, END_REACH, TURN_REACH = 2.0, 4.0, 0.25, 1.0
 # Nothing is left of a surface that is shrunk below this.
 _GONE = 1e-6
 
 
 @dataclass(frozen=True)
 class Option:
-    """What a surface may do on a stretch: what is in the way (None: nothing), what that costs [m], in words."""
+    """What a surface may do on a segment: what is in the way (None: nothing), what that costs [m], in words."""
 
     obstacle: Obstacle | None
-    price: float = 0.0
+    penalty: float = 0.0
     rule: str = "kept"
 
 
 @dataclass(frozen=True)
 class RuleLength:
-    """A path's length by the rules [m], what of it is price, the paths of its stretches, which rules are broken."""
+    """A path's length by the rules [m], what of it is penalty, the paths of its segments, which rules are broken."""
 
     length: float
-    price: float
+    penalty: float
     paths: tuple[GlobalPath, ...]
     broken: tuple[str, ...]
     error: float
@@ -51,38 +51,38 @@ def rule_length(court: Court, name: str, frame: int = 0) -> RuleLength | None:
     """The length of a path by the rules; None where no path is found."""
     k = court.ours.names.index(name)
     parts = []
-    for s in court.stretches(frame, k):
-        part = stretch_length(court, k, s)
+    for s in court.segments(frame, k):
+        part = segment_length(court, k, s)
         if part is None:
             return None
         parts.append(part)
     return RuleLength(
         sum(p.length for p in parts),
-        sum(p.price for p in parts),
+        sum(p.penalty for p in parts),
         tuple(x for p in parts for x in p.paths),
         tuple(x for p in parts for x in p.broken),
         sum(p.error for p in parts),
     )
 
 
-def stretch_length(court: Court, k: int, s: Stretch) -> RuleLength | None:
-    """The same for one stretch of path k."""
+def segment_length(court: Court, k: int, s: Segment) -> RuleLength | None:
+    """The same for one segment of path k."""
     choices = [_options(court, k, w, s) for w in s.acting]
     names = [court.compiled.wrap_names[w] for w in s.acting]
     straight = float(np.linalg.norm(s.Q - s.P))
     best: RuleLength | None = None
-    for options in sorted(product(*choices), key=lambda c: sum(o.price for o in c)):
-        price = sum(o.price for o in options)
-        if best is not None and price + straight >= best.length:
+    for options in sorted(product(*choices), key=lambda c: sum(o.penalty for o in c)):
+        penalty = sum(o.penalty for o in options)
+        if best is not None and penalty + straight >= best.length:
             break
         path = shortest_path(s.P, s.Q, [o.obstacle for o in options if o.obstacle is not None])
-        if path is not None and (best is None or path.length + price < best.length):
-            broken = tuple(f"{n}: {o.rule}" for n, o in zip(names, options, strict=True) if o.price > 0.0)
-            best = RuleLength(path.length + price, price, (path,), broken, path.error)
+        if path is not None and (best is None or path.length + penalty < best.length):
+            broken = tuple(f"{n}: {o.rule}" for n, o in zip(names, options, strict=True) if o.penalty > 0.0)
+            best = RuleLength(path.length + penalty, penalty, (path,), broken, path.error)
     return best
 
 
-def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
+def _options(court: Court, k: int, w: int, s: Segment) -> list[Option]:
     """What surface w may do: keep its rules, break the one about its side, be left out."""
     paths, solid = court.compiled.paths, s.acting[w]
     surface = paths.wrap_surface[w]
@@ -100,13 +100,13 @@ def _options(court: Court, k: int, w: int, s: Stretch) -> list[Option]:
         held = court.turn(k, w, s), court.reference(k, w, s)
         options = [Option(Obstacle(small.kind, small.size, small.R, small.p, turn=held[0]))]
         if abs(held[0]) > math.pi or not lone:
-            options.append(Option(free, turn_price(solid, s.P, s.Q, *held, lone), "the other way"))
-    return _affordable(*options, Option(None, end_price(solid, s.P, s.Q, held, lone), "left out"))
+            options.append(Option(free, turn_penalty(solid, s.P, s.Q, *held, lone), "the other way"))
+    return _affordable(*options, Option(None, end_penalty(solid, s.P, s.Q, held, lone), "left out"))
 
 
 def _affordable(*options: Option) -> list[Option]:
-    """Those that can be had at any price."""
-    return [option for option in options if math.isfinite(option.price)]
+    """Those of which the penalty is finite."""
+    return [option for option in options if math.isfinite(option.penalty)]
 
 
 def inside_end(solid: Solid, P: np.ndarray, Q: np.ndarray, lone: bool) -> float:
@@ -117,22 +117,22 @@ def inside_end(solid: Solid, P: np.ndarray, Q: np.ndarray, lone: bool) -> float:
     return max(0.0, far - abs(p[2] * d_q + q[2] * d_p) / (d_p + d_q))
 
 
-def end_price(solid: Solid, P: np.ndarray, Q: np.ndarray, held: tuple[float, float] | None, lone: bool) -> float:
+def end_penalty(solid: Solid, P: np.ndarray, Q: np.ndarray, held: tuple[float, float] | None, lone: bool) -> float:
     """What leaving a cylinder out costs; zero beyond its end [m]. held: the turn that is held, and the reference."""
     p, q = solid.own(P), solid.own(Q)
     if held is None:
         kept = _over(solid, p, q, _short_turn(p, q))
     else:
-        other = _over(solid, p, q, 2 * math.pi - abs(held[0])) + turn_price(solid, P, Q, *held, lone)
+        other = _over(solid, p, q, 2 * math.pi - abs(held[0])) + turn_penalty(solid, P, Q, *held, lone)
         kept = min(_over(solid, p, q, abs(held[0])), other)
-    return _due(PRICE, inside_end(solid, P, Q, lone), kept - math.dist(p, q), END_REACH * solid.half, lone)
+    return _due(END_RATE, inside_end(solid, P, Q, lone), kept - math.dist(p, q), END_REACH * solid.half, lone)
 
 
-def turn_price(solid: Solid, P: np.ndarray, Q: np.ndarray, turn: float, reference: float, lone: bool) -> float:
+def turn_penalty(solid: Solid, P: np.ndarray, Q: np.ndarray, turn: float, reference: float, lone: bool) -> float:
     """What passing a cylinder the shorter way instead of the one that is held costs [m]."""
     p, q, r = solid.own(P), solid.own(Q), solid.size[0]
     saved = _over(solid, p, q, abs(turn)) - _over(solid, p, q, 2 * math.pi - abs(turn))
-    return _due(r * TURN_PRICE, math.pi - abs(turn - reference), saved, TURN_REACH, lone)
+    return _due(r * TURN_RATE, math.pi - abs(turn - reference), saved, TURN_REACH, lone)
 
 
 def _short_turn(p: np.ndarray, q: np.ndarray) -> float:
@@ -152,9 +152,9 @@ def _over(solid: Solid, p: np.ndarray, q: np.ndarray, turn: float) -> float:
 
 
 def _due(rate: float, x: float, saved: float, reach: float, lone: bool) -> float:
-    """The price of a rule about a cylinder: what breaking it saves, falling evenly to nothing at the rule's edge, or so
-    much a metre; among other surfaces more, without end towards the reach."""
+    """The penalty of a rule about a cylinder: what breaking it saves, falling evenly to nothing at the rule's edge, or
+    so much a metre; among other surfaces more, without end towards the reach."""
     if x >= reach:
         return math.inf
-    price = max(rate, saved / reach) * x
-    return price if lone else price + rate * x * x / (reach - x)
+    penalty = max(rate, saved / reach) * x
+    return penalty if lone else penalty + rate * x * x / (reach - x)

@@ -1,11 +1,12 @@
 """Two answers for the length of one path, and a judge: which of them is the length of a shortest path?
 
-A path is right where it keeps out of every surface that acts on it and is no longer than the string that is pulled
-tight from it. `judge` tells for one path in one pose, by `support.taut_string`, which shares nothing with the kernels.
+A path is right where it keeps out of every surface that acts on it and is no longer than the polyline that is pulled
+tight from it. `judge` tells for one path in one pose, by `support.taut_polyline`, which shares nothing with the
+kernels.
 
-A string of ours may touch surfaces in turns, and the path shows one contact a surface: what is pulled tight from these
-contacts is not the string. There, and where a string does not come to rest, the judge asks `support.rule_lengths` for
-the shortest path of all.
+A polyline of ours may touch surfaces in turns, and the path shows one contact a surface: what is pulled tight from
+these contacts is not the polyline. There, and where a polyline does not come to rest, the judge asks
+`support.rule_lengths` for the shortest path of all.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from musculo.dynamics.poses import kinematics
 from musculo.kernels.paths.path_points import CONDITIONAL, CYLINDER, ELLIPSOID, MOVING, RANGE_MARGIN, TORUS
 from musculo.muscle.paths.compile_paths import compiled_paths
 from musculo.muscle.paths.geometry import STATUSES, PathGeometry
-from support.path_lines import FINE, SAME, TOUCHES, Contact, Stretch, polyline, pulled
-from support.rule_lengths import end_price, inside_end, rule_length, turn_price
-from support.taut_string import Solid, spaced, taut
+from support.path_lines import FINE, SAME, TOUCHES, Contact, Segment, path_line, pulled
+from support.rule_lengths import end_penalty, inside_end, rule_length, turn_penalty
+from support.taut_polyline import Solid, spaced, taut
 
 KINDS = ("cylinder", "sphere", "ellipsoid", "torus")
 # A reason is named after the part of the difference that is largest.
 REASONS = (
     "inside",  # a point of the path lies inside a surface: OpenSim leaves it out, ours shrinks it
-    "price",  # ours adds a price near the edge of a rule
+    "penalty",  # ours adds a penalty near the edge of a rule
     "through",  # OpenSim's path passes through a surface
     "end",  # a cylinder ends near the contact: one path touches it still, the other passes its end
     "other way",  # both are shortest, on two sides of a surface
@@ -48,18 +49,18 @@ class Verdict:
     frame: int
     ours: float
     opensim: float
-    ours_taut: float  # the string pulled tight from our path, shrunk surfaces shrunk; where ours is one, the shortest
+    ours_taut: float  # the polyline pulled tight from our path, shrunk surfaces shrunk; where ours is one, the shortest
     opensim_taut: float  # the same from OpenSim's
     opensim_path: float  # OpenSim's own path, between its contact points the shortest way on the surface
-    error: float  # of the two strings
+    error: float  # of the two polylines
     clear: float  # as ours_taut, but over the surfaces, too, that our path passes through
-    price: float  # prices that the rules put on our path, which is no length of a path
+    penalty: float  # penalties that the rules put on our path, which is no length of a path
     through_ours: float  # how deep the path passes through a surface that acts on it [m]
     through_opensim: float
     ended: float  # how deep our path passes through a cylinder that the rule about its end takes away [m]
     pierced: str  # the surface OpenSim passes through deepest
     pierced_by_ours: str
-    settled: bool  # the string of ours came to rest
+    settled: bool  # the polyline of ours came to rest
     opensim_settled: bool  # OpenSim's did
     inside: bool  # a path point lies inside a surface
     status: str  # of ours
@@ -75,8 +76,8 @@ class Verdict:
 
     @property
     def unexplained(self) -> float:
-        """What our length has beyond the taut string and the prices: zero, or ours is wrong [m]."""
-        return self.ours - self.ours_taut - self.price
+        """What our length has beyond the taut polyline and the penalties: zero, or ours is wrong [m]."""
+        return self.ours - self.ours_taut - self.penalty
 
 
 def _wrong(v: Verdict) -> bool:
@@ -89,8 +90,8 @@ def _reason(v: Verdict) -> str:
     approximate, other = v.opensim - v.opensim_taut, v.opensim_taut - v.ours_taut
     if _wrong(v) and not v.inside:
         return "ours wrong"
-    if max(abs(approximate), abs(other)) < abs(v.price):
-        return "price"
+    if max(abs(approximate), abs(other)) < abs(v.penalty):
+        return "penalty"
     if abs(other) >= abs(approximate):
         if v.inside:
             return "inside"
@@ -104,7 +105,7 @@ def _reason(v: Verdict) -> str:
 
 
 def _right(v: Verdict) -> str:
-    ours = v.settled and not (v.inside or _wrong(v)) and abs(v.price) < SAME and v.ended < TOUCHES
+    ours = v.settled and not (v.inside or _wrong(v)) and abs(v.penalty) < SAME and v.ended < TOUCHES
     tight = v.opensim_settled and abs(v.opensim - v.opensim_taut) < 10 * SAME
     opensim = tight and not v.inside and v.through_opensim < TOUCHES
     return {(True, True): "both", (True, False): "ours", (False, True): "opensim"}.get((ours, opensim), "neither")
@@ -134,8 +135,8 @@ class Court:
             KINDS[kind], tuple(map(float, size[:count])), self.R[frame, surface], self.p[frame, surface], float(half)
         )
 
-    def stretches(self, frame: int, k: int) -> list[Stretch]:
-        """The stretches of path k, with the contacts of both methods."""
+    def segments(self, frame: int, k: int) -> list[Segment]:
+        """The segments of path k, with the contacts of both methods."""
         paths = self.compiled.paths
         points = [i for i in range(paths.first_point[k], paths.first_point[k + 1]) if self._there(frame, i)]
         wraps = range(paths.first_wrap[k], paths.first_wrap[k + 1])
@@ -157,7 +158,7 @@ class Court:
         found = []
         for i, (a, b) in enumerate(pairwise(points)):
             acting = {w: self.solid(frame, paths.wrap_surface[w]) for w in wraps if self._acts(k, w, a, b)}
-            found.append(Stretch(places[a], places[b], a, b, acting, contacts["ours"][i], contacts["opensim"][i]))
+            found.append(Segment(places[a], places[b], a, b, acting, contacts["ours"][i], contacts["opensim"][i]))
         return found
 
     def _there(self, frame: int, point: int) -> bool:
@@ -180,27 +181,27 @@ class Court:
                 return False
         return True
 
-    def left_out(self, wrap: int, s: Stretch) -> bool:
+    def left_out(self, wrap: int, s: Segment) -> bool:
         """Whether our rule about the ends of cylinders takes this one away."""
         return s.acting[wrap].kind == "cylinder" and inside_end(s.acting[wrap], s.P, s.Q, len(s.acting) == 1) <= 0.0
 
     def judge(self, name: str, frame: int = 0) -> Verdict:
-        """Pull strings tight from both paths and say who is right."""
+        """Pull polylines tight from both paths and say who is right."""
         k = self.ours.names.index(name)
         paths = self.compiled.paths
-        stretches = self.stretches(frame, k)
+        segments = self.segments(frame, k)
         ours, opensim = float(self.ours.length[frame, k]), float(self.opensim.length[frame, k])
-        taut_ours = taut_opensim = path = price = error = ended = 0.0
+        taut_ours = taut_opensim = path = penalty = error = ended = 0.0
         depths: dict[str, dict[int, float]] = {"ours": {}, "opensim": {}}
         broken: list[tuple[int, float]] = []
         inside, settled = False, {"ours": True, "opensim": True}
-        for s in stretches:
+        for s in segments:
             shrunk = {w: s.acting[w].scaled(max(s.shrink(w), 1e-6)) for w in s.acting}
             full = {w: s.acting[w] for w in s.acting if s.shrink(w) >= 1.0 - 1e-9}
             gone = {w for w in s.acting if self.left_out(w, s)}
             inside = inside or any(w not in full and w not in gone for w in s.acting)
             for method, contacts in (("ours", s.ours), ("opensim", s.opensim)):
-                line = polyline(s, contacts, shrunk)
+                line = path_line(s, contacts, shrunk)
                 fine = spaced(line, FINE)
                 for w, solid in full.items():
                     depth = solid.deepest(fine)
@@ -209,18 +210,18 @@ class Court:
                     else:
                         depths[method][w] = max(depths[method].get(w, 0.0), depth)
                 used = {w: solid for w, solid in shrunk.items() if method == "opensim" or w not in gone}
-                string = pulled(contacts, used, line)
-                error, settled[method] = max(error, string.error), settled[method] and string.settled
+                polyline = pulled(contacts, used, line)
+                error, settled[method] = max(error, polyline.error), settled[method] and polyline.settled
                 if method == "ours":
-                    taut_ours += string.length
-                    broken += self.prices(k, s, line).items()
+                    taut_ours += polyline.length
+                    broken += self.penalties(k, s, line).items()
                 else:
-                    taut_opensim += string.length
+                    taut_opensim += polyline.length
                     path += float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
-        # which of the prices were paid shows in the length
+        # which of the penalties were paid shows in the length
         choices = [c for n in range(len(broken) + 1) for c in combinations(broken, n)]
-        paid = min(choices, key=lambda c: abs(ours - taut_ours - price - sum(value for _, value in c)))
-        price += sum(value for _, value in paid)
+        paid = min(choices, key=lambda c: abs(ours - taut_ours - penalty - sum(value for _, value in c)))
+        penalty += sum(value for _, value in paid)
         excused = [w for w, _ in paid]
         through_ours, pierced_by_ours = self._deepest({w: d for w, d in depths["ours"].items() if w not in excused})
         through, pierced = self._deepest(depths["opensim"])
@@ -229,12 +230,12 @@ class Court:
         shortest = rule_length(self, name, frame) if unsure else None
         if shortest is not None:
             settled["ours"] = True
-            taut_ours, price = shortest.length - shortest.price, shortest.price
+            taut_ours, penalty = shortest.length - shortest.penalty, shortest.penalty
             through_ours, pierced_by_ours = 0.0, ""
         clear = taut_ours
         if through_ours > TOUCHES:
-            clear = sum(self._cleared(s, excused) for s in stretches)
-        touched = {c.wrap for s in stretches for c in (*s.ours, *s.opensim)}
+            clear = sum(self._cleared(s, excused) for s in segments)
+        touched = {c.wrap for s in segments for c in (*s.ours, *s.opensim)}
         verdict = Verdict(
             name=name,
             frame=frame,
@@ -245,7 +246,7 @@ class Court:
             opensim_path=path,
             error=error,
             clear=clear,
-            price=price,
+            penalty=penalty,
             through_ours=through_ours,
             through_opensim=through,
             ended=ended,
@@ -266,18 +267,18 @@ class Court:
         depth = depths.get(w, 0.0)
         return depth, self.compiled.wrap_names[w] if depth > TOUCHES else ""
 
-    def _cleared(self, s: Stretch, excused: list[int]) -> float:
-        """Our stretch pulled tight over everything in force there: what it would be if it passed through nothing."""
+    def _cleared(self, s: Segment, excused: list[int]) -> float:
+        """Our segment pulled tight over everything in force there: what it would be if it passed through nothing."""
         force = {
             w: solid.scaled(max(s.shrink(w), 1e-6))
             for w, solid in s.acting.items()
             if w not in excused and not self.left_out(w, s)
         }
-        line = polyline(s, s.ours, force)
+        line = path_line(s, s.ours, force)
         return taut(list(force.values()), line).length
 
-    def prices(self, k: int, s: Stretch, line: np.ndarray) -> dict[int, float]:
-        """What our rules may add to this stretch, read off its path: a price by wrap that breaks a rule."""
+    def penalties(self, k: int, s: Segment, line: np.ndarray) -> dict[int, float]:
+        """What our rules may add to this segment, read off its path: a penalty by wrap that breaks a rule."""
         paths = self.compiled.paths
         broken: dict[int, float] = {}
         touched = {c.wrap for c in s.ours}
@@ -289,17 +290,17 @@ class Court:
                 lone, held = len(s.acting) == 1, None
                 if sign and axis < 2:
                     held = self.turn(k, w, s), self.reference(k, w, s)
-                end = end_price(solid, s.P, s.Q, held, lone)
+                end = end_penalty(solid, s.P, s.Q, held, lone)
                 kept = lone and held is not None and abs(held[0]) <= math.pi
                 if w not in touched and solid.scaled(max(s.shrink(w), 1e-6)).deepest(fine) > SAME:
                     broken[w] = end
                 elif held is not None and abs(solid.turn(line) - held[0]) > math.pi and not kept:
-                    broken[w] = turn_price(solid, s.P, s.Q, *held, lone)
+                    broken[w] = turn_penalty(solid, s.P, s.Q, *held, lone)
                     broken[w] = broken[w] if w in touched else min(end, broken[w])
         return broken
 
-    def reference(self, k: int, w: int, s: Stretch) -> float:
-        """The turn about a cylinder's axis from one end of a stretch to the other in the default pose [rad]."""
+    def reference(self, k: int, w: int, s: Segment) -> float:
+        """The turn about a cylinder's axis from one end of a segment to the other in the default pose [rad]."""
         paths = self.compiled.paths
         row = paths.first_seen[w] - paths.first_point[k]
         turn = math.remainder(paths.seen_azimuth[row + s.b] - paths.seen_azimuth[row + s.a], 2 * math.pi)
@@ -307,7 +308,7 @@ class Court:
             turn += paths.seen_shift[row + s.a]
         return turn
 
-    def turn(self, k: int, w: int, s: Stretch) -> float:
+    def turn(self, k: int, w: int, s: Segment) -> float:
         """The same in this pose, within half a turn of that: how the side is held."""
         reference = self.reference(k, w, s)
         P, Q = s.acting[w].own(s.P), s.acting[w].own(s.Q)

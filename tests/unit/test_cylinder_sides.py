@@ -120,7 +120,7 @@ def assert_stays(model):
     ours, theirs = (muscle_geometry(model, flexion, wrapping=w) for w in ("geodesic", "opensim"))
     assert_allclose(ours.length, theirs.length, rtol=ROUNDING)
     assert_allclose(ours.moment_arm, theirs.moment_arm, atol=ROUNDING)
-    assert not ours.price.any()
+    assert not ours.penalty.any()
 
 
 @pytest.mark.parametrize("away", [0.0, 0.01, 0.018])
@@ -168,8 +168,8 @@ def test_a_cylinder_that_turns_with_the_far_bone_is_kept(radius, bend):
 
 @pytest.mark.parametrize("distal", [(1, 1, 1), (0, 1, 0), (0, 0, 0)], ids=str)
 def test_a_finger_makes_a_fist(distal):
-    """Once the cord lies on a cylinder its moment arm is the radius, in all combinations of joints; to what strings are
-    good for where it meets cylinders that overlap in a closed fist."""
+    """Once the cord lies on a cylinder its moment arm is the radius, in all combinations of joints; to what polylines
+    are good for where it meets cylinders that overlap in a closed fist."""
     radii = (0.006, 0.005, 0.004)
     model = chain(radii, (0.06, 0.045, 0.025), distal, math.pi / 2)
     q = np.random.default_rng(3).uniform(-math.pi / 2, -0.4, (200, 3))

@@ -105,8 +105,8 @@ def test_drawn_paths_are_as_long_as_the_muscles():
     paths = muscle_geometry(arm, q)
     lines = polylines(paths.path_points, kinematics(arm, q))
     assert (np.unique(lines.layout, axis=0).shape[0]) > 1  # contacts come and go
-    # a price is no path
-    np.testing.assert_allclose(lengths_of(lines), paths.length - paths.price, rtol=CHORDS + TAUT)
+    # a penalty is no path
+    np.testing.assert_allclose(lengths_of(lines), paths.length - paths.penalty, rtol=CHORDS + TAUT)
     # a chord cuts an arc short and never makes it longer
     assert (lengths_of(lines) <= paths.length * (1 + 1e-9)).all()
 

@@ -190,7 +190,7 @@ def test_paths_with_points_are_the_same_beside_functions(like):
         assert (getattr(both, name)[:, [0, 2, 4]] == getattr(functions, name)).all()
     assert both.path_points.of("m1")[0].shape == (2, 3)
     assert both.path_points.of("m0")[0].shape == (0, 3)
-    assert not both.price.any()
+    assert not both.penalty.any()
 
 
 def test_bodies_feel_nothing_of_a_function():

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from musculo.kernels.wrapping.geodesic import taut_path as gd
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
-from support.geodesic_segments import solve_stretches
+from support.geodesic_segments import solve_segments
 
 close = partial(assert_allclose, rtol=0)
 
@@ -34,7 +34,7 @@ def solve(rows, start, end):
     """One frame: (length, status, results of every obstacle)."""
     n = len(rows)
     R, p = np.tile(np.eye(3), (1, n, 1, 1)), np.zeros((1, n, 3))
-    length, status, G = solve_stretches(surfaces(*rows), np.array([start]), np.array([end]), R, p)
+    length, status, G = solve_segments(surfaces(*rows), np.array([start]), np.array([end]), R, p)
     return length[0], status[0], G[0]
 
 

@@ -343,7 +343,7 @@ def test_wrenches_have_the_power_of_moment_arms(name, wrapping):
     moving = [any(isinstance(p, MovingPathPoint) for p in m.path.points) for m in model.muscles]
     still = np.flatnonzero(~np.array(moving))
     assert_allclose(power[:, still], ours.moment_arm[:, still], rtol=0, atol=1e-13)
-    # strings (EDCR of MoBL-ARMS) balance to 2e-12 only, contacts to 2e-16; rounding of their thousand knots, it seems
+    # polylines (EDCR of MoBL-ARMS) balance to 2e-12 only, contacts to 2e-16; rounding of their thousand knots, it seems
     rounding = np.where(known.status == musculo.results.STATUSES.index("overlapped"), 1e-11, 1e-14)[..., None]
     assert (np.abs(total[..., 3:]) <= rounding).all()
     if wrapping == "geodesic":

@@ -46,8 +46,8 @@ def test_geometry_has_names_units_and_provenance(leg, motion):
     followed = d["moment_arm_independent"].sel(muscle=name, independent=own[-1]).isel(time=3)
     assert float(followed) == g.moment_arm_independent[3, 1, -1]
     assert len(own) < len(leg.speed_names)  # the leg has a coupled coordinate
-    assert d["length"].attrs["units"] == d["price"].attrs["units"] == "m"
-    assert d["price"].dims == d["length"].dims
+    assert d["length"].attrs["units"] == d["penalty"].attrs["units"] == "m"
+    assert d["penalty"].dims == d["length"].dims
     assert d["speed"].attrs["units"] == "m/s"
     assert d["time"].attrs["units"] == "s"
     assert d.attrs["model"] == leg.name

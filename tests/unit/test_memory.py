@@ -41,7 +41,7 @@ def test_geometry_of_many_frames_holds_little_but_its_arrays(wrapping):
     own, peak = [], []
     for frames in (FRAMES, 2 * FRAMES):
         g, most = peak_of(lambda n=frames: musculo.muscle_geometry(model, q[:n], wrapping=wrapping))
-        own.append(sum(array.nbytes for array in (g.length, g.moment_arm, g.status, g.price)))
+        own.append(sum(array.nbytes for array in (g.length, g.moment_arm, g.status, g.penalty)))
         peak.append(most)
     assert np.diff(peak)[0] < 1.1 * np.diff(own)[0]
     assert g.path_points.position.nbytes > own[1]  # which would come on top
@@ -50,7 +50,7 @@ def test_geometry_of_many_frames_holds_little_but_its_arrays(wrapping):
 @pytest.mark.parametrize("function", [musculo.path_geometry, musculo.path_wrenches])
 @pytest.mark.parametrize("wrapping", ["geodesic", "opensim"])
 def test_points_that_are_made_when_asked_for_are_the_same(monkeypatch, function, wrapping):
-    """And so are prices, which need no points."""
+    """And so are penalties, which need no points."""
     model, q = arm(), poses(2500)
     kept = function(model, q, q, wrapping=wrapping)
     assert kept._points is not None
@@ -58,10 +58,10 @@ def test_points_that_are_made_when_asked_for_are_the_same(monkeypatch, function,
         monkeypatch.setattr(module, "KEPT_POINTS", 100)
     made = function(model, q, q, wrapping=wrapping)
     assert made._points is None
-    assert made.has_price
-    for name in ("length", "speed", "moment_arm", "status", "price"):
+    assert made.has_penalty
+    for name in ("length", "speed", "moment_arm", "status", "penalty"):
         assert np.array_equal(getattr(made, name), getattr(kept, name)), name
-    for name in ("count", "wrap", "price"):
+    for name in ("count", "wrap", "penalty"):
         assert np.array_equal(getattr(made.path_points, name), getattr(kept.path_points, name)), name
     for frame in (0, 1777, 2499):
         points, touched = kept.path_points.of(model.muscle_names[0], frame)

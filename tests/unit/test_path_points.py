@@ -346,7 +346,7 @@ def test_a_range_without_two_points_is_told(range_, idle, tmp_path):
         ((A, B), AROUND_A, True),
         ((A, B), replace(AROUND_A, active=False), False),
         ((A, B), replace(AROUND_A, frame="arm"), False),  # in some poses only
-        ((A, replace(A, location=(0.0, 1.0, 0.0)), B), AROUND_A, False),  # the second stretch is free
+        ((A, replace(A, location=(0.0, 1.0, 0.0)), B), AROUND_A, False),  # the second segment is free
         ((replace(A, location=(0.0, 5.0, 0.0)), A, B), AROUND_A, True),
         ((replace(A, location=(0.0, 5.0, 0.0)), ConditionalPathPoint("a", "ground", A.location), B), AROUND_A, False),
         ((A, B), WrapCylinder("ball", "ground", (0.0, 2.05, 9.0), radius=0.1), True),

@@ -79,7 +79,7 @@ def test_a_path_is_the_same_in_either_pass():
     g, h = muscle_geometry(model, TURN), muscle_geometry(again, TURN)
     np.testing.assert_allclose(h.length, g.length, rtol=0.0, atol=ROUNDING)
     np.testing.assert_allclose(h.moment_arm, g.moment_arm, rtol=0.0, atol=ROUNDING)
-    np.testing.assert_allclose(h.price, g.price, rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(h.penalty, g.penalty, rtol=0.0, atol=ROUNDING)
     np.testing.assert_array_equal(h.status, g.status)
     np.testing.assert_array_equal(h.path_points.count, g.path_points.count)
     for name in g.names:

@@ -14,7 +14,7 @@ import musculo
 from musculo import Body, Coordinate, ExternalLoad, Model, PinJoint, Placement, Table
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
-from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
+from musculo.diagnostics.doubtful_paths import largest_penalties, path_findings
 from musculo.diagnostics.implausible_angles import angles_far_outside, leaping_angles
 from musculo.diagnostics.loads import misplaced_loads
 from musculo.model import FreeJoint
@@ -263,16 +263,16 @@ def over_a_knuckle(folder):
     return folder / "hinge.osim", folder / "turn.mot", musculo.muscle_geometry(model, turn[:, None])
 
 
-def test_lengths_with_a_price_are_told(tmp_path):
+def test_lengths_with_a_penalty_are_told(tmp_path):
     """In the shell, in its JSON and on the page: how many frames, the first, how much, and what it does to arms."""
     model, motion, g = over_a_knuckle(tmp_path)
-    price = 1e3 * g.price[:, 0]
-    frames = np.flatnonzero(price)
-    assert price.max() > 1.0
-    assert not g.price[:, 1].any()
+    penalty = 1e3 * g.penalty[:, 0]
+    frames = np.flatnonzero(penalty)
+    assert penalty.max() > 1.0
+    assert not g.penalty[:, 1].any()
     line = (
         f"penalty of 'bent': in {len(frames)} of 31 frames, frame {frames[0]} ({0.01 * frames[0]:g} s) the first of "
-        f"them, {price.max():.3g} mm at most (frame {price.argmax()})"
+        f"them, {penalty.max():.3g} mm at most (frame {penalty.argmax()})"
     )
     code, printed = shell("muscles", model, motion, "-o", tmp_path / "out")
     assert code == 0
@@ -286,14 +286,14 @@ def test_lengths_with_a_price_are_told(tmp_path):
     page = report_of_folder(tmp_path / "out")
     assert any(line in note for note in page.notes)
     (check,) = [check for check in page.checks if check.title == "Lengths with a penalty"]
-    assert f"bent {price.max():.3g} mm" in check.found
+    assert f"bent {penalty.max():.3g} mm" in check.found
     assert "look  Lengths with a penalty: 1 muscle: bent" in printed
     q = musculo.read_storage(motion).values
     found = musculo.muscle_analysis(musculo.read_osim(model), q, 0.0 * q)
-    np.testing.assert_array_equal(found.price, g.price)
+    np.testing.assert_array_equal(found.penalty, g.penalty)
     np.testing.assert_array_equal(found.path_status, g.status)
     data = found.to_xarray()
-    assert float(data.price.max()) == g.price.max()
+    assert float(data.penalty.max()) == g.penalty.max()
     assert data.path_status.attrs["flag_meanings"].split()[2] == "other_side"
     code, printed = shell("muscles", model, motion, "-o", tmp_path / "json", "--json")
     (result,) = json.loads(printed)
@@ -301,34 +301,34 @@ def test_lengths_with_a_price_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("command", [("so", "--reserve", "10"), ("jr",)], ids=["so", "jr"])
-def test_what_pulls_along_paths_with_a_price_is_told(tmp_path, command):
+def test_what_pulls_along_paths_with_a_penalty_is_told(tmp_path, command):
     """Static optimisation and joint loads use these moment arms."""
     model, motion, g = over_a_knuckle(tmp_path)
     _, printed = shell(*command, model, motion, "-o", tmp_path / "out")
     told = " ".join(printed.split())
-    assert f"penalty of 'bent': in {int((g.price[:, 0] > 0.0).sum())} of 31 frames" in told
+    assert f"penalty of 'bent': in {int((g.penalty[:, 0] > 0.0).sum())} of 31 frames" in told
     assert "may be far too large" in told
 
 
 @pytest.mark.parametrize("words", [("--muscle", "plain"), ("--like-opensim",)], ids=["another muscle", "OpenSim's"])
-def test_prices_of_what_was_not_asked_for_are_not_told(tmp_path, words):
+def test_penalties_of_what_was_not_asked_for_are_not_told(tmp_path, words):
     model, motion, _ = over_a_knuckle(tmp_path)
     code, printed = shell("muscles", model, motion, "-o", tmp_path / "out", *words)
     assert code == 0
-    assert "with a price" not in printed
+    assert "with a penalty" not in printed
 
 
-def test_many_prices_are_counted():
-    """Ten lines, the largest first; prices below a millimetre have none; what the geometry notes is told as well."""
+def test_many_penalties_are_counted():
+    """Ten lines, the largest first; penalties below a millimetre have none; what the geometry notes is told as well."""
     names = tuple(f"m{k}" for k in range(15))
-    price = np.zeros((3, 15))
-    price[1] = 1e-3 * np.arange(15)  # the second is no more than a millimetre
+    penalty = np.zeros((3, 15))
+    penalty[1] = 1e-3 * np.arange(15)  # the second is no more than a millimetre
     g = SimpleNamespace(
-        names=names, price=price, status=np.zeros((3, 15), dtype=int), model_notes=("'m1' a", "'m2' b", "'n' c")
+        names=names, penalty=penalty, status=np.zeros((3, 15), dtype=int), model_notes=("'m1' a", "'m2' b", "'n' c")
     )
     notes = [one.text for one in path_findings(g, names, np.arange(3.0), "x")]
     assert notes[:3] == ["x: 'm1' a", "x: 'm2' b", notes[2]]
     assert notes[2].startswith("x: 14 of 15 muscles have lengths with a penalty")
     assert [note.split(":")[1] for note in notes[3:13]] == [f" penalty of 'm{k}'" for k in range(14, 4, -1)]
     assert notes[13:] == ["x: 3 more muscles have penalties above 1 mm"]
-    assert largest_prices(names, price)["m14"] == pytest.approx(0.014)
+    assert largest_penalties(names, penalty)["m14"] == pytest.approx(0.014)

@@ -51,7 +51,7 @@ _PARTS = ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")
 _UNITS = ("N", "N", "N", "N m", "N m", "N m", "m", "m", "m")
 # Frames at a time: what is held between the steps stays small beside the results.
 _CHUNK = 1024
-# Statuses of paths whose pull holds the slope of a price or of a surface that shrinks.
+# Statuses of paths whose pull holds the slope of a penalty or of a surface that shrinks.
 _DOUBTFUL = [STATUSES.index(word) for word in ("inside", "other side")]
 
 

@@ -89,7 +89,7 @@ class MuscleAnalysis(Result):
     moment: FloatArray = field(repr=False)  # (frames, muscles, coordinates) moment arm times tendon force [N m, N]
     status: NDArray[np.int64] = field(repr=False)  # `musculo.muscle.fibers.equilibrium.Status`
     # what of a length is no path [m]: moment arms include its slope there and may be far too large
-    price: FloatArray = field(repr=False)
+    penalty: FloatArray = field(repr=False)
     path_status: NDArray[np.int8] = field(repr=False)  # which of `musculo.results.STATUSES` each path has
     options: Mapping[str, Any] = field(repr=False)
 
@@ -135,7 +135,7 @@ class MuscleAnalysis(Result):
 
         rows = self._rows(time)
         labels = {**rows, "muscle": self.muscle_names}
-        wanted = (("", "activation", "1"), ("", "speed", "m/s"), ("", "price", "m"), *_FILES)
+        wanted = (("", "activation", "1"), ("", "speed", "m/s"), ("", "penalty", "m"), *_FILES)
         parts = {name: labelled(name, getattr(self, name), labels, unit) for _, name, unit in wanted}
         for name in ("moment_arm", "moment"):
             parts[name] = labelled(name, getattr(self, name), {**labels, "coordinate": self.coordinate_names})
@@ -230,7 +230,7 @@ def muscle_analysis(
         values[lost] = np.nan
     status = np.where(lost, Status.NOT_CONVERGED, f.status)
     series |= {"activation": a, "length": g.length, "speed": g.speed, "status": status}
-    series |= {"price": g.price, "path_status": g.status}
+    series |= {"penalty": g.penalty, "path_status": g.status}
     series |= {"moment_arm": arms, "moment": arms * series["tendon_force"][:, :, None]}
     if single:
         series = {name: values[0] for name, values in series.items()}

@@ -107,7 +107,7 @@ def with_points(points: PathPoints) -> PathPoints:
         names=tuple(points.names[k] for k in kept),
         first=np.append(points.first[kept], points.first[-1]),
         count=points.count[:, kept],
-        price=points.price[:, kept],
+        penalty=points.penalty[:, kept],
     )
 
 

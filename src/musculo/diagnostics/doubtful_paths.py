@@ -12,7 +12,7 @@ from musculo.diagnostics.finding import Finding
 from musculo.muscle.paths.current_paths import STATUSES
 from musculo.muscle.paths.geometry import PathGeometry
 
-_SMALL_PRICE = 1e-3  # [m] what lines of their own are not worth
+_SMALL_PENALTY = 1e-3  # [m] what lines of their own are not worth
 _MOST_LINES = 10
 
 
@@ -29,32 +29,32 @@ def path_findings(g: PathGeometry, muscles: Sequence[str], time: FloatArray, nam
     names = [g.names[k] for k in columns]
     return [
         *found,
-        *price_findings(names, g.price[:, columns], time, name),
+        *penalty_findings(names, g.penalty[:, columns], time, name),
         *_status_findings(names, g.status[:, columns], name),
     ]
 
 
-def largest_prices(names: Sequence[str], price: FloatArray) -> dict[str, float]:
+def largest_penalties(names: Sequence[str], penalty: FloatArray) -> dict[str, float]:
     """Muscles whose lengths (frames, muscles) include a penalty, with the largest of each [m], the largest first."""
-    most = price.max(axis=0, initial=0.0)
+    most = penalty.max(axis=0, initial=0.0)
     return {names[k]: float(most[k]) for k in np.argsort(-most, kind="stable") if most[k] > 0.0}
 
 
-def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, name: str) -> list[Finding]:
+def penalty_findings(names: Sequence[str], penalty: FloatArray, time: FloatArray, name: str) -> list[Finding]:
     """Which lengths (frames, muscles) include a penalty, where and how much."""
-    most, found = largest_prices(names, price), []
+    most, found = largest_penalties(names, penalty), []
     if most:
         count = f"{len(most)} of {len(names)} muscles {'has' if len(most) == 1 else 'have'}"
         found.append(
             Finding(
-                f"{name}: {count} lengths with a penalty, in {int(price.any(axis=1).sum())} of {len(time)} frames: a "
+                f"{name}: {count} lengths with a penalty, in {int(penalty.any(axis=1).sum())} of {len(time)} frames: a "
                 "path that breaks a rule of the model, such as the side of a quadrant, gets extra length; "
                 "moment arms there include the slope of the penalty and may be far too large"
             )
         )
-    large = [muscle for muscle, size in most.items() if size > _SMALL_PRICE]
+    large = [muscle for muscle, size in most.items() if size > _SMALL_PENALTY]
     for muscle in large[:_MOST_LINES]:
-        column = price[:, names.index(muscle)]
+        column = penalty[:, names.index(muscle)]
         frames = np.flatnonzero(column)
         found.append(
             Finding(
@@ -65,7 +65,7 @@ def price_findings(names: Sequence[str], price: FloatArray, time: FloatArray, na
         )
     if len(large) > _MOST_LINES:
         more = len(large) - _MOST_LINES
-        found.append(Finding(f"{name}: {more} more muscles have penalties above {1e3 * _SMALL_PRICE:g} mm"))
+        found.append(Finding(f"{name}: {more} more muscles have penalties above {1e3 * _SMALL_PENALTY:g} mm"))
     return found
 
 

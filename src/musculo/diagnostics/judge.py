@@ -77,7 +77,7 @@ def _findings_of(trial: Trial, of_moments: Residuals | None, of_actuators: Resid
         (trial.activations, _activations),
         (trial.forces, partial(actuators, residuals=of_actuators) if model is not None else None),
         (trial.muscles.get("NormalizedFiberLength"), _fibers),
-        (next(iter(trial.muscles.values()), None), _prices),
+        (next(iter(trial.muscles.values()), None), _penalties),
     ):
         if table is not None and look is not None and len(table):
             checks += _about(table, look(table, trial=trial), trial)
@@ -332,13 +332,13 @@ def _fibers(lengths: Table, trial: Trial) -> list[Finding]:
     return [Finding(f"{text}: {_some(odd)}", severity, "Fiber lengths", advice)]
 
 
-def _prices(table: Table, trial: Trial) -> list[Finding]:
+def _penalties(table: Table, trial: Trial) -> list[Finding]:
     """Lengths that are longer than their paths, which change moment arms."""
-    prices = {name: float(price) for record in trial.records for name, price in record.get("prices", {}).items()}
-    if not prices:
+    penalties = {name: float(size) for record in trial.records for name, size in record.get("penalties", {}).items()}
+    if not penalties:
         return []
-    order = sorted(prices, key=lambda name: -prices[name])
-    told = [f"{name} {1e3 * prices[name]:.3g} mm" for name in order]
+    order = sorted(penalties, key=lambda name: -penalties[name])
+    told = [f"{name} {1e3 * penalties[name]:.3g} mm" for name in order]
     text = f"{len(order)} muscle{'s' if order[1:] else ''}: {_some(told)}"
     advice = (
         "Paths break a rule of the model there, such as the side of a quadrant (see the notes); moment arms include "

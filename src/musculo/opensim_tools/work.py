@@ -83,7 +83,7 @@ class Work:
     results: list[Path] = field(default_factory=list)  # of an earlier run, which this one reads before it replaces them
     hashes: dict[str, str] = field(default_factory=dict)  # of the content that was read, by absolute path
     stamps: dict[Path, Stamp] = field(default_factory=dict)  # of inputs when they were first asked for
-    prices: dict[str, float] = field(default_factory=dict)  # the largest of lengths, by muscle [m]
+    penalties: dict[str, float] = field(default_factory=dict)  # the largest of lengths, by muscle [m]
     scaling: dict[str, Any] = field(default_factory=dict)  # factors, measured distances and markers, for the page
 
     @property

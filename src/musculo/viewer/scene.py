@@ -108,8 +108,8 @@ def view(
 
     Args:
         model: the model.
-        q: (frames, n) or (n,) coordinates [rad, m], a table of them (`read_storage`), or the result that holds them, for
-            instance of `simulate` or `inverse_kinematics`; by default the default pose.
+        q: (frames, n) or (n,) coordinates [rad, m], a table of them (`read_storage`), or the result that holds them,
+            for instance of `simulate` or `inverse_kinematics`; by default the default pose.
         time: (frames,) [s], where q is an array.
         activation: a table with a column for each muscle, or (frames, muscles); colors the muscles. By default that of
             the result.

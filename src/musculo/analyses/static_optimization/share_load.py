@@ -176,7 +176,7 @@ def static_optimization(
         balance_residual=cut(residual),
         objective=cut(objective),
         status=cut(status),
-        price=cut(g.price[:, [g.index(name) for name in muscles.names]]),
+        penalty=cut(g.penalty[:, [g.index(name) for name in muscles.names]]),
         left_out=left_out(model) if model_forces else (),
         options=options,
         notes=texts(findings),

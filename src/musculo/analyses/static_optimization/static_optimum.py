@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.analyses.static_optimization.least_effort import Status
 from musculo.arrays import FloatArray
 from musculo.model.model import Model
-from musculo.muscle.wrapping.prices import prices_in_words
+from musculo.muscle.wrapping.penalties import penalties_in_words
 from musculo.results.angle_columns import coordinate_units
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
@@ -53,7 +53,7 @@ class StaticOptimum(Result):
     balance_residual: FloatArray = field(repr=False)  # (frames, coordinates) [N m, N]
     objective: FloatArray = field(repr=False)  # (frames,) sum of w |a|^p over muscles and actuators
     status: NDArray[np.int64] = field(repr=False)  # (frames,) `Status`
-    price: FloatArray = field(repr=False)  # (frames, muscles) of a rule in the length; moment arms hold its slope [m]
+    penalty: FloatArray = field(repr=False)  # (frames, muscles) of a rule in the length; moment arms hold its slope [m]
     left_out: tuple[str, ...]  # forces of the model that are not computed
     options: Mapping[str, Any] = field(repr=False)  # that made it
     notes: tuple[str, ...] = ()  # what is doubtful about the loads
@@ -114,10 +114,10 @@ class StaticOptimum(Result):
 
     @property
     def advice(self) -> str:
-        """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a price, whose
-        moment arms may be far too large. Empty where neither does."""
-        prices = prices_in_words(self.muscle_names, self.price, "muscles")
-        return ". ".join(text for text in (self._passive_advice, prices) if text)
+        """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a penalty,
+        whose moment arms may be far too large. Empty where neither does."""
+        penalties = penalties_in_words(self.muscle_names, self.penalty, "muscles")
+        return ". ".join(text for text in (self._passive_advice, penalties) if text)
 
     @property
     def _passive_advice(self) -> str:
@@ -135,9 +135,9 @@ class StaticOptimum(Result):
     def _repr_html_(self) -> str:
         bad = list(self.messages.values())
         facts = [("solved", "every frame" if not bad else f"all but {len(bad)}; {bad[0]}")]
-        prices = prices_in_words(self.muscle_names, self.price, "muscles")
+        penalties = penalties_in_words(self.muscle_names, self.penalty, "muscles")
         facts += [("passive forces", self._passive_advice)] if self._passive_advice else []
-        facts += [("lengths", prices)] if prices else []
+        facts += [("lengths", penalties)] if penalties else []
         return series_html("Activations by frame", None, self.muscle_names, np.atleast_2d(self.activation), facts=facts)
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:

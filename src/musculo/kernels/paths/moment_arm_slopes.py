@@ -2,7 +2,7 @@
 
     dr_j/dq_k = sum over the path's nodes of  dw_j . m + dv_j . f + w_j . dm + v_j . df
 
-where (m, f) is the wrench of unit tension on a node and (w_j, v_j) the twist of speed j (`path.moment_arms`). A stretch
+where (m, f) is the wrench of unit tension on a node and (w_j, v_j) the twist of speed j (`path.moment_arms`). A segment
 from one path point to the next adds to the slopes of the wrenches by itself, so all is done as soon as it is solved.
 """
 
@@ -62,14 +62,14 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
 from musculo.kernels.wrapping.geodesic.tighten import pin_neighbours
 from musculo.kernels.wrapping.rules.obstacles import (
     BEST,
+    PENALTIES,
+    PENALTY_ROWS,
     POSE_ROWS,
-    PRICE_ROWS,
-    PRICES,
     WRAP,
 )
-from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_stretch
+from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_segment
 
-# Ends of a stretch so close to a contact (over the surface's size) are the contact.
+# Ends of a segment so close to a contact (over the surface's size) are the contact.
 _MET = 1e-7
 _ITERATIONS = 4
 
@@ -169,7 +169,7 @@ def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, 
 
 @kernel
 def _pin(W, w, n, P, Q, lane):
-    """Let geodesics that start (end) in the stretch's start (end) do so exactly.
+    """Let geodesics that start (end) in the segment's start (end) do so exactly.
 
     Closed forms meet an end on the surface within the square root of rounding: enough for lengths and forces, which
     depend on its square, but not for their slopes. Further away, the end has a straight piece of its own.
@@ -190,7 +190,7 @@ def _pin(W, w, n, P, Q, lane):
 
 
 @kernel
-def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
+def _close_path_errors(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
     """The variations of all geodesics by all coordinates, into V. False where the system is singular."""
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     A, size = coordinate_row(n, count), 4 * touching
@@ -209,18 +209,18 @@ def _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
 
 @kernel
 def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane):
-    """Add what the solved stretch from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
+    """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
     Returns 1 if exactly; `end_slopes` does the rest then."""
     for j in range(n):
         if I[tags + BEST * most + j, lane] > 0:
-            # the slope of a price has none in closed form here
+            # the slope of a penalty has none in closed form here
             return 0
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    w = base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most
+    w = base + (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * most
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     touching, exact = _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane)
     if touching > 0 and exact:
-        exact = _close_kinks(coordinates, k, n, touching, T, C, V, P, Q, w, lane) and exact
+        exact = _close_path_errors(coordinates, k, n, touching, T, C, V, P, Q, w, lane) and exact
     if not exact:
         return 0
     A, size = coordinate_row(n, count), 4 * touching
@@ -234,7 +234,7 @@ def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, b
 
 @kernel
 def end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane):
-    """Add what the stretch does to its ends, after `begin_slopes`."""
+    """Add what the segment does to its ends, after `begin_slopes`."""
     first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
     moved = coordinates.moved
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
@@ -258,7 +258,7 @@ def end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out
 
 @spliced
 def can_change(paths, I, e, lane):
-    """Whether a straight stretch from entry e to e + 1 can change: it leaves its node, or an end moves on its body."""
+    """Whether a straight segment from entry e to e + 1 can change: it leaves its node, or an end moves on its body."""
     a, b = e * TAG_ROWS, (e + 1) * TAG_ROWS
     moving = paths.point_kind[I[a + POINT, lane]] == MOVING or paths.point_kind[I[b + POINT, lane]] == MOVING
     return moving or I[a + SLOT, lane] != I[b + SLOT, lane]
@@ -291,7 +291,7 @@ def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status
         while e < end - 1:
             n = 0
             if wraps > 0:
-                n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+                n = solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break

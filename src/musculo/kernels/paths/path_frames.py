@@ -22,28 +22,28 @@ from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wra
 
 
 @kernel
-def keep_path(paths, k, C, I, counts, places, owners, price, lane):
+def keep_path(paths, k, C, I, counts, places, owners, penalty, lane):
     """Copy current path k out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1, and what
-    of its length is a price (paths, lanes)."""
+    of its length is a penalty (paths, lanes)."""
     first = first_entry(paths, k)
-    price[k, lane] = 0.0
+    penalty[k, lane] = 0.0
     for e in range(first, first + counts[k, lane]):
-        price[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
+        penalty[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
         owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
         for j in range(3):
             places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
 
 
 @kernel
-def keep_paths(paths, C, I, counts, places, owners, price, lane):
+def keep_paths(paths, C, I, counts, places, owners, penalty, lane):
     """Copy all current paths out of the workspace."""
     for k in range(paths.first_point.size - 1):
-        keep_path(paths, k, C, I, counts, places, owners, price, lane)
+        keep_path(paths, k, C, I, counts, places, owners, penalty, lane)
 
 
 @driver
 def opensim_path_frames(
-    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, price, counts, start, stop
+    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, penalty, counts, start, stop
 ):
     """Frames start .. stop - 1 of arrays with the frame first, as OpenSim computes them.
 
@@ -63,12 +63,12 @@ def opensim_path_frames(
         moment_arms(paths, table, Q, K, T, True, C, I, N, S, arms[f : f + 1].T, 0)
         if moving:
             path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)
 
 
 @driver
 def geodesic_path_frames(
-    paths, table, q, motion, columns, length, arms, places, owners, price, counts, status, start, stop
+    paths, table, q, motion, columns, length, arms, places, owners, penalty, counts, status, start, stop
 ):
     """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics.
 
@@ -86,4 +86,4 @@ def geodesic_path_frames(
         wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, 0)
         path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
         moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)
+        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)

@@ -35,7 +35,7 @@ ARC = 6  # length along a surface from the entry before; zero unless both touch 
 EXTRA = 7  # what the length has beyond pieces and arcs on the way to the next point
 GAIN = 8  # of a path point: d(length)/d(position) beyond what straight pieces say, in ground
 TANGENT = 8  # of a contact: the path's direction there
-PAID = 11  # of a path point: what of EXTRA is a price
+PAID = 11  # of a path point: what of EXTRA is a penalty
 ENTRY_ROWS = 12
 # Rows of an entry in I.
 SLOT = 0  # which of the path's nodes it is fixed to
@@ -147,7 +147,7 @@ def fixed_rotation_of(R, i):
 
 @spliced
 def first_entry(paths, k):
-    """First entry of path k: there is room for all its points and two contacts a wrap and stretch in its range."""
+    """First entry of path k: there is room for all its points and two contacts a wrap and segment in its range."""
     return paths.path_entry[k]
 
 

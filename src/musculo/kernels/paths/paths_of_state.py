@@ -94,8 +94,8 @@ def geodesic_paths(t, q, u, x, paths, table, r, alone):
 
 
 @kernel
-def second_pass_paths(t, q, u, x, paths, table, r, strings):
-    """The paths that `geodesic_paths` leaves, in the same room. strings: of `string_work(most_wraps(paths))`."""
+def second_pass_paths(t, q, u, x, paths, table, r, polylines):
+    """The paths that `geodesic_paths` leaves, in the same room. polylines: of `polyline_work(most_wraps(paths))`."""
     found = False
     for k in range(r.length.shape[0]):
         if r.status[k, 0] != UNFINISHED:
@@ -104,7 +104,7 @@ def second_pass_paths(t, q, u, x, paths, table, r, strings):
         r.N[k, 0] = list_points(paths, table, k, r.Q, r.motion, False, r.C, r.I, 0)
         for s in range(6 * paths.first_slot[k], 6 * paths.first_slot[k + 1]):
             r.S[s, 0] = 0.0
-        finish_path(paths, k, r.motion, r.C, r.I, r.N, r.S, r.status, strings, 0)
+        finish_path(paths, k, r.motion, r.C, r.I, r.N, r.S, r.status, polylines, 0)
         r.length[k, 0] = path_length(paths, first_entry(paths, k), r.N[k, 0], False, r.C, r.I, 0)
         arms_of_path(paths, table, k, r.Q, r.motion, r.columns, False, r.C, r.I, r.N, r.S, r.arms, 0)
     if found:

@@ -10,14 +10,14 @@ from musculo.kernels.paths.path_frames import keep_path
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points, path_length
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_path
-from musculo.kernels.wrapping.polyline.polyline_segment import string_work
+from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
 from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps
 
 
 @driver
 def second_pass_frames(
-    paths, table, q, motion, columns, length, arms, places, owners, price, counts, status, frames, start, stop
+    paths, table, q, motion, columns, length, arms, places, owners, penalty, counts, status, frames, start, stop
 ):
     """Paths whose status is UNFINISHED in frames[start] .. frames[stop - 1]; arrays as of `geodesic_path_frames`."""
     entries = owners.shape[1]
@@ -25,7 +25,7 @@ def second_pass_frames(
     C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
     I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
-    strings = string_work(most)
+    polylines = polyline_work(most)
     for i in range(start, stop):
         f = frames[i]
         Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
@@ -35,7 +35,7 @@ def second_pass_frames(
                 continue
             N[k, 0] = list_points(paths, table, k, Q, K, False, C, I, 0)
             S[6 * paths.first_slot[k] : 6 * paths.first_slot[k + 1]] = 0.0
-            finish_path(paths, k, K, C, I, N, S, state, strings, 0)
+            finish_path(paths, k, K, C, I, N, S, state, polylines, 0)
             L[k, 0] = path_length(paths, first_entry(paths, k), N[k, 0], False, C, I, 0)
             arms_of_path(paths, table, k, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
-            keep_path(paths, k, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, price[f : f + 1].T, 0)
+            keep_path(paths, k, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)

@@ -14,14 +14,14 @@ from musculo.kernels.paths.path_arms import arms_of_path
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points
 from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
-from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_stretch
-from musculo.kernels.wrapping.polyline.polyline_segment import string_work
+from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_segment
+from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
 from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps
 
 
 @kernel
 def _finish_slopes(
-    paths, coordinates, table, k, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, strings, lane
+    paths, coordinates, table, k, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, polylines, lane
 ):
     """As `wrap_slopes`, for path k, of which the points are listed, whatever it takes."""
     entries = first_entry(paths, paths.first_point.size - 1)
@@ -32,8 +32,8 @@ def _finish_slopes(
     e = first_entry(paths, k)
     end = e + counts[k, lane]
     while e < end - 1:
-        n, stringed = finish_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, strings, lane)
-        if stringed:
+        n, is_polyline = finish_segment(paths, k, e, motion, C, I, S, status, base, tags, most, polylines, lane)
+        if is_polyline:
             exact[k, lane] = 0
         elif count > 0 and (n > 0 or can_change(paths, I, e, lane)):
             good = begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane)
@@ -67,7 +67,7 @@ def second_pass_slope_frames(
 ):
     """Paths whose status is UNFINISHED in frames[start] .. frames[stop - 1]; arrays as of `moment_arm_slope_frames`."""
     n_q, n_u = q.shape[1], columns.shape[1] // 6
-    w, strings = slope_work(tree, paths, coordinates, n_q, n_u), string_work(most_wraps(paths))
+    w, polylines = slope_work(tree, paths, coordinates, n_q, n_u), polyline_work(most_wraps(paths))
     for i in range(start, stop):
         f = frames[i]
         Q, K, Y = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T
@@ -98,7 +98,7 @@ def second_pass_slope_frames(
                 out,
                 n_u,
                 good,
-                strings,
+                polylines,
                 0,
             )
             arms_of_path(paths, path_table, k, Q, K, Y, False, w.C, w.I, w.counts, w.S, arms[f : f + 1].T, 0)

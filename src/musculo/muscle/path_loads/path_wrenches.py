@@ -44,7 +44,7 @@ class PathWrenches(PathGeometry):
     def part(self, at: slice) -> PathWrenches:
         """Some of the frames, with the frame axis also of a single pose; without the points of the paths."""
         arrays = {"length": 2, "speed": 2, "moment_arm": 3, "status": 2, "_q": 2, "wrench": 3}
-        changes: dict[str, Any] = {"_points": None, "_price": None}
+        changes: dict[str, Any] = {"_points": None, "_penalty": None}
         for name, dims in arrays.items():
             value = getattr(self, name)
             if value is not None:
@@ -201,7 +201,7 @@ def path_wrenches(
     refuse_endless(model, p.names, Q, length, wrapping == "opensim")
     speed = None if U is None else np.concatenate([part.speed for part in parts if part.speed is not None])
     points = _joined([part.points for part in parts if part.points is not None])
-    price = np.concatenate([part.price for part in parts]) if points is None else None
+    penalty = np.concatenate([part.penalty for part in parts]) if points is None else None
     status = np.concatenate([part.status for part in parts])
     if single:
         length, arms, status, Q, wrench = length[0], arms[0], status[0], Q[0], wrench[0]
@@ -222,14 +222,14 @@ def path_wrenches(
         layout.row_path,
         layout.row_body,
         wrench,
-        _price=price,
+        _penalty=penalty,
     )
 
 
 def _joined(parts: list[PathPoints]) -> PathPoints | None:
     if len(parts) < 2:
         return parts[0] if parts else None
-    count, position, wrap, price = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "position", "wrap", "price")
+    count, position, wrap, penalty = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "position", "wrap", "penalty")
     )
-    return replace(parts[0], count=count, position=position, wrap=wrap, price=price)
+    return replace(parts[0], count=count, position=position, wrap=wrap, penalty=penalty)

@@ -21,7 +21,7 @@ class PathStatus(IntEnum):
     INSIDE = 1
     """A fixed point of the path lies inside a surface."""
     OTHER_SIDE = 2
-    """The path gives up a rule of the model, and the length has a price for it (`PathGeometry.price`)."""
+    """The path gives up a rule of the model, and the length has a penalty for it (`PathGeometry.penalty`)."""
     OVERLAPPED = 3
     """Surfaces overlap: the path is a polyline that is pulled tight outside all of them."""
     NOT_CONVERGED = 4
@@ -50,7 +50,7 @@ class PathPoints:
     count: NDArray[np.int64]  # (frames, paths)
     position: FloatArray = field(repr=False)  # (frames, entries, 3) in ground [m]
     wrap: NDArray[np.int32] = field(repr=False)  # (frames, entries) -1: a path point; else which of `wrap_objects`
-    price: FloatArray = field(repr=False)  # (frames, paths) what of a length is no path [m]
+    penalty: FloatArray = field(repr=False)  # (frames, paths) what of a length is no path [m]
     wrap_objects: tuple[str, ...] = ()
 
     def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:

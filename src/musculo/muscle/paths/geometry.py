@@ -26,7 +26,7 @@ from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.paths.current_paths import STATUSES, PathPoints, PathStatus
 from musculo.muscle.paths.labelled_paths import frame_labels, units_along, with_meanings
 from musculo.muscle.paths.path_passes import Begun, mark_cut_short, run_paths, unfinished
-from musculo.muscle.wrapping.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.muscle.wrapping.penalties import inside_in_words, not_converged_in_words, penalties_in_words
 from musculo.results.angle_columns import sliding_coordinates
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
@@ -60,14 +60,14 @@ class PathGeometry(Result):
     length: FloatArray = field(repr=False)  # (frames, paths) [m]
     speed: FloatArray | None = field(repr=False)  # (frames, paths) [m/s]; None without u
     moment_arm: FloatArray = field(repr=False)  # (frames, paths, n_u) [m, or 1 for sliding coordinates]
-    # (frames, paths) which of STATUSES the worst stretch of a path has; "converged" or "cut short" with
+    # (frames, paths) which of STATUSES the worst segment of a path has; "converged" or "cut short" with
     # like="opensim"
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
     _paths: CompiledPaths = field(repr=False)
     _points: PathPoints | None = field(repr=False)
     # (frames, paths), where the points of the paths are not kept
-    _price: FloatArray | None = field(default=None, repr=False, kw_only=True)
+    _penalty: FloatArray | None = field(default=None, repr=False, kw_only=True)
 
     def _frames(self) -> int | None:
         return len(self.length) if np.ndim(self.length) == 2 else None
@@ -93,14 +93,15 @@ class PathGeometry(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is doubtful, one sentence each: `model_notes`, how many paths have a point inside a surface or are not
-        taut, how many lengths include a penalty, if that takes no time (`has_price`). None with like="opensim".
+        taut, how many lengths include a penalty, if that takes no time (`has_penalty`). None with like="opensim".
         """
         if self.wrapping == "opensim":
             return ()
         inside = inside_in_words(self.names, self.status == STATUSES.index("inside"))
         loose = (self.status == STATUSES.index("not converged")) | (self.status == STATUSES.index("ignored"))
-        prices = prices_in_words(self.names, self.price) if self.has_price else ""
-        return (*self.model_notes, *(text for text in (inside, rough_in_words(self.names, loose), prices) if text))
+        penalties = penalties_in_words(self.names, self.penalty) if self.has_penalty else ""
+        found = (inside, not_converged_in_words(self.names, loose), penalties)
+        return (*self.model_notes, *(text for text in found if text))
 
     @property
     def model_notes(self) -> tuple[str, ...]:
@@ -109,14 +110,14 @@ class PathGeometry(Result):
         return () if self.wrapping == "opensim" else self._paths.notes
 
     @property
-    def price(self) -> FloatArray:
+    def penalty(self) -> FloatArray:
         """(frames, paths) the penalty in each length for a rule that the path breaks [m].
 
         Zero wherever the status is "converged" or "inside", and with like="opensim". Lengths minus penalties are those
         of the paths; moment arms are those of the whole length.
         """
-        price = self.path_points.price if self._price is None else self._price
-        return price[0] if np.ndim(self.length) == 1 else price
+        penalty = self.path_points.penalty if self._penalty is None else self._penalty
+        return penalty[0] if np.ndim(self.length) == 1 else penalty
 
     @property
     def function_paths(self) -> tuple[int, ...]:
@@ -124,9 +125,9 @@ class PathGeometry(Result):
         return tuple(self._paths.functions.numbers.tolist())
 
     @property
-    def has_price(self) -> bool:
-        """Whether `price` takes no time: after work on a GPU the CPU has to make the paths for it."""
-        return self._points is not None or self._price is not None or "path_points" in vars(self)
+    def has_penalty(self) -> bool:
+        """Whether `penalty` takes no time: after work on a GPU the CPU has to make the paths for it."""
+        return self._points is not None or self._penalty is not None or "path_points" in vars(self)
 
     @property
     def has_independent_arms(self) -> bool:
@@ -208,8 +209,8 @@ class PathGeometry(Result):
         parts = {"length": labelled("length", self.length, labels, "m")}
         if self.speed is not None:
             parts["speed"] = labelled("speed", self.speed, labels, "m/s")
-        if self.has_price:
-            parts["price"] = labelled("price", self.price, labels, "m")
+        if self.has_penalty:
+            parts["penalty"] = labelled("penalty", self.penalty, labels, "m")
         sliding = frozenset().union(*(sliding_coordinates(joint) for joint in self.model.joints))
         units = ["1" if name in sliding else "m" for name in self.speed_names]
         arms = labelled("moment_arm", self.moment_arm, {**labels, "coordinate": self.speed_names})
@@ -332,11 +333,11 @@ def _geometry(
             for array, rows in zip((length, arms, status), begun, strict=True):
                 _put_rows(array, rest, rows)
         mark_cut_short(p, Q, status)
-        speed, points, price = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
+        speed, points, penalty = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
         run = run_paths(c, p, Q, U, like_opensim, threads, keep_points=len(Q) <= KEPT_POINTS)
         length, speed, arms, status, points = run.length, run.speed, run.arms, run.status, run.points
-        price = run.price if points is None else None
+        penalty = run.penalty if points is None else None
     if not to_device:
         refuse_endless(model, p.names, Q, length, like_opensim)
     if like_opensim and not to_device:
@@ -345,7 +346,7 @@ def _geometry(
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
     return PathGeometry(
-        model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points, _price=price
+        model, wrapping, p.names, model.speed_names, length, speed, arms, status, Q, p, points, _penalty=penalty
     )
 
 

@@ -48,7 +48,7 @@ class MomentArmDerivatives:
     # (frames, muscles) False where only differences were left: a path over surfaces that overlap, a length with a
     # penalty, a torus shrunk by an end in its tube, a singular system
     exact: NDArray[np.bool_] = field(repr=False)
-    # (frames, muscles) which of `geometry.STATUSES` the worst stretch of a path has
+    # (frames, muscles) which of `geometry.STATUSES` the worst segment of a path has
     status: NDArray[np.int8] = field(repr=False)
     _q: FloatArray = field(repr=False)
 

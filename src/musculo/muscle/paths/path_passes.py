@@ -51,7 +51,7 @@ def in_two_passes(
 ) -> None:
     """Run the first pass over some frames, and the second over those that it left a path of.
 
-    The first does not know strings, which most models never need and which take long to compile.
+    The first does not know polylines, which most models never need and which take long to compile.
 
     Args:
         later: (paths,) those that begin in the second, see `begins_later`.
@@ -95,7 +95,7 @@ class PathRun(NamedTuple):
     speed: FloatArray | None
     arms: FloatArray  # (frames, paths, n_u)
     status: NDArray[np.int8]  # (frames, paths)
-    price: FloatArray  # (frames, paths)
+    penalty: FloatArray  # (frames, paths)
     points: PathPoints | None
 
 
@@ -129,7 +129,7 @@ def run_paths(
     length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
     kept = frames if keep_points else size
     places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
-    counts, price = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
+    counts, penalty = np.zeros((kept, n), dtype=np.int64), np.zeros((frames, n))
     rest = np.zeros((1, n_u))
     moving = U is not None and like_opensim
     speed = np.zeros((frames if moving else 1, n))
@@ -142,7 +142,7 @@ def run_paths(
         if p.all_functions:
             break
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        found = (arms[now], places[there], owners[there], price[now], counts[there])
+        found = (arms[now], places[there], owners[there], penalty[now], counts[there])
         if like_opensim:
             given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
             results = (length[now], speed[now] if moving else speed, *found)
@@ -163,15 +163,15 @@ def run_paths(
         put_function_paths(p, Q, like_opensim, length, arms, threads)
     points = None
     if keep_points:
-        points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, price, p.wrap_names)
+        points = PathPoints(p.names, first, counts, places.reshape(frames, entries, 3), owners, penalty, p.wrap_names)
     if U is None:
-        return PathRun(length, None, r, status, price, points)
+        return PathRun(length, None, r, status, penalty, points)
     if not moving:
-        return PathRun(length, -np.einsum("fpu,fu->fp", r, U), r, status, price, points)
+        return PathRun(length, -np.einsum("fpu,fu->fp", r, U), r, status, penalty, points)
     own = p.functions.numbers
     speed[:, own] = -np.einsum("fpu,fu->fp", r[:, own], U)
     p.functions.stated_speeds(Q, U, speed)
-    return PathRun(length, speed, r, status, price, points)
+    return PathRun(length, speed, r, status, penalty, points)
 
 
 def put_function_paths(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from musculo.analyses.recorded_motion import Motion, filtered_motion, motion_of, motion_of_states, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
-from musculo.diagnostics.doubtful_paths import largest_prices, path_findings
+from musculo.diagnostics.doubtful_paths import largest_penalties, path_findings
 from musculo.diagnostics.loads import foot_findings, plate_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.loads.external import ExternalLoad
@@ -174,7 +174,7 @@ class Study:
         """What is doubtful in paths of the frames; the page shows the largest penalties. `name` is the analysis's."""
         columns = [k for k, path in enumerate(g.names) if path in muscles]
         self.work.tell(path_findings(g, muscles, self.time, name))
-        self.work.prices |= largest_prices([g.names[k] for k in columns], g.price[:, columns])
+        self.work.penalties |= largest_penalties([g.names[k] for k in columns], g.penalty[:, columns])
 
     def file(self, analysis: Analysis, what: str) -> str:
         """The name of a result: `<tool>_<analysis>_<what>.sto`."""

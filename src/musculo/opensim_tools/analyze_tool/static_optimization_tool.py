@@ -12,7 +12,7 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.static_optimization.share_load import static_optimization as shared_load
 from musculo.analyses.static_optimization.static_optimum import TOO_FAR, StaticOptimum
 from musculo.arrays import FloatArray
-from musculo.diagnostics.doubtful_paths import largest_prices, price_findings
+from musculo.diagnostics.doubtful_paths import largest_penalties, penalty_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedding import embedding_of
@@ -62,8 +62,8 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
     _say_reserves(optimum, study.model, work)
-    work.tell(price_findings(optimum.muscles, optimum.price, study.time, analysis.name))
-    work.prices |= largest_prices(optimum.muscles, optimum.price)
+    work.tell(penalty_findings(optimum.muscles, optimum.penalty, study.time, analysis.name))
+    work.penalties |= largest_penalties(optimum.muscles, optimum.penalty)
     needed = np.abs(optimum.muscle_moment + optimum.reserve + optimum.balance_residual).max(axis=0, initial=0.0)
     work.moments |= dict(zip(optimum.coordinates, np.nan_to_num(needed).tolist(), strict=True))
     names, values = _in_order(study.model, optimum)

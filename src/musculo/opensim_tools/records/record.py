@@ -74,7 +74,7 @@ def write_record(folder: Path, setup: Setup, work: Work, result: ToolResult) -> 
         "troubles": list(result.troubles),
         "findings": [{"text": one.text, "severity": one.severity.name, "title": one.title} for one in work.findings],
         "moments": work.moments,
-        "prices": work.prices,
+        "penalties": work.penalties,
         "scaling": work.scaling or None,
         "seconds": round(result.seconds, 3),
     }

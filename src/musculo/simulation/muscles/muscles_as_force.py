@@ -212,12 +212,12 @@ class MuscleForce(KernelForce):
         """From now on paths that the first pass leaves are finished: its kernels are many, and most models never need
         them."""
         from musculo.kernels.paths.paths_of_state import second_pass_paths
-        from musculo.kernels.wrapping.polyline.polyline_segment import string_work
+        from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
         from musculo.kernels.wrapping.rules.wrap_geodesic import most_wraps
 
         paths: Paths = self._paths.paths
-        strings = string_work(most_wraps(paths))
-        call = second_pass_paths.bound(*self._state(), paths, self._paths.table, self._room, strings)
+        polylines = polyline_work(most_wraps(paths))
+        call = second_pass_paths.bound(*self._state(), paths, self._paths.table, self._room, polylines)
         self._put(SECOND_PASS, call)
         self._first.put(7, 0)
         self.room.turn[LEFT] = 0

@@ -21,9 +21,9 @@ JACOBI, PRESS = 60, 64
 SAVED = 65
 # Copies of the first nine rows, while Newton's method is tried.
 BEFORE = 72
-# 1 where the stretch's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.
+# 1 where the segment's start (end) lies on the surface; PINNED follows it where no other obstacle comes between.
 ON_END = 81
-# How the side is held, and for a cylinder the turn from one end of the stretch to the other, and their azimuths.
+# How the side is constrained, and for a cylinder the turn from one end of the segment to the other, and their azimuths.
 HOLD, TURN, AZIMUTHS = 83, 84, 85
 OBSTACLE_ROWS = 87
 

@@ -48,9 +48,9 @@ _WARM_ITERATIONS = 12
 _JOINING = 8
 # An offset (over the size) at which a geodesic between two points is good enough to start from.
 _JOINED = 1e-3
-# How the side of an obstacle is held: through its hole (a ring); not at all; by a given turn (a cylinder); it is not
-# there.
-THROUGH, FREE, HELD, ABSENT = range(4)
+# How the side of an obstacle is constrained: through its hole (a ring); not at all; by a given turn (a cylinder); it is
+# not there.
+THROUGH, FREE, CONSTRAINED, ABSENT = range(4)
 # Where the section's length rises by less than this part of the detour so far [rad] from its minimum, there may be two
 # minima close together: starts on both sides, a flank away [rad], are solved as well.
 _FLAT = 1e-2
@@ -231,13 +231,13 @@ def alone(W, w, n, k, P, Q, lane):
     way = W[o + WAY, lane]
     if shape[0] == CYLINDER or shape[0] == SPHERE:
         if shape[0] == CYLINDER:
-            held = W[o + HOLD, lane] == HELD
+            constrained = W[o + HOLD, lane] == CONSTRAINED
             turn = W[o + TURN, lane]
-            if held:
-                # the neighbours' contacts take the place of the stretch's ends, which they are seen from
+            if constrained:
+                # the neighbours' contacts take the place of the segment's ends, which they are seen from
                 turn = turn + principal(math.atan2(Q_own[1], Q_own[0]) - W[o + AZIMUTHS + 1, lane])
                 turn = turn - principal(math.atan2(P_own[1], P_own[0]) - W[o + AZIMUTHS, lane])
-            wrap, way, x, t, length = taut_cylinder(shape[4], P_own, Q_own, way, held, turn)
+            wrap, way, x, t, length = taut_cylinder(shape[4], P_own, Q_own, way, constrained, turn)
         else:
             wrap, way, x, t, length = taut_sphere(shape[4], P_own, Q_own)
         W[o + ACTIVE, lane] = 0.0

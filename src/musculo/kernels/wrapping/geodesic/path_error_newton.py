@@ -1,4 +1,5 @@
-"""Newton's method for a path over several smooth obstacles: straight pieces that continue geodesics without a kink.
+"""Newton's method for a path over several smooth obstacles: straight pieces that continue geodesics without a path
+error.
 
 An obstacle's geodesic is its start point x, its unit tangent t and its length. It varies in four natural ways:
 alpha along t, beta along b = n x t, phi about n, and the length; its far end follows by the Jacobi fields.
@@ -28,11 +29,11 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
 )
 from musculo.kernels.wrapping.geodesic.surface_shape import along_surface, frame_at, onto, slope, unit
 
-# A kink below this (radians) is no kink: the length is then off by its square.
+# A path error below this [rad] counts as none: the length is then off by its square.
 TIGHT = 1e-12
 # Where rounding stops the iteration early, this much is accepted still.
 _LOOSE = 1e-8
-# From squared kinks below this on, geodesics are followed with full accuracy.
+# From squared path errors below this on, geodesics are followed with full accuracy.
 _NEARLY = 1e-8
 # No variation may turn a normal by more than this in one step, for the linearisation to mean something.
 _LARGEST_TURN = 0.6
@@ -58,7 +59,7 @@ def _piece(u, v):
 
 
 @kernel
-def _misfit_at(W, o, end, e, fixed, lane):
+def _squared_error_at(W, o, end, e, fixed, lane):
     """|e - t|^2 of a straight piece with direction e at an obstacle's end; for a pinned end its squared offset, but for
     a hair that the fixed point may be above the surface."""
     r = o + ENDS + 12 * end
@@ -74,8 +75,8 @@ def _misfit_at(W, o, end, e, fixed, lane):
 
 
 @kernel
-def _misfit(W, w, lo, hi, P, Q, lane):
-    """Sum over all ends of the squared kink [rad^2] of the path P, obstacles lo..hi - 1 in contact, Q."""
+def _squared_error(W, w, lo, hi, P, Q, lane):
+    """Sum over all ends of the squared path error [rad^2] of the path P, obstacles lo..hi - 1 in contact, Q."""
     total = 0.0
     before, u = -1, P
     k = next_active(W, w, lo, hi, lane)
@@ -86,10 +87,10 @@ def _misfit(W, w, lo, hi, P, Q, lane):
         e, _ = _piece(u, v)
         o = w + OBSTACLE_ROWS * k if k < hi else -1
         if before >= 0:
-            total += _misfit_at(W, before, 1, e, v, lane)
+            total += _squared_error_at(W, before, 1, e, v, lane)
         if o < 0:
             return total
-        total += _misfit_at(W, o, 0, e, u, lane)
+        total += _squared_error_at(W, o, 0, e, u, lane)
         before, u = o, load3(W, o + ENDS + 12, lane)
         k = next_active(W, w, k + 1, hi, lane)
 
@@ -107,7 +108,7 @@ def _variation(W, o, end, j, lane):
 
 @kernel
 def _end_rows(W, system, a, o, end, piece, other, fixed, lane):
-    """Two rows of the linear system: the kink e . n, e . b at an end, by its own and its neighbour's variations.
+    """Two rows of the linear system: the path error e . n, e . b at an end, by its own and its neighbour's variations.
 
     Args:
         system: its first row in W and its width. a: number of the obstacle among those in contact. o: its first row.
@@ -153,7 +154,8 @@ def _end_rows(W, system, a, o, end, piece, other, fixed, lane):
 
 @kernel
 def assemble(W, w, M, lo, hi, size, P, Q, lane):
-    """Fill the linear system of all obstacles in contact: rows of kinks, columns of variations, minus the kinks."""
+    """Fill the linear system of all obstacles in contact: rows of path errors, columns of variations, minus the
+    errors."""
     width = size + 1
     for i in range(size * width):
         W[M + i, lane] = 0.0
@@ -260,16 +262,17 @@ def _lay_all(W, w, n, lo, hi, lane):
 
 @kernel
 def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
-    """Take the kinks out of the path P, obstacles lo..hi - 1 in contact, Q, from the geodesics already laid.
+    """Take the path errors out of the path P, obstacles lo..hi - 1 in contact, Q, from the geodesics already laid.
 
-    Newton's method with the exact derivative, steps limited to 0.6 rad and halved until the squared kinks shrink; at
-    most `most` iterations, until all kinks are below `tight` [rad]. Geodesics are followed as accurately as the kinks
-    deserve.
+    Newton's method with the exact derivative, steps limited to 0.6 rad and halved until the squared path errors shrink;
+    at most `most` iterations, until all path errors are below `tight` [rad]. Geodesics are followed as accurately as
+    the path errors deserve.
 
     Source:     [Scholz2015], eq. 21-31; [Ruggiero2020] eq. 25 for one obstacle met half-way.
     Departs:    from Ruggiero's third row, which needs the binormal in place of the tangent.
-    Guarantees: the squared kinks never grow. Where a fixed end lies on the surface, the geodesic starts in that point.
-    Returns:    1 where all kinks are below `tight` (or below 1e-8 and rounding allows no better), else 0.
+    Guarantees: the squared path errors never grow. Where a fixed end lies on the surface, the geodesic starts in that
+    point.
+    Returns:    1 where all path errors are below `tight` (or below 1e-8 and rounding allows no better), else 0.
     """
     m, k = 0, next_active(W, w, lo, hi, lane)
     while k < hi:
@@ -279,7 +282,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         return 1
     size = 4 * m
     M = system_row(w, n)
-    error = _misfit(W, w, lo, hi, P, Q, lane)
+    error = _squared_error(W, w, lo, hi, P, Q, lane)
     fine = tight > TIGHT
     for _ in range(most):
         if error < tight * tight or (error < _NEARLY and not fine):
@@ -287,7 +290,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
                 return 1
             fine = True
             _lay_all(W, w, n, lo, hi, lane)
-            error = _misfit(W, w, lo, hi, P, Q, lane)
+            error = _squared_error(W, w, lo, hi, P, Q, lane)
             if error < tight * tight:
                 return 1
         assemble(W, w, M, lo, hi, size, P, Q, lane)
@@ -305,7 +308,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         better = False
         for _ in range(_MOST_HALVINGS):
             _apply(W, w, n, lo, hi, size, factor, error_a_step, lane)
-            trial = _misfit(W, w, lo, hi, P, Q, lane)
+            trial = _squared_error(W, w, lo, hi, P, Q, lane)
             if trial < error:
                 better = True
                 error = trial
@@ -316,5 +319,5 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
             if fine:
                 break
             fine = True
-            error = _misfit(W, w, lo, hi, P, Q, lane)
+            error = _squared_error(W, w, lo, hi, P, Q, lane)
     return 1 if error < _LOOSE * _LOOSE and (fine or error < tight * tight) else 0

@@ -38,14 +38,14 @@ def tangent(r, d):
 
 
 @kernel
-def taut_cylinder(r, P, Q, way, held, turn):
+def taut_cylinder(r, P, Q, way, constrained, turn):
     """The taut path from P to Q over the infinite cylinder x^2 + y^2 = r^2.
 
         wrap = |turn| - acos(r / d_P) - acos(r / d_Q),   contact where wrap > 0
         length^2 = (h_P + r wrap + h_Q)^2 + (z_Q - z_P)^2,   h = sqrt(d^2 - r^2)
 
-    turn is the angle from P to Q about z: the given one where it is `held`; else the smaller one, or the one of the
-    guessed `way` (+1, -1) where one is given.
+    turn is the angle from P to Q about z: the given one where it is `constrained`; else the smaller one, or the one of
+    the guessed `way` (+1, -1) where one is given.
 
     Departs:    from OpenSim, whose cylinder ends; a path that slides over an end would jump there.
     Guarantees: the exact helix; continuous wherever `turn` is, that is unless the two ways round are equally long (the
@@ -54,7 +54,7 @@ def taut_cylinder(r, P, Q, way, held, turn):
     """
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     a_P, a_Q = math.atan2(P[1], P[0]), math.atan2(Q[1], Q[0])
-    if not held:
+    if not constrained:
         turn = _kept(principal(a_Q - a_P), way)
     way = 1.0 if turn >= 0.0 else -1.0
     h_P, lean_P = tangent(r, d_P)

@@ -1,6 +1,6 @@
 """A path stretched over surfaces: exact geodesics, several obstacles at once, and what a caller sees of them.
 
-`geodesic_stretch` serves one stretch of a path: from one fixed point to the next, over an ordered list of obstacles.
+`geodesic_segment` serves one segment of a path: from one fixed point to the next, over an ordered list of obstacles.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     load_shape,
     work_rows,
 )
-from musculo.kernels.wrapping.geodesic.one_obstacle import ABSENT, FREE, HELD, THROUGH
+from musculo.kernels.wrapping.geodesic.one_obstacle import ABSENT, CONSTRAINED, FREE, THROUGH
 from musculo.kernels.wrapping.geodesic.surface_shape import (
     CYLINDER,
     ELLIPSOID,
@@ -44,10 +44,10 @@ from musculo.kernels.wrapping.geodesic.tighten import (
     CONVERGED,
     INSIDE,
     LEFT_OUT,
+    NOT_CONVERGED,
     ON_SURFACE,
     OTHER_SIDE,
     OVERLAPPED,
-    ROUGH,
     UNFINISHED,
     VANISHED,
     taut_path,
@@ -55,40 +55,40 @@ from musculo.kernels.wrapping.geodesic.tighten import (
 
 __all__ = [
     "ABSENT",
+    "CONSTRAINED",
     "CONVERGED",
     "CYLINDER",
     "ELLIPSOID",
     "FREE",
-    "HELD",
     "INSIDE",
     "LEFT_OUT",
+    "NOT_CONVERGED",
     "OTHER_SIDE",
     "OVERLAPPED",
-    "ROUGH",
     "SPHERE",
     "THROUGH",
     "TORUS",
     "UNFINISHED",
-    "StretchRows",
+    "SegmentRows",
     "Surfaces",
-    "geodesic_stretch",
+    "geodesic_segment",
     "work_rows",
 ]
 
 # Rows of an obstacle in `G`. In the common frame: contact (1, 0), first and last contact point, unit tangents there
 # (both in the direction from start to end), length on the surface, ...
 CONTACT, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC = 0, 1, 4, 7, 10, 13
-# ... what the stretch's length gains by shrinking, d(length)/d(p_start) and d(length)/d(p_end), zero unless that end
+# ... what the segment's length gains by shrinking, d(length)/d(p_start) and d(length)/d(p_end), zero unless that end
 # lies inside; the factor by which the surface is shrunk (1: not) ...
 START_GAIN, END_GAIN, SHRUNK = 14, 17, 20
-# On entry: how the side is held (THROUGH, FREE, HELD, ABSENT) and, where a cylinder's is HELD, the turn about its
-# axis from start to end [rad].
+# On entry: how the side is constrained (THROUGH, FREE, CONSTRAINED, ABSENT) and, where a cylinder's is CONSTRAINED, the
+# turn about its axis from start to end [rad].
 SIDE, SIDE_TURN = 21, 22
 RESULT_ROWS = 23
 
 
-class StretchRows(NamedTuple):
-    """Where the obstacles of a stretch are known and found: arrays (rows, lanes), each with its first row."""
+class SegmentRows(NamedTuple):
+    """Where the obstacles of a segment are known and found: arrays (rows, lanes), each with its first row."""
 
     obstacles: IntArray  # their numbers among the surfaces, in the path's order
     first: int
@@ -134,7 +134,7 @@ def _set_up(surfaces, rows, n, p_start, p_end, lane):
 
 
 @kernel
-def geodesic_stretch(surfaces, rows, n, p_start, p_end, lane):
+def geodesic_segment(surfaces, rows, n, p_start, p_end, lane):
     """The taut path from p_start to p_end over n obstacles in order.
 
         length = sum of straight pieces + sum of geodesics;   d(length) = sum over straight pieces of e . (dv - du)
@@ -144,30 +144,31 @@ def geodesic_stretch(surfaces, rows, n, p_start, p_end, lane):
 
     Args:
         surfaces: `Surfaces`, the model's wrap surfaces.
-        rows: `StretchRows`. Of G, SIDE and SIDE_TURN are read; on return: CONTACT 1 or 0; where 1: FIRST, LAST (contact
+        rows: `SegmentRows`. Of G, SIDE and SIDE_TURN are read; on return: CONTACT 1 or 0; where 1: FIRST, LAST (contact
             points), FIRST_TANGENT, LAST_TANGENT (unit, along the path), ARC (length on the surface); START_GAIN,
             END_GAIN, SHRUNK (below). Where CONTACT is 0, ARC is 0 and the points and tangents mean nothing.
         p_start, p_end: tuples of three float64, in the common frame [m] (ground, or any other).
 
     Returns (length [m], status):
-        CONVERGED   kinks below 1e-12 rad (1e-8 where rounding allows no better); length good to 1e-12 of the size.
+        CONVERGED   path errors below 1e-12 rad (1e-8 where rounding allows no better); length to 1e-12 of the size.
         INSIDE      as CONVERGED, but an end lies inside a surface, which is shrunk (SHRUNK < 1).
         OVERLAPPED  no such path was found: one surface covers another's contact, or a geodesic is not shortest.
-        ROUGH       contacts still move by more than 1e-12 m a sweep: a feasible path, not quite taut.
+        NOT_CONVERGED
+                    contacts still move by more than 1e-12 m a sweep: a feasible path, not quite taut.
         LEFT_OUT    a surface found no geodesic and is left out (its CONTACT is 0).
 
     Rules:
         Contact     a surface is in contact where its geodesic has a positive length. It grows from zero, so lift-off
                     and touch-down are continuous.
-        Side        a cylinder that is HELD is passed by the turn that is given, any other surface by the shortest path;
-                    a torus that is not FREE through its hole, on the inner side of its tube.
+        Side        a cylinder that is CONSTRAINED is passed by the turn that is given, any other surface by the
+                    shortest path; a torus that is not FREE through its hole, on the inner side of its tube.
         Jumps       none for one obstacle, as both ways round are equally long where the shorter one changes; for a
                     torus where an end crosses the ring's plane outside it. Several obstacles with open sides:
                     cylinders and ellipsoids are passed on the side that makes the whole shorter.
         Torus       one contact a surface: a line almost in the ring's plane that touches the tube twice is LEFT_OUT
                     or follows one of the two. List the torus twice to have both.
         Cylinders   are infinite, as in [Scholz2015]: a path that slides off an end would jump.
-        Inside      where an end of the stretch lies inside, the surface shrinks about its centre (a torus: its tube)
+        Inside      where an end of the segment lies inside, the surface shrinks about its centre (a torus: its tube)
                     until the end is on it; length stays continuous down to the centre, where the obstacle vanishes.
                     A piece without a length has the direction of the tangent there, and d(length) has the further
                     terms START_GAIN . dp_start + END_GAIN . dp_end, with dp relative to the surface's own motion.

@@ -1,7 +1,7 @@
-"""How a taut stretch changes as its ends and surfaces move: by the natural variations of its geodesics.
+"""How a taut segment changes as its ends and surfaces move: by the natural variations of its geodesics.
 
-A coordinate carries ends and surfaces along as rigid bodies. With the contacts fixed to their surfaces that opens
-kinks; the variations of the geodesics that close them again are one linear system with a right-hand side for each
+A coordinate carries ends and surfaces along as rigid bodies. With the contacts fixed to their surfaces that makes
+path errors; the variations of the geodesics that close them again are one linear system with a right-hand side for each
 coordinate. Forces of unit tension then change with the directions of the straight pieces.
 
 Notation: a twist (w, v) of ground's origin carries a point x by v + w x x. A surface that an end inside shrinks grows
@@ -42,8 +42,8 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     next_active,
 )
 
-# Rows of the stretch's workspace V. Of an obstacle: the path's slot of its node; 1 (2) where the start (end) of the
-# stretch shrinks it, else 0; d(ln size)/d(that end) in ground.
+# Rows of the segment's workspace V. Of an obstacle: the path's slot of its node; 1 (2) where the start (end) of the
+# segment shrinks it, else 0; d(ln size)/d(that end) in ground.
 OWN_SLOT, SHRINKER, GRADIENT = 0, 1, 2
 SURFACE_ROWS = 5
 # Of a coordinate: slopes of start and end, slopes of the forces on them. Forces themselves come before all else.
@@ -69,7 +69,7 @@ def coordinate_row(n, c):
 
 @inline
 def slope_rows(most, coordinates):
-    """Rows of V for stretches of at most so many obstacles in paths of at most so many coordinates."""
+    """Rows of V for segments of at most so many obstacles in paths of at most so many coordinates."""
     return coordinate_row(most, coordinates) + 4 * most * (4 * most + coordinates)
 
 
@@ -104,8 +104,8 @@ def _direction_slope(e, l, dx):
 
 
 @kernel
-def _kink_slopes(W, o, end, e, de, w, offset, lane):
-    """Minus the slopes of the two kinks at an end: e . n, e . b; of a pinned end its offset's."""
+def _path_error_slopes(W, o, end, e, de, w, offset, lane):
+    """Minus the slopes of the two path errors at an end: e . n, e . b; of a pinned end its offset's."""
     r = o + ENDS + 12 * end
     t, n, b = load3(W, r + 3, lane), load3(W, r + 6, lane), load3(W, r + 9, lane)
     if W[o + PINNED + end, lane] != 0.0:
@@ -116,7 +116,7 @@ def _kink_slopes(W, o, end, e, de, w, offset, lane):
 
 @kernel
 def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, lane):
-    """The right-hand side for coordinate c (row `row` of q): its kinks, contacts fixed to their surfaces.
+    """The right-hand side for coordinate c (row `row` of q): its path errors, contacts fixed to their surfaces.
 
     `flags`, `stride`: slot s is moved where moved[flags + s stride] says so. A: first row of the system in V.
     """
@@ -138,13 +138,13 @@ def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride,
         e = scale(1.0 / l, e)
         de = _direction_slope(e, l, subtract(dy, du))
         if before >= 0:
-            # against what is pinned there: the end of the stretch
-            first, second = _kink_slopes(W, before, 1, e, de, w_before, subtract(du, dy), lane)
+            # against what is pinned there: the end of the segment
+            first, second = _path_error_slopes(W, before, 1, e, de, w_before, subtract(du, dy), lane)
             V[at + (4 * a - 2) * width, lane] = first
             V[at + (4 * a - 1) * width, lane] = second
         if o < 0:
             return
-        first, second = _kink_slopes(W, o, 0, e, de, w, subtract(dy, du), lane)
+        first, second = _path_error_slopes(W, o, 0, e, de, w, subtract(dy, du), lane)
         V[at + 4 * a * width, lane] = first
         V[at + (4 * a + 1) * width, lane] = second
         u = load3(W, o + ENDS + 12, lane)
@@ -222,7 +222,7 @@ def _add_wrench(D, row, sign, x, dx, f, df, lane):
 
 @kernel
 def add_end_force(V, n, c, end, f, df, lane):
-    """Add to the force on the start (0) or the end (1) of the stretch and to its slope; the force once, for c = 0."""
+    """Add to the force on the start (0) or the end (1) of the segment and to its slope; the force once, for c = 0."""
     if c == 0:
         accumulate3(V, START_FORCE + 3 * end, lane, f)
     accumulate3(V, coordinate_row(n, c) + START_FORCE_SLOPE + 3 * end, lane, df)
@@ -267,7 +267,7 @@ def _shrunk_force_slope(W, o, V, s, x, dx, motion, variations, lane):
 
 @kernel
 def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, D, d_row, d_stride, lane):
-    """Slopes of the forces of unit tension by coordinate c: on surfaces into D, on the stretch's ends into V.
+    """Slopes of the forces of unit tension by coordinate c: on surfaces into D, on the segment's ends into V.
 
     D: slopes of the wrenches on slot s from row d_row + s d_stride on.
     """

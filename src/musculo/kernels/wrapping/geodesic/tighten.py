@@ -29,7 +29,7 @@ from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, straighte
 from musculo.kernels.wrapping.geodesic.surface_shape import depth
 
 # What a search for a path may end in.
-CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, ROUGH, LEFT_OUT = range(6)
+CONVERGED, INSIDE, OTHER_SIDE, OVERLAPPED, NOT_CONVERGED, LEFT_OUT = range(6)
 # What most paths never need is left to a second pass, which is compiled when a path first comes to it.
 UNFINISHED = -1
 
@@ -205,7 +205,7 @@ def solve_path(W, w, n, p_start, p_end, lane):
             lay_all(W, w, n, lane)
         i += 1
         if i == _ROUNDS:
-            return ROUGH if good else LEFT_OUT
+            return NOT_CONVERGED if good else LEFT_OUT
         sweeps = min(2 * sweeps, _MOST_SWEEPS)
         left = sweeps
 

@@ -1,9 +1,9 @@
-"""A string of many pieces pulled tight over solids: the least sum of squares with every knot outside all of them.
+"""A polyline of many pieces pulled tight over solids: the least sum of squares with every knot outside all of them.
 
     minimise  F = 1/2 sum |x_i+1 - x_i|^2   such that   s_k(x_i) >= 0 for all knots i = 1 .. N - 1 and solids k
 
 Pieces come out equally long, so that sqrt(2 N F) is the length; unlike the sum of the lengths F also says where
-the knots are along the string. It is stationary, so that its slopes need the forces of the solids only.
+the knots are along the polyline. It is stationary, so that its slopes need the forces of the solids only.
 
 Steps (`polyline_steps`) solve chains of 3 x 3 blocks, one a knot that is held: with the motions that its contacts leave
 open, Z, it follows the next one by X d + p, X = l Z (Z^T A Z)^-1 Z^T, A what is left of its block (elimination from the
@@ -27,7 +27,7 @@ _TINY = 1e-300
 
 
 class Chain(NamedTuple):
-    """Workspace of a string of at most so many knots over at most so many solids, one row a knot."""
+    """Workspace of a polyline of at most so many knots over at most so many solids, one row a knot."""
 
     x: NDArray[np.float64]  # (knots, 3) [m]
     d: NDArray[np.float64]  # (knots, 3) the step

@@ -1,7 +1,7 @@
-"""The shortest string over some solids: few knots at first, then more.
+"""The shortest polyline over some solids: few knots at first, then more.
 
-A string that starts somewhere ends in a shortest one near by. Which of these is the shortest of all depends on the side
-of the solids that it starts on, so it starts on all.
+A polyline that starts somewhere ends in a shortest one near by. Which of these is the shortest of all depends on the
+side of the solids that it starts on, so it starts on all.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from musculo.kernels.wrapping.polyline.polyline_steps import coarsen, descend, e
 
 # Knots in the end.
 KNOTS = 1025
-# Strings of few pieces that are longer than the shortest by more than this part are no candidates; those that are
+# Polylines of few pieces that are longer than the shortest by more than this part are no candidates; those that are
 # longer still are not even brought to rest.
 _MARGIN, _HOPELESS = 0.04, 0.15
-# A string of few pieces is shorter than its path by what pieces cut off; it is that path if by hardly more than this,
+# A polyline of few pieces is shorter than its path by what pieces cut off; it is that path if by hardly more than this,
 # and by no more than this part of the length besides.
 _CUT, _COARSE = 1.3 / 24.0, 3e-6
 _PATIENCE = 6
-# Steps of a string that creeps.
+# Steps of a polyline that creeps.
 _DESCENT = 80
-# Strings whose middles are closer than this are one [m].
+# Polylines whose middles are closer than this are one [m].
 _SAME = 1e-5
-# One that is this close to a string that is kept, over a piece and [m], and longer, will be that one. Two strings that
-# are at rest so close to each other are all but as long: by 2e-9 m over a ball of 10 mm.
+# One that is this close to a polyline that is kept, over a piece and [m], and longer, will be that one. Two polylines
+# that are at rest so close to each other are all but as long: by 2e-9 m over a ball of 10 mm.
 _MERGED, _MERGED_FAR = 0.3, 3e-4
 # Lengths that differ by less than this part are one.
 _ROUNDING = 1e-7
-# A string must be shorter than a path that is known by more than what strings are off [m].
+# A polyline must be shorter than a path that is known by more than what polylines are off [m].
 _AS_LONG = 3e-8
-# Rows of a result: length, force on start and end of the string ...
+# Rows of a result: length, force on start and end of the polyline ...
 LENGTH, AT_START, AT_END = 0, 1, 4
 # ... and of every solid: moment and force, d(length)/d(ln size), whether it is touched, first and last contact with
-# their tangents, how long the string is in between, and by what factor it is shrunk (for who asks for the string).
+# their tangents, how long the polyline is in between, and by what factor it is shrunk (for who asks for the polyline).
 SOLIDS = 7
 WRENCH, PRESS, TOUCHED, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC, SHRINK = 0, 6, 7, 8, 11, 14, 17, 20, 21
 SOLID_ROWS = 22
@@ -51,7 +51,7 @@ SOLID_ROWS = 22
 
 @kernel
 def _recall(c, N):
-    """Lay the string as it was noted."""
+    """Lay the polyline as it was noted."""
     for i in range(1, N):
         for j in range(3):
             c.x[i, j] = c.y[i, j]
@@ -59,7 +59,7 @@ def _recall(c, N):
 
 @kernel
 def _joins(w, number, N):
-    """Whether the string at hand is about to come to rest in one of the first `number` that are kept."""
+    """Whether the polyline at hand is about to come to rest in one of the first `number` that are kept."""
     x = w.chain.x
     for s in range(number):
         near = min(_MERGED * w.kept_length[s] / N, _MERGED_FAR)
@@ -78,9 +78,9 @@ def _joins(w, number, N):
 
 @kernel
 def _settle(w, solids, N, reach, near, longest, number):
-    """Relax (not at first where the string is `near`) until Newton's method comes to rest; whether it did before it was
-    clear that the string stays longer than `longest`, or joins one of the first `number` that are kept. Near its rest a
-    string that creeps descends instead."""
+    """Relax (not at first where the polyline is `near`) until Newton's method comes to rest; whether it did before it
+    was clear that the polyline stays longer than `longest`, or joins one of the first `number` that are kept. Near its
+    rest a polyline that creeps descends instead."""
     c = w.chain
     steps = 0 if near else 10
     for _ in range(_PATIENCE):
@@ -112,7 +112,7 @@ def _settle(w, solids, N, reach, near, longest, number):
 
 @kernel
 def _harvest(w, solids, N, factor):
-    """Add `factor` times length and forces of the string at rest to the result at hand."""
+    """Add `factor` times length and forces of the polyline at rest to the result at hand."""
     c, r = w.chain, w.result
     L = math.sqrt(2.0 * N * energy(c, N))
     r[0, LENGTH] += factor * L
@@ -141,7 +141,7 @@ def _harvest(w, solids, N, factor):
 
 @kernel
 def _mark_contacts(w, solids, N):
-    """Where the string touches every solid, first and last, for paths that are shown; no stretch of it counts twice."""
+    """Where the polyline touches every solid, first and last, for paths that are shown; no part of it counts twice."""
     c, r = w.chain, w.result
     whole = r[0, LENGTH]
     done = 1
@@ -168,7 +168,7 @@ def _mark_contacts(w, solids, N):
 
 @kernel
 def _keep(w, s, N, take):
-    """Copy the string of N pieces to place s of those kept, or back if `take`."""
+    """Copy the polyline of N pieces to place s of those kept, or back if `take`."""
     x = w.chain.x
     for i in range(N + 1):
         for j in range(3):
@@ -180,7 +180,7 @@ def _keep(w, s, N, take):
 
 @kernel
 def _known(w, number, N):
-    """Whether the string at hand is one of those kept."""
+    """Whether the polyline at hand is one of those kept."""
     x = w.chain.x
     for s in range(number):
         far = 0.0
@@ -195,7 +195,7 @@ def _known(w, number, N):
 
 @kernel
 def _try(w, solids, N, reach, number, least):
-    """Bring the string that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
+    """Bring the polyline that is laid to rest and keep it, if it is on the right side and new: (how many are kept, the
     length of the shortest)."""
     apart()
     wind(w, solids, N)
@@ -211,7 +211,7 @@ def _try(w, solids, N, reach, number, least):
 
 @kernel
 def _candidates(w, solids, P, Q, points, N, reach):
-    """Find strings of N pieces from all starts into w.kept: (how many, the length of the
+    """Find polylines of N pieces from all starts into w.kept: (how many, the length of the
     shortest)."""
     number, least = 0, 1e300
     for start in range(-1 if points > 1 else 0, DIRECTIONS):
@@ -225,8 +225,8 @@ def _candidates(w, solids, P, Q, points, N, reach):
 
 @kernel
 def _finish(w, solids, s, N, reach):
-    """Bring string s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns whether it
-    comes to rest on the right side."""
+    """Bring polyline s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns whether
+    it comes to rest on the right side."""
     c, r = w.chain, w.result
     _keep(w, s, N, True)
     for i in range(N + 1):
@@ -236,7 +236,7 @@ def _finish(w, solids, s, N, reach):
     good, near = True, False
     before, change = 0.0, 0.0
     while good:
-        # a string that is near moves by less than a piece; a longer step may lead to another one
+        # a polyline that is near moves by less than a piece; a longer step may lead to another one
         good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300, 0)
         near = True
         now = math.sqrt(2.0 * N * energy(c, N))
@@ -245,7 +245,7 @@ def _finish(w, solids, s, N, reach):
             if math.fabs(now - before) < 0.5 * change + _ROUNDING * now:
                 _harvest(w, solids, N, 4.0 / 3.0)
                 break
-            # what was only just at rest with fewer knots slipped to another string; with fewer knots once more
+            # what was only just at rest with fewer knots slipped to another polyline; with fewer knots once more
             coarsen(c, N, solids)
             N, before = N // 2, 0.0
             continue
@@ -260,14 +260,15 @@ def _finish(w, solids, s, N, reach):
 
 
 @kernel
-def shortest_string(w, solids, P, Q, points, known, limit, bends):
-    """The shortest string from P to Q outside the first `solids` solids of w, on the right side of those that are held.
+def shortest_polyline(w, solids, P, Q, points, known, limit, bends):
+    """The shortest polyline from P to Q outside the first `solids` solids of w, each on its
+    constrained side.
 
-    Its length and forces are those of two strings of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
+    Its length and forces are those of two polylines of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
     stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
     first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
-    `known` (zero: there is none), by more than the string may be off. Strings longer than `limit` are of no use.
+    `known` (zero: there is none), by more than the polyline may be off. Polylines longer than `limit` are of no use.
     The known path turns by theta on arcs of length a: bends = sum of theta^2 / a, so that pieces of length l cut off
     bends l^2 / 24.
     """
@@ -278,7 +279,7 @@ def shortest_string(w, solids, P, Q, points, known, limit, bends):
     limit = min(limit, known) if known > 0.0 else limit
     number, least = _candidates(w, solids, P, Q, points, N, reach)
     near, best = 0, 1e300
-    # pieces cut corners, so that a string is no shorter with more of them
+    # pieces cut corners, so that a polyline is no shorter with more of them
     longest = min(least * (1.0 + _MARGIN), limit)
     for s in range(number):
         near += w.kept_length[s] <= longest

@@ -1,6 +1,6 @@
-"""Strings in place of rows of contacts: from the obstacles of a stretch to a string, and from that to the path.
+"""Polylines in place of rows of contacts: from the obstacles of a segment to a polyline, and from that to the path.
 
-A string has forces of its own on surfaces and ends. The path keeps of it, for every surface, where it first and last
+A polyline has forces of its own on surfaces and ends. The path keeps of it, for every surface, where it first and last
 touches; what the straight pieces between these say about lengths and forces is set right here.
 """
 
@@ -60,12 +60,12 @@ from musculo.kernels.wrapping.polyline.polyline_search import (
     SOLIDS,
     TOUCHED,
     WRENCH,
-    shortest_string,
+    shortest_polyline,
 )
-from musculo.kernels.wrapping.polyline.polyline_starts import PIECES, STARTS, Strings
+from musculo.kernels.wrapping.polyline.polyline_starts import PIECES, STARTS, Polylines
 from musculo.kernels.wrapping.rules.obstacles import SURFACE, WRAP, pose_row, result_row, tag_row
 
-# Rows of Strings.result: of the string at hand, of the shortest one, of the one that the path follows.
+# Rows of Polylines.result: of the polyline at hand, of the shortest one, of the one that the path follows.
 _BEST = 2
 # An arc's middle lies off its chord's by about this part of it times the difference of the tangents at its ends: 1/8
 # for a short one, 1/6 for half a circle.
@@ -75,8 +75,8 @@ _TOUCH = 1e-6
 
 
 @room
-def string_work(most):
-    """Workspace for strings over at most so many solids; next to nothing where there are none."""
+def polyline_work(most):
+    """Workspace for polylines over at most so many solids; next to nothing where there are none."""
     K = KNOTS if most > 0 else 1
     n = max(most, 1)
     chain = Chain(
@@ -95,27 +95,27 @@ def string_work(most):
     kept = np.zeros((STARTS, PIECES + 1 if most > 0 else 1, 3))
     way = np.zeros((2 + 3 * n, 4))
     result = np.zeros((3, SOLIDS + SOLID_ROWS * n))
-    return Strings(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
+    return Polylines(chain, kept, np.zeros(STARTS), np.zeros((n, 6)), np.zeros((n, 12)), np.zeros((n, 2)), way, result)
 
 
 @kernel
-def _add_point(strings, i, x):
+def _add_point(polylines, i, x):
     """Make x point i of the path to start along; returns i + 1."""
-    strings.way[i, 0], strings.way[i, 1], strings.way[i, 2] = x
-    strings.way[i, 3] = 0.0
+    polylines.way[i, 0], polylines.way[i, 1], polylines.way[i, 2] = x
+    polylines.way[i, 3] = 0.0
     return i + 1
 
 
 @kernel
-def string_length(paths, s, n, P, Q, known, limit, strings, lane):
-    """The length of the shortest string over the obstacles that are there, see `shortest_string`, which says what a
+def polyline_length(paths, s, n, P, Q, known, limit, polylines, lane):
+    """The length of the shortest polyline over the obstacles that are there, see `shortest_polyline`, which says what a
     path of length `known` and a `limit` mean.
 
-    What `geodesic_stretch` left says how they are shrunk.
+    What `geodesic_segment` left says how they are shrunk.
     """
     C = s.C
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
-    solids, points, bends = 0, _add_point(strings, 0, P), 0.0
+    solids, points, bends = 0, _add_point(polylines, 0, P), 0.0
     for j in range(n):
         g, x = result_row(s, j), pose_row(s, j)
         if C[g + CONTACT, lane] > 0.0:
@@ -123,26 +123,26 @@ def string_length(paths, s, n, P, Q, known, limit, strings, lane):
             bend = subtract(load3(C, g + CONTACT_FIRST_TANGENT, lane), load3(C, g + CONTACT_LAST_TANGENT, lane))
             bends += dot(bend, bend) / max(C[g + GEODESIC_ARC, lane], _TOUCH)
             middle = add_scaled(scale(0.5, add(first, last)), _BULGE * C[g + GEODESIC_ARC, lane], bend)
-            points = _add_point(strings, points, first)
-            points = _add_point(strings, points, middle)
-            points = _add_point(strings, points, last)
+            points = _add_point(polylines, points, first)
+            points = _add_point(polylines, points, middle)
+            points = _add_point(polylines, points, last)
         if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] < VANISHED:
             continue
         shape = shape_of(surfaces, s.I[tag_row(s, SURFACE, j), lane], C[g + SHRUNK, lane])
-        strings.form[solids, 0], strings.form[solids, 1], strings.form[solids, 2] = shape[0], shape[1], shape[2]
-        strings.form[solids, 3], strings.form[solids, 4], strings.form[solids, 5] = shape[3], shape[4], shape[5]
+        polylines.form[solids, 0], polylines.form[solids, 1], polylines.form[solids, 2] = shape[0], shape[1], shape[2]
+        polylines.form[solids, 3], polylines.form[solids, 4], polylines.form[solids, 5] = shape[3], shape[4], shape[5]
         for i in range(12):
-            strings.pose[solids, i] = C[x + i, lane]
-        strings.hold[solids, 0], strings.hold[solids, 1] = C[g + SIDE, lane], C[g + SIDE_TURN, lane]
+            polylines.pose[solids, i] = C[x + i, lane]
+        polylines.hold[solids, 0], polylines.hold[solids, 1] = C[g + SIDE, lane], C[g + SIDE_TURN, lane]
         solids += 1
-    points = _add_point(strings, points, Q)
-    return shortest_string(strings, solids, P, Q, points, known, limit, bends)
+    points = _add_point(polylines, points, Q)
+    return shortest_polyline(polylines, solids, P, Q, points, known, limit, bends)
 
 
 @kernel
-def keep_string(s, n, strings, lane):
-    """Make the string that was found last the one that the path follows; every obstacle gets its own rows."""
-    C, r, solid = s.C, strings.result, 0
+def keep_polyline(s, n, polylines, lane):
+    """Make the polyline that was found last the one that the path follows; every obstacle gets its own rows."""
+    C, r, solid = s.C, polylines.result, 0
     for i in range(SOLIDS):
         r[_BEST, i] = r[1, i]
     for j in range(n):
@@ -155,22 +155,22 @@ def keep_string(s, n, strings, lane):
 
 
 @kernel
-def show_string(paths, s, n, P, Q, strings, lane):
-    """Put the string into the results of the obstacles: contacts as `geodesic_stretch` leaves them, gains of ends that
-    shrink a surface. Returns the string's length."""
-    C, r = s.C, strings.result
+def show_polyline(paths, s, n, P, Q, polylines, lane):
+    """Put the polyline into the results of the obstacles: contacts as `geodesic_segment` leaves them, gains of ends
+    that shrink a surface. Returns the polyline's length."""
+    C, r = s.C, polylines.result
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
     for j in range(n):
-        g, x, of_string = result_row(s, j), pose_row(s, j), SOLIDS + SOLID_ROWS * j
-        C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, of_string + TOUCHED], r[_BEST, of_string + SHRINK]
-        C[g + GEODESIC_ARC, lane] = r[_BEST, of_string + ARC]
-        store3(C, g + CONTACT_FIRST, lane, _row3(r, of_string + FIRST))
-        store3(C, g + CONTACT_LAST, lane, _row3(r, of_string + LAST))
-        store3(C, g + CONTACT_FIRST_TANGENT, lane, _row3(r, of_string + FIRST_TANGENT))
-        store3(C, g + CONTACT_LAST_TANGENT, lane, _row3(r, of_string + LAST_TANGENT))
+        g, x, of_polyline = result_row(s, j), pose_row(s, j), SOLIDS + SOLID_ROWS * j
+        C[g + CONTACT, lane], C[g + SHRUNK, lane] = r[_BEST, of_polyline + TOUCHED], r[_BEST, of_polyline + SHRINK]
+        C[g + GEODESIC_ARC, lane] = r[_BEST, of_polyline + ARC]
+        store3(C, g + CONTACT_FIRST, lane, _row3(r, of_polyline + FIRST))
+        store3(C, g + CONTACT_LAST, lane, _row3(r, of_polyline + LAST))
+        store3(C, g + CONTACT_FIRST_TANGENT, lane, _row3(r, of_polyline + FIRST_TANGENT))
+        store3(C, g + CONTACT_LAST_TANGENT, lane, _row3(r, of_polyline + LAST_TANGENT))
         store3(C, g + START_GAIN, lane, (0.0, 0.0, 0.0))
         store3(C, g + END_GAIN, lane, (0.0, 0.0, 0.0))
-        press = r[_BEST, of_string + PRESS]
+        press = r[_BEST, of_polyline + PRESS]
         if press != 0.0 and C[g + SHRUNK, lane] < 1.0:
             R, p = load_rotation(C, x, lane), load3(C, x + 9, lane)
             a, b = rotate_back(R, subtract(P, p)), rotate_back(R, subtract(Q, p))
@@ -184,7 +184,7 @@ def show_string(paths, s, n, P, Q, strings, lane):
 
 @kernel
 def _row3(r, at):
-    """Three numbers of the string that the path follows."""
+    """Three numbers of the polyline that the path follows."""
     return r[_BEST, at], r[_BEST, at + 1], r[_BEST, at + 2]
 
 
@@ -207,13 +207,13 @@ def _piece(u, v, touches, tangent):
 
 
 @kernel
-def string_pull(paths, k, e, s, n, S, strings, lane):
-    """Add the forces of the string between entries e and e + 1 to S, less those that the contacts shown will add.
+def polyline_pull(paths, k, e, s, n, S, polylines, lane):
+    """Add the forces of the polyline between entries e and e + 1 to S, less those that the contacts shown will add.
 
-    Returns how much longer the string is than what the contacts shown say.
+    Returns how much longer the polyline is than what the contacts shown say.
     """
     C, I = s.C, s.I
-    r, first = strings.result, 6 * paths.first_slot[k]
+    r, first = polylines.result, 6 * paths.first_slot[k]
     P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
     at_P, at_Q = first + 6 * I[e * TAG_ROWS + SLOT, lane], first + 6 * I[(e + 1) * TAG_ROWS + SLOT, lane]
     f, h = _row3(r, AT_START), _row3(r, AT_END)

@@ -1,4 +1,4 @@
-"""How far a point of a taut string lies outside the solids that it is pulled over, and which way out is.
+"""How far a point of a taut polyline lies outside the solids that it is pulled over, and which way out is.
 
 Solids are rows of two arrays: `form` (kind, k_x, k_y, k_z, r, R) as `surface_shape` has them, and `pose`, R row by
 row and p in ground. A cylinder has no ends.

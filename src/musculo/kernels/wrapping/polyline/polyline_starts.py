@@ -1,4 +1,4 @@
-"""Where strings start: on all sides of the solids, wound round cylinders and through rings as these are held."""
+"""Where polylines start: on all sides of the solids, wound round cylinders and through rings as their rules say."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from numpy.typing import NDArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import CYLINDER, TORUS
 from musculo.kernels.scalar.vectors import add_scaled, dot, subtract
-from musculo.kernels.wrapping.geodesic.one_obstacle import FREE, HELD
+from musculo.kernels.wrapping.geodesic.one_obstacle import CONSTRAINED, FREE
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.polyline.polyline_chain import Chain
 from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, gauge
 
-# Pieces while strings are told apart: the fewest, the most, and how long one may be over the smallest solid.
+# Pieces while polylines are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
-# The same of a cylinder whose side is held: that a piece slipped through it shows.
-_HELD_LONGER = 2.0
-# How much longer than the straight line strings may be expected to be.
+# The same of a cylinder whose side is constrained: that a piece slipped through it shows.
+_CONSTRAINED_LONGER = 2.0
+# How much longer than the straight line polylines may be expected to be.
 _WINDING = 1.3
-# Through rings strings start along the axis for so many tube radii on either side; the way there is this part of all;
+# Through rings polylines start along the axis for so many tube radii on either side; the way there is this part of all;
 # and so far from the axis, over the hole's radius.
 _ALONG_AXIS, _TO_HOLE, _ASIDE = 1.5, 0.4, 0.7
-# Pieces of a string at rest are equally long; one that is longer than the mean by this factor leads through a solid.
+# Pieces of a polyline at rest are equally long; one that is longer than the mean by this factor leads through a solid.
 _UNEVEN = 1.5
 # Starts: along a path that is given, and pulled out in so many directions round the straight line.
 DIRECTIONS = 12
-# Strings that are kept to choose from.
+# Polylines that are kept to choose from.
 STARTS = DIRECTIONS + 1
 
 
-class Strings(NamedTuple):
-    """Workspace of `shortest_string`: a chain, strings to choose from, and the solids of a stretch."""
+class Polylines(NamedTuple):
+    """Workspace of `shortest_polyline`: a chain, polylines to choose from, and the solids of a segment."""
 
     chain: Chain
     kept: NDArray[np.float64]  # (STARTS, PIECES + 1, 3)
     kept_length: NDArray[np.float64]  # (STARTS,)
     form: NDArray[np.float64]  # (solids, 6)
     pose: NDArray[np.float64]  # (solids, 12)
-    hold: NDArray[np.float64]  # (solids, 2) how the side is held, and a cylinder's turn
+    hold: NDArray[np.float64]  # (solids, 2) how the side is constrained, and a cylinder's turn
     way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along each is
     result: NDArray[
         np.float64
-    ]  # (3, SOLIDS + SOLID_ROWS solids) of the string at hand, of the shortest, of the one that a path follows
+    ]  # (3, SOLIDS + SOLID_ROWS solids) of the polyline at hand, of the shortest, of the one that a path follows
 
 
 @kernel
@@ -76,7 +76,7 @@ def _height(w, k, x):
 
 @kernel
 def _ring_between(w, solids, P, Q):
-    """The first ring whose side is held and whose plane lies between P and Q, or -1."""
+    """The first ring whose side is constrained and whose plane lies between P and Q, or -1."""
     for k in range(solids):
         between = (_height(w, k, P) > 0.0) != (_height(w, k, Q) > 0.0)
         if between and int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
@@ -86,16 +86,16 @@ def _ring_between(w, solids, P, Q):
 
 @kernel
 def first_pieces(w, solids, P, Q):
-    """How many pieces tell strings from P to Q apart: a longer piece might pass through a thin solid."""
+    """How many pieces tell polylines from P to Q apart: a longer piece might pass through a thin solid."""
     smallest, wound = 1e300, 0.0
     for k in range(solids):
         kind = int(w.form[k, 0])
         size = w.form[k, 4]
-        if w.hold[k, 0] == HELD and math.fabs(w.hold[k, 1]) > math.pi:
+        if w.hold[k, 0] == CONSTRAINED and math.fabs(w.hold[k, 1]) > math.pi:
             wound += size * math.fabs(w.hold[k, 1])
         if kind not in (CYLINDER, TORUS):
             size = 1.0 / math.sqrt(max(w.form[k, 1], max(w.form[k, 2], w.form[k, 3])))
-        smallest = min(smallest, (_HELD_LONGER if w.hold[k, 0] == HELD else 1.0) * size)
+        smallest = min(smallest, (_CONSTRAINED_LONGER if w.hold[k, 0] == CONSTRAINED else 1.0) * size)
     d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
     whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
     N = FEWEST
@@ -106,7 +106,8 @@ def first_pieces(w, solids, P, Q):
 
 @kernel
 def begin_apart(w, solids, P, Q, start, N):
-    """Lay the string of N pieces from P to Q, pulled out in direction `start` to the far side of what is in the way."""
+    """Lay the polyline of N pieces from P to Q, pulled out in direction `start` to the far side of what is in the
+    way."""
     c = w.chain
     _, u, v, l = across(P, Q)
     angle = 2.0 * math.pi * start / DIRECTIONS
@@ -162,7 +163,7 @@ def _through(w, k, P, Q, out, t):
 
 @kernel
 def begin_along(w, points, N):
-    """Lay the string of N pieces along the first `points` points of w.way, in pieces of equal length."""
+    """Lay the polyline of N pieces along the first `points` points of w.way, in pieces of equal length."""
     c = w.chain
     w.way[0, 3] = 0.0
     for i in range(1, points):
@@ -188,7 +189,7 @@ def begin_along(w, points, N):
 
 @kernel
 def _turn(w, k, N):
-    """The string's turn about the axis of solid k [rad]."""
+    """The polyline's turn about the axis of solid k [rad]."""
     x = w.chain.x
     total, before = 0.0, azimuth(w.pose, k, (x[0, 0], x[0, 1], x[0, 2]))
     for i in range(1, N + 1):
@@ -200,7 +201,7 @@ def _turn(w, k, N):
 
 @kernel
 def _passes(w, k, N):
-    """How often the string passes through the hole of ring k, one way less the other."""
+    """How often the polyline passes through the hole of ring k, one way less the other."""
     x = w.chain.x
     total = 0
     z = _height(w, k, (x[0, 0], x[0, 1], x[0, 2]))
@@ -219,7 +220,7 @@ def _passes(w, k, N):
 
 @kernel
 def even(w, N):
-    """Whether no piece of the string is longer than the others, as one that passes through a solid is."""
+    """Whether no piece of the polyline is longer than the others, as one that passes through a solid is."""
     x = w.chain.x
     longest, whole = 0.0, 0.0
     for i in range(N):
@@ -231,13 +232,13 @@ def even(w, N):
 
 @kernel
 def right_side(w, solids, N):
-    """Whether the string passes all cylinders whose side is held on that side, and rings through their holes where
-    its ends are on either side; and whether it is even."""
+    """Whether the polyline passes all cylinders whose side is constrained on that side, and rings through their holes
+    where its ends are on either side; and whether it is even."""
     x = w.chain.x
     if not even(w, N):
         return False
     for k in range(solids):
-        if w.hold[k, 0] == HELD and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:
+        if w.hold[k, 0] == CONSTRAINED and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:
             return False
         if int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
             before = _height(w, k, (x[0, 0], x[0, 1], x[0, 2])) > 0.0
@@ -249,10 +250,11 @@ def right_side(w, solids, N):
 
 @kernel
 def wind(w, solids, N):
-    """Wind the start as often round cylinders whose side is held as it should be, where it comes nearest to them."""
+    """Wind the start as often round cylinders whose side is constrained as it should be, where it comes nearest to
+    them."""
     x, y = w.chain.x, w.chain.y
     for k in range(solids):
-        if w.hold[k, 0] != HELD:
+        if w.hold[k, 0] != CONSTRAINED:
             continue
         more = w.hold[k, 1] - _turn(w, k, N)
         if math.fabs(more) < math.pi:

@@ -1,9 +1,9 @@
-"""Steps of a string towards rest: three kinds, all of which solve the chain of `polyline_chain`.
+"""Steps of a polyline towards rest: three kinds, all of which solve the chain of `polyline_chain`.
 
 `relax`: every solid is replaced, for each knot, by a half-space outside it, and the least F found; F falls from step to
 step and no knot is ever inside after the first (but for rings, where steps are short). `newton`: the conditions
 themselves, with the bending of the solids; it converges in a few steps where the set of contacts is known. `descend`:
-between the two, with as much of the bending as still leads downhill, for strings that are about to slip.
+between the two, with as much of the bending as still leads downhill, for polylines that are about to slip.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from musculo.kernels.wrapping.polyline.polyline_solid import add_bend, slack
 # After a step of Newton's method in which no knot moves more than this [m] the next leaves nothing but rounding.
 REST = 1e-9
 # Where a knot only just touches, both with its contact and without it a step may ask for the other, in the hollow of a
-# ring above all. So many steps in a row that are no longer than this [m] are rest as well: a string that lost a contact
-# that presses would move.
+# ring above all. So many steps in a row that are no longer than this [m] are rest as well: a polyline that lost a
+# contact that presses would move.
 _QUIVER, _QUIET = 1e-8, 4
 # A knot is inside a plane, and one that touches inside it so far that it stays whatever its force [m].
 _INSIDE, _PULLED = -1e-15, -1e-12
@@ -120,7 +120,7 @@ def _contacts_change(c, N, solids, one):
 def _deepest_touch(c, N, solids):
     """As `_contacts_change`, but in a row of knots that are inside only the deepest one comes; how many change.
 
-    Where all of them came, those that the string has no need of would go one a round from the ends of the row. So the
+    Where all of them came, those that the polyline has no need of would go one a round from the ends of the row. So the
     row is halved instead from round to round.
     """
     changed = 0
@@ -206,8 +206,8 @@ def _downhill(c, N):
 def descend(c, form, pose, N, solids, most, reach):
     """Steps with part of the bending, more from step to step while that leads downhill: 1 at rest, else 0.
 
-    For a string that is about to slip: F is all but flat along one direction. `relax` creeps there, and Newton's
-    method leads uphill, to where the string would be balanced. Between the two, with all but a part `left` of the
+    For a polyline that is about to slip: F is all but flat along one direction. `relax` creeps there, and Newton's
+    method leads uphill, to where the polyline would be balanced. Between the two, with all but a part `left` of the
     bending, steps are up to 1 / left times as long as those of `relax`.
     """
     apart()

@@ -1,4 +1,4 @@
-"""Whether a path over obstacles keeps out of all of them, and passes those whose side is held on that side."""
+"""Whether a path over obstacles keeps out of all of them, and passes those whose side is constrained on that side."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from musculo.kernels.wrapping.geodesic.start_guess import ring_approach
 from musculo.kernels.wrapping.geodesic.surface_shape import bending, depth, frame_at
 from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
+    CONSTRAINED,
     CONTACT,
     FIRST,
     FREE,
-    HELD,
     LAST,
     SHRUNK,
     SIDE,
@@ -110,7 +110,7 @@ def _presses(W, w, n, k, lane):
 
 
 @kernel
-def _through_hole(s, n, P, Q, k, held, lane):
+def _through_hole(s, n, P, Q, k, constrained, lane):
     """Whether a path keeps out of the tube of ring k, but for arcs over it, and passes through its hole where its ends
     are on either side of its plane (one way less the other); arcs count as the lines between their ends there."""
     C, W = s.C, room_row(s)
@@ -142,13 +142,13 @@ def _through_hole(s, n, P, Q, k, held, lane):
             if x * x + y * y < shape[5] * shape[5]:
                 passes += 1 if v[2] > 0.0 else -1
         u = v
-    return not held or passes == (1 if u[2] > 0.0 else 0) - above
+    return not constrained or passes == (1 if u[2] > 0.0 else 0) - above
 
 
 @kernel
 def keeps_out(s, n, P, Q, lane):
-    """Whether the path that `geodesic_stretch` left keeps out of all obstacles that are there, and passes cylinders
-    whose side is held on that side and rings through their holes."""
+    """Whether the path that `geodesic_segment` left keeps out of all obstacles that are there, and passes cylinders
+    whose side is constrained on that side and rings through their holes."""
     C, W = s.C, room_row(s)
     for k in range(n):
         g, o = result_row(s, k), W + OBSTACLE_ROWS * k
@@ -160,7 +160,7 @@ def keeps_out(s, n, P, Q, lane):
             continue
         R, p = load_rotation(C, pose_row(s, k), lane), load3(C, pose_row(s, k) + 9, lane)
         shape = load_shape(C, o, lane)
-        held = C[g + SIDE, lane] == HELD and shape[0] == CYLINDER
+        constrained = C[g + SIDE, lane] == CONSTRAINED and shape[0] == CYLINDER
         u, touches, turn = rotate_back(R, subtract(P, p)), False, 0.0
         for j in range(n + 1):
             v, next_touches = rotate_back(R, subtract(Q, p)), False
@@ -180,9 +180,9 @@ def keeps_out(s, n, P, Q, lane):
                     if not clear:
                         return False
                     turn += more
-                elif held:
+                elif constrained:
                     x, t = load3(C, o + START, lane), load3(C, o + DIRECTION, lane)
                     turn += C[o + LENGTH, lane] * (x[0] * t[1] - x[1] * t[0]) / (shape[4] * shape[4])
-        if held and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
+        if constrained and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
             return False
     return True

@@ -1,19 +1,19 @@
 """What it costs to pass a cylinder the other way round than its quadrant says, or to leave it out near its end.
 
-A rule that is broken saves a length. A price that falls from that to nothing, as evenly as can be, on the way from
+A rule that is broken saves a length. A penalty that falls from that to nothing, as evenly as can be, on the way from
 where the rule cannot be broken (the reach) to its edge, gives the shortest moment arms there:
 
-    price = max(rate x, saved x / reach)   [m],   0 < x < reach: how far it is to the rule's edge
+    penalty = max(rate x, saved x / reach)   [m],   0 < x < reach: how far it is to the rule's edge
 
 Where the rule saves less than rate x it is kept. What is saved is the length over this cylinder alone by the rule, less
 that without it, both in closed form (`round_obstacle.taut_cylinder`). Among other surfaces a path may save more, and
 
     rate x^2 / (reach - x)
 
-is added, so that no rule is broken at its reach at any price.
+is added, so that no rule is broken at its reach, whatever that would save.
 
 Source: none; the rule is ours. Departs from OpenSim, whose path jumps where it changes its way round or meets an end.
-Guarantees: prices are continuous functions of P and Q, by which they are differentiated exactly.
+Guarantees: penalties are continuous functions of P and Q, by which they are differentiated exactly.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 # Metres of length for every metre from the edge of a rule. The steeper, the nearer to their edge rules hold, and the
 # longer moment arms are there: with 8, an arm of 15 mm (MoBL-ARMS, ECRL at the elbow) was one of 260 mm over half a
 # degree, and the longest of 600 random poses 494 mm; with 2 they are 60 and less than 300 mm.
-PRICE = 2.0
-# The price of what cannot be broken.
+END_RATE = 2.0
+# The penalty of what cannot be broken.
 NEVER = 1e300
-# Metres of length for every metre along the girth from the edge of the way that is held, and how far from there another
-# may be taken [rad]. At half that price a thin cylinder was left at a right angle already.
-TURN_PRICE, TURN_REACH = 4.0, 1.0
+# Metres of length for every metre along the girth from the edge of the way that is constrained, and how far from there
+# another may be taken [rad]. At half that rate a thin cylinder was left at a right angle already.
+TURN_RATE, TURN_REACH = 4.0, 1.0
 # Over half a cylinder's length: within so much of where it ceases to count it may be left out. A lone one counts half
 # as far beyond its end: muscles that OpenSim keeps on a tilted cylinder were lost 30 degrees earlier else. Beside other
 # surfaces it counts up to its end, as paths that pass there are dear to search (arm26: twice the time for TRIlong).
@@ -101,7 +101,7 @@ def _taut(r, d_P, d_Q, rise, turn, chord):
 
 @kernel
 def _due(rate, x, saved, reach, lone):
-    """The price at x from the edge of a rule that saves so much; NEVER beyond the reach, and where a lone cylinder's
+    """The penalty at x from the edge of a rule that saves so much; NEVER beyond the reach, and where a lone cylinder's
     rule costs more to break than that saves."""
     if x[0] >= reach or (lone and rate * x[0] >= saved[0]):
         return _plain(NEVER)
@@ -124,71 +124,73 @@ def _ways(r, reference, P, Q, d_P, d_Q, lone):
     between = minus(angle(Q[1], Q[0]), angle(P[1], P[0]))
     off = plus(between, _plain(principal(between[0] - reference) - between[0]))
     turn = _magnitude(plus(off, _plain(reference)))
-    held = _taut(r, d_P, d_Q, d[2], turn, chord)
+    constrained = _taut(r, d_P, d_Q, d[2], turn, chord)
     other = _taut(r, d_P, d_Q, d[2], _magnitude(minus(_plain(2.0 * math.pi), turn)), chord)
     left = minus(_plain(math.pi), _magnitude(off))
-    return held, other, _due(TURN_PRICE * r, left, minus(held, other), TURN_REACH, lone), chord
+    return constrained, other, _due(TURN_RATE * r, left, minus(constrained, other), TURN_REACH, lone), chord
 
 
 @kernel
-def _price(end, half, r, held, reference, P, Q, lone):
-    """The price of `price_of_end`, or of `price_of_turn`; all numbers have slopes."""
+def _penalty(end, half, r, constrained, reference, P, Q, lone):
+    """The penalty of `penalty_of_end`, or of `penalty_of_turn`; all numbers have slopes."""
     apart()
     d_P = root(plus(times(P[0], P[0]), times(P[1], P[1])))
     d_Q = root(plus(times(Q[0], Q[0]), times(Q[1], Q[1])))
-    kept, other, price, chord = _ways(r, reference if held else 0.0, P, Q, d_P, d_Q, lone)
+    kept, other, penalty, chord = _ways(r, reference if constrained else 0.0, P, Q, d_P, d_Q, lone)
     if not end:
-        return price
-    if held and other[0] + price[0] < kept[0]:
-        kept = plus(other, price)
+        return penalty
+    if constrained and other[0] + penalty[0] < kept[0]:
+        kept = plus(other, penalty)
     z = over(plus(times(P[2], d_Q), times(Q[2], d_P)), plus(d_P, d_Q))
     x = minus(_plain(_far_end(half, lone)), _magnitude(z))
-    return _due(PRICE, x, minus(kept, chord), _REACH * half, lone)
+    return _due(END_RATE, x, minus(kept, chord), _REACH * half, lone)
 
 
 @kernel
-def _price_and_slopes(end, half, r, held, reference, P, Q, lone):
-    """A price, d(price)/dP and d(price)/dQ; they are worked out only where it can be paid."""
-    price = _price(end, half, r, held, reference, with_slopes(P, _NONE, _NONE), with_slopes(Q, _NONE, _NONE), lone)[0]
-    if price >= NEVER:
+def _penalty_and_slopes(end, half, r, constrained, reference, P, Q, lone):
+    """A penalty, d(penalty)/dP and d(penalty)/dQ; they are worked out only where it can be paid."""
+    p, q = with_slopes(P, _NONE, _NONE), with_slopes(Q, _NONE, _NONE)
+    penalty = _penalty(end, half, r, constrained, reference, p, q, lone)[0]
+    if penalty >= NEVER:
         return NEVER, _NONE, _NONE
     x, y, z = _NONE, _NONE, _NONE
     for i in range(3):
         at_P, at_Q = with_slopes(P, unit_times(i, 1.0), _NONE), with_slopes(Q, _NONE, unit_times(i, 1.0))
-        _, by_P, by_Q = _price(end, half, r, held, reference, at_P, at_Q, lone)
+        _, by_P, by_Q = _penalty(end, half, r, constrained, reference, at_P, at_Q, lone)
         x, y, z = y, z, (by_P, by_Q, 0.0)
-    return price, (x[0], y[0], z[0]), (x[1], y[1], z[1])
+    return penalty, (x[0], y[0], z[0]), (x[1], y[1], z[1])
 
 
 @kernel
-def price_of_turn(r, reference, P, Q, lone):
+def penalty_of_turn(r, reference, P, Q, lone):
     """A cylinder passed by the shorter way instead of the one nearest to the turn `reference`.
 
-        x = r (pi - |turn - reference|),   turn - reference within (-pi, pi],   saved = held way - other way
+        x = r (pi - |turn - reference|),   turn - reference within (-pi, pi],   saved = constrained - other way
 
     Where no other surface is about (`lone`) the shorter way is the shorter path; among others it need not be, and the
-    edge of the rule is crossed from either side at a price.
+    edge of the rule is crossed from either side at a penalty.
 
-    Returns turn [rad], price (NEVER from TURN_REACH off the edge on, and where keeping to the rule is cheaper),
-    d(price)/dP, d(price)/dQ.
+    Returns turn [rad], penalty (NEVER from TURN_REACH off the edge on, and where keeping to the rule is cheaper),
+    d(penalty)/dP, d(penalty)/dQ.
     """
     turn = turn_near(reference, P, Q)
     if math.pi - math.fabs(turn - reference) >= TURN_REACH or (lone and math.fabs(turn) <= math.pi):
         return turn, NEVER, _NONE, _NONE
-    price, to_P, to_Q = _price_and_slopes(False, 0.0, r, True, reference, P, Q, lone)
-    return turn, price, to_P, to_Q
+    penalty, to_P, to_Q = _penalty_and_slopes(False, 0.0, r, True, reference, P, Q, lone)
+    return turn, penalty, to_P, to_Q
 
 
 @kernel
-def price_of_end(half, r, held, reference, P, Q, lone):
+def penalty_of_end(half, r, constrained, reference, P, Q, lone):
     """A cylinder of length 2 half left out: the contact's middle is taken where distances to the axis divide the chord.
 
         x = far end - |z|,   z = (z_P d_Q + z_Q d_P) / (d_P + d_Q),   saved = length over the cylinder - chord
 
-    The way over the cylinder is the one that is held, or the other one and its price; the shorter one if none is held.
+    The way over the cylinder is the one that is constrained, or the other one and its penalty; the shorter one if none
+    is constrained.
 
-    Returns price (zero beyond the far end, NEVER further from it than the reach, and where keeping to the rule is
-    cheaper), d(price)/dP, d(price)/dQ.
+    Returns penalty (zero beyond the far end, NEVER further from it than the reach, and where keeping to the rule is
+    cheaper), d(penalty)/dP, d(penalty)/dQ.
     """
     d_P, d_Q = math.sqrt(P[0] * P[0] + P[1] * P[1]), math.sqrt(Q[0] * Q[0] + Q[1] * Q[1])
     whole = d_P + d_Q
@@ -199,4 +201,4 @@ def price_of_end(half, r, held, reference, P, Q, lone):
         return 0.0, _NONE, _NONE
     if x >= _REACH * half:
         return NEVER, _NONE, _NONE
-    return _price_and_slopes(True, half, r, held, reference, P, Q, lone)
+    return _penalty_and_slopes(True, half, r, constrained, reference, P, Q, lone)

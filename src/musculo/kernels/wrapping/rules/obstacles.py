@@ -1,4 +1,4 @@
-"""Which surfaces stand in the way of a stretch of a path, where they are, and what their rules cost to break."""
+"""Which surfaces stand in the way of a segment of a path, where they are, and what their rules cost to break."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.geodesic.taut_path import (
     ABSENT,
+    CONSTRAINED,
     FREE,
-    HELD,
     RESULT_ROWS,
     SIDE,
     SIDE_TURN,
@@ -41,16 +41,16 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
 )
 from musculo.kernels.wrapping.rules.cylinder_penalty import (
     NEVER,
-    price_of_end,
-    price_of_turn,
+    penalty_of_end,
+    penalty_of_turn,
     turn_near,
 )
 
 POSE_ROWS = 12
 # What it costs, d/dP and d/dQ in ground: to break the rule about the side, to leave a cylinder out.
-PRICE, TO_P, TO_Q = 0, 1, 4
-PRICE_ROWS = 7
-PRICES = 2
+PENALTY, TO_P, TO_Q = 0, 1, 4
+PENALTY_ROWS = 7
+PENALTIES = 2
 # Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
 SURFACE, WRAP, OPTION, BEST = range(4)
 OBSTACLE_TAGS = 4
@@ -59,7 +59,7 @@ OBSTACLE_TAGS = 4
 class Segment(NamedTuple):
     """Where a path segment's obstacles lie in the workspace of all paths, in the order in which the path meets them.
 
-    In C: their poses, what `geodesic_stretch` says of them, what breaking their rules costs, and the room in which
+    In C: their poses, what `geodesic_segment` says of them, what breaking their rules costs, and the room in which
     geodesics are found. In I: OBSTACLE_TAGS rows of numbers.
     """
 
@@ -78,20 +78,20 @@ def pose_row(s, j):
 
 @inline
 def result_row(s, j):
-    """First row in C of what is found for obstacle j: RESULT_ROWS of `geodesic_stretch`."""
+    """First row in C of what is found for obstacle j: RESULT_ROWS of `geodesic_segment`."""
     return s.base + POSE_ROWS * s.most + RESULT_ROWS * j
 
 
 @inline
 def penalty_row(s, j, option):
     """First row in C of what option 1 (its side) or 2 (its end) costs obstacle j."""
-    return s.base + (POSE_ROWS + RESULT_ROWS) * s.most + PRICE_ROWS * (PRICES * j + option - 1)
+    return s.base + (POSE_ROWS + RESULT_ROWS) * s.most + PENALTY_ROWS * (PENALTIES * j + option - 1)
 
 
 @inline
 def room_row(s):
     """First row in C of the room that geodesics are found in."""
-    return s.base + (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * s.most
+    return s.base + (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * s.most
 
 
 @inline
@@ -123,7 +123,7 @@ def _acts(paths, wrap, k, a, b):
 
 @kernel
 def held_turn(paths, wrap, k, a, b):
-    """The turn about a cylinder's axis from point a to point b in the middle of those that are held."""
+    """The turn about a cylinder's axis from point a to point b in the middle of those that are constrained."""
     row = paths.first_seen[wrap] - paths.first_point[k]
     turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
     return turn + paths.seen_shift[row + a] if paths.seen_next[row + a] == b else turn
@@ -136,34 +136,34 @@ def keeps_side(paths, surface):
 
 
 @kernel
-def store_price(C, row, R, price, to_P, to_Q, lane):
-    """Keep a price and its slopes, turned from the surface's frame into ground."""
-    C[row + PRICE, lane] = price
+def store_penalty(C, row, R, penalty, to_P, to_Q, lane):
+    """Keep a penalty and its slopes, turned from the surface's frame into ground."""
+    C[row + PENALTY, lane] = penalty
     store3(C, row + TO_P, lane, rotate(R, to_P))
     store3(C, row + TO_Q, lane, rotate(R, to_Q))
 
 
 @kernel
 def _rules(paths, s, j, surface, reference, ends, R, lone, lane):
-    """How the side of obstacle j is held between two ends (the surface's frame), and what breaking that costs.
+    """How the side of obstacle j is constrained between two ends (the surface's frame), and what breaking that costs.
 
     Args:
-        reference: the turn about a cylinder's axis in the middle of those that are held.
+        reference: the turn about a cylinder's axis in the middle of those that are constrained.
     """
     kind, (P, Q) = paths.surface_kind[surface], ends
     none = (0.0, 0.0, 0.0)
-    store_price(s.C, penalty_row(s, j, 1), R, NEVER, none, none, lane)
-    store_price(s.C, penalty_row(s, j, 2), R, NEVER, none, none, lane)
+    store_penalty(s.C, penalty_row(s, j, 1), R, NEVER, none, none, lane)
+    store_penalty(s.C, penalty_row(s, j, 2), R, NEVER, none, none, lane)
     side, turn = FREE, 0.0
     if kind == CYLINDER:
         r, half = paths.surface_size[surface, 0], 0.5 * paths.surface_size[surface, 1]
         if keeps_side(paths, surface):
-            side = HELD
-            turn, price, to_P, to_Q = price_of_turn(r, reference, P, Q, lone)
-            store_price(s.C, penalty_row(s, j, 1), R, price, to_P, to_Q, lane)
-        price, to_P, to_Q = price_of_end(half, r, side == HELD, reference, P, Q, lone)
-        store_price(s.C, penalty_row(s, j, 2), R, price, to_P, to_Q, lane)
-        if price <= 0.0:
+            side = CONSTRAINED
+            turn, penalty, to_P, to_Q = penalty_of_turn(r, reference, P, Q, lone)
+            store_penalty(s.C, penalty_row(s, j, 1), R, penalty, to_P, to_Q, lane)
+        penalty, to_P, to_Q = penalty_of_end(half, r, side == CONSTRAINED, reference, P, Q, lone)
+        store_penalty(s.C, penalty_row(s, j, 2), R, penalty, to_P, to_Q, lane)
+        if penalty <= 0.0:
             side = ABSENT
     elif kind == TORUS:
         side = THROUGH
@@ -210,7 +210,7 @@ def gather(paths, k, e, motion, s, lane):
             reference = held_turn(paths, wrap, k, a, b) if paths.surface_kind[surface] == CYLINDER else 0.0
             P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
             if acting == 1 and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
-                # the straight line is the path, unless the side is held against it
+                # the straight line is the path, unless the side is constrained against it
                 if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
                     continue
                 if math.fabs(turn_near(reference, P, Q)) <= math.pi:

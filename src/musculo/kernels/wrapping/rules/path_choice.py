@@ -1,4 +1,4 @@
-"""The shortest path over the obstacles of a stretch that keeps the rules, or pays for breaking some."""
+"""The shortest path over the obstacles of a segment that keeps the rules, or pays for breaking some."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
     FREE,
     LAST_TANGENT,
     LEFT_OUT,
+    NOT_CONVERGED,
     OTHER_SIDE,
     OVERLAPPED,
-    ROUGH,
     SIDE,
     UNFINISHED,
-    StretchRows,
+    SegmentRows,
     Surfaces,
-    geodesic_stretch,
+    geodesic_segment,
 )
 from musculo.kernels.wrapping.rules.clearance import keeps_out
 from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
 from musculo.kernels.wrapping.rules.obstacles import (
     BEST,
     OPTION,
-    PRICE,
+    PENALTY,
     SURFACE,
     penalty_row,
     result_row,
@@ -45,10 +45,10 @@ _TURN = 0.05
 
 @kernel
 def _solve(paths, s, n, P, Q, lane):
-    """The taut path with every obstacle's option in force; its length without prices, and its status."""
+    """The taut path with every obstacle's option in force; its length without penalties, and its status."""
     surfaces = Surfaces(paths.surface_kind, paths.surface_size)
-    rows = StretchRows(s.I, s.tags, s.C, s.base, s.C, result_row(s, 0), s.C, room_row(s))
-    return geodesic_stretch(surfaces, rows, n, P, Q, lane)
+    rows = SegmentRows(s.I, s.tags, s.C, s.base, s.C, result_row(s, 0), s.C, room_row(s))
+    return geodesic_segment(surfaces, rows, n, P, Q, lane)
 
 
 @kernel
@@ -63,7 +63,7 @@ def _set_options(s, n, lane):
 
 
 @kernel
-def _price_of(s, n, number, lane):
+def _penalty_of(s, n, number, lane):
     """Spell a number as options, one an obstacle, and add up what they cost; NEVER where one cannot be taken."""
     total = 0.0
     for j in range(n):
@@ -71,10 +71,10 @@ def _price_of(s, n, number, lane):
         number //= _OPTIONS
         s.I[tag_row(s, OPTION, j), lane] = option
         if option > 0:
-            price = s.C[penalty_row(s, j, option) + PRICE, lane]
-            if price >= NEVER or s.C[result_row(s, j) + SIDE, lane] == ABSENT:
+            penalty = s.C[penalty_row(s, j, option) + PENALTY, lane]
+            if penalty >= NEVER or s.C[result_row(s, j) + SIDE, lane] == ABSENT:
                 return NEVER
-            total += price
+            total += penalty
     return total
 
 
@@ -94,7 +94,7 @@ def _doubtful(paths, s, n, lane):
 
 
 # Before any combination of options is tried: the last one (number, length, cost, status, sides before it), and the best
-# (length with price, price, status, number).
+# (length with penalty, penalty, status, number).
 NONE_TRIED, NONE_BEST = (-1, 0.0, 0.0, LEFT_OUT, 0), (NEVER, 0.0, LEFT_OUT, 0)
 
 
@@ -118,19 +118,19 @@ def seek_shortest(paths, s, n, P, Q, tried, best, lane):
     for _ in range(n):
         combinations *= _OPTIONS
     number, length, cost, outcome, kept = tried
-    shortest, price, status, best_number = best
+    shortest, penalty, status, best_number = best
     solved = number
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
         if number >= 0:
             _restore_sides(s, n, kept, lane)
-            # a path that is not known to keep out of the surfaces gives way to any that does, if not at any price
-            if (outcome >= ROUGH, length + cost) < (status >= ROUGH, shortest):
-                shortest, price, status, best_number = length + cost, cost, outcome, number
+            # a path that is not known to keep out of the surfaces gives way to any that does, if not at any penalty
+            if (outcome >= NOT_CONVERGED, length + cost) < (status >= NOT_CONVERGED, shortest):
+                shortest, penalty, status, best_number = length + cost, cost, outcome, number
         number += 1
         while number < combinations:
-            cost = _price_of(s, n, number, lane)
-            if number == 0 or cost < shortest - straight or (status >= ROUGH and cost < shortest):
+            cost = _penalty_of(s, n, number, lane)
+            if number == 0 or cost < shortest - straight or (status >= NOT_CONVERGED and cost < shortest):
                 break
             number += 1
         last = number >= combinations
@@ -138,7 +138,7 @@ def seek_shortest(paths, s, n, P, Q, tried, best, lane):
             # a path that somebody else knows is kept as it is
             if solved == best_number or status == OVERLAPPED:
                 break
-            _price_of(s, n, best_number, lane)
+            _penalty_of(s, n, best_number, lane)
         kept = _sides(s, n, lane)
         _set_options(s, n, lane)
         length, outcome = _solve(paths, s, n, P, Q, lane)
@@ -149,28 +149,28 @@ def seek_shortest(paths, s, n, P, Q, tried, best, lane):
         clear = outcome < OVERLAPPED and (lone or keeps_out(s, n, P, Q, lane))
         doubtful = clear and _doubtful(paths, s, n, lane)
         if doubtful or not clear:
-            return (number, length, cost, outcome, kept), (shortest, price, status, best_number), True, doubtful
-    return (number, length, cost, outcome, kept), (shortest, price, status, best_number), False, False
+            return (number, length, cost, outcome, kept), (shortest, penalty, status, best_number), True, doubtful
+    return (number, length, cost, outcome, kept), (shortest, penalty, status, best_number), False, False
 
 
 @kernel
 def choose(s, n, best, lane):
-    """Note the options of the best path. Returns (price, status): with a price it is OTHER_SIDE at least."""
-    _, price, status, number = best
-    _price_of(s, n, number, lane)
+    """Note the options of the best path. Returns (penalty, status): with a penalty it is OTHER_SIDE at least."""
+    _, penalty, status, number = best
+    _penalty_of(s, n, number, lane)
     for j in range(n):
         s.I[tag_row(s, BEST, j), lane] = s.I[tag_row(s, OPTION, j), lane]
-    if price > 0.0 and status < OTHER_SIDE:
+    if penalty > 0.0 and status < OTHER_SIDE:
         status = OTHER_SIDE
-    return price, status
+    return penalty, status
 
 
 @kernel
 def shortest_path(paths, s, n, P, Q, lane):
     """The shortest of the paths that keep the rules or pay for breaking some; left in the results.
 
-    Returns (price, status). UNFINISHED where the path over the obstacles does not exist, passes through one of them, or
-    may not be the shortest, as where they overlap: the second pass knows it then (`polyline_second_pass`).
+    Returns (penalty, status). UNFINISHED where the path over the obstacles does not exist, passes through one of them,
+    or may not be the shortest, as where they overlap: the second pass knows it then (`polyline_second_pass`).
     """
     _, best, stopped, _ = seek_shortest(paths, s, n, P, Q, NONE_TRIED, NONE_BEST, lane)
     if stopped:

@@ -1,8 +1,8 @@
-"""Exact wrapping: which surfaces stand in the way of which stretch of a path, and the taut path over them.
+"""Exact wrapping: which surfaces stand in the way of which segment of a path, and the taut path over them.
 
-A stretch lies between two path points that follow each other in this pose. A surface acts on every stretch in its
+A segment lies between two path points that follow each other in this pose. A surface acts on every segment in its
 range, in the order in which paths meet the surfaces in most poses of the model; it is in contact where its geodesic
-has a length. No surface is given to one stretch at the cost of another, so nothing jumps where OpenSim
+has a length. No surface is given to one segment at the cost of another, so nothing jumps where OpenSim
 changes its choice.
 """
 
@@ -50,9 +50,9 @@ from musculo.kernels.wrapping.geodesic.taut_path import (
 )
 from musculo.kernels.wrapping.rules.obstacles import (
     BEST,
+    PENALTIES,
+    PENALTY_ROWS,
     POSE_ROWS,
-    PRICE_ROWS,
-    PRICES,
     TO_P,
     TO_Q,
     WRAP,
@@ -67,8 +67,8 @@ from musculo.kernels.wrapping.rules.path_choice import shortest_path
 
 @inline
 def geodesic_rows(most):
-    """Rows of scratch for stretches of at most so many obstacles."""
-    return (POSE_ROWS + RESULT_ROWS + PRICES * PRICE_ROWS) * most + work_rows(most)
+    """Rows of scratch for segments of at most so many obstacles."""
+    return (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * most + work_rows(most)
 
 
 @inline
@@ -96,7 +96,7 @@ def _press(e, slot, gain, C, I, S, first, lane):
 
 @kernel
 def _gains(paths, k, e, s, n, S, lane):
-    """Forces of ends inside surfaces, and of prices paid, between entries e and e + 1."""
+    """Forces of ends inside surfaces, and of penalties paid, between entries e and e + 1."""
     C, I, first = s.C, s.I, 6 * paths.first_slot[k]
     for j in range(n):
         g = result_row(s, j)
@@ -128,7 +128,7 @@ def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
 
 @kernel
 def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
-    """Put the contacts of a stretch behind entry e of a path that ends before `end`; returns how many entries came."""
+    """Put the contacts of a segment behind entry e of a path that ends before `end`; returns how many entries came."""
     s, touching = Segment(C, I, base, tags, most), 0
     for j in range(n):
         if C[result_row(s, j) + CONTACT, lane] > 0.0:
@@ -150,21 +150,21 @@ def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
 
 
 @kernel
-def put_price(paths, k, e, s, n, found, S, status, lane):
-    """Add to path k what its stretch between entries e and e + 1 costs, and how its search ended.
+def put_penalty(paths, k, e, s, n, found, S, status, lane):
+    """Add to path k what its segment between entries e and e + 1 costs, and how its search ended.
 
     Args:
-        found: what of the length is a price; what it has beyond that, pieces and arcs; the status.
+        found: what of the length is a penalty; what it has beyond that, pieces and arcs; the status.
     """
-    price, more, outcome = found
+    penalty, more, outcome = found
     status[k, lane] = max(status[k, lane], outcome)
-    s.C[e * ENTRY_ROWS + PAID, lane] = price
-    s.C[e * ENTRY_ROWS + EXTRA, lane] = price + more
+    s.C[e * ENTRY_ROWS + PAID, lane] = penalty
+    s.C[e * ENTRY_ROWS + EXTRA, lane] = penalty + more
     _gains(paths, k, e, s, n, S, lane)
 
 
 @kernel
-def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+def solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
     """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
 
     Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
@@ -173,11 +173,11 @@ def solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
     n = gather(paths, k, e, motion, s, lane)
     if n > 0:
         P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-        price, outcome = shortest_path(paths, s, n, P, Q, lane)
+        penalty, outcome = shortest_path(paths, s, n, P, Q, lane)
         if outcome == UNFINISHED:
             status[k, lane] = UNFINISHED
             return -1
-        put_price(paths, k, e, s, n, (price, 0.0, outcome), S, status, lane)
+        put_penalty(paths, k, e, s, n, (penalty, 0.0, outcome), S, status, lane)
     return n
 
 
@@ -191,7 +191,7 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
     Args:
         motion: (MOTION_ROWS nodes, lanes). C, I, counts: current paths, changed; C has geodesic_rows(most) rows more
             than its entries need, I has OBSTACLE_TAGS most rows more. S: (6 slots, lanes), forces on nodes are added.
-        status: (paths, lanes), written: the highest status of the path's stretches, see `shortest_path`;
+        status: (paths, lanes), written: the highest status of the path's segments, see `shortest_path`;
             UNFINISHED where it is left to the second pass, with no entries, or was so before: it is not tried then.
     """
     n_paths = paths.first_point.size - 1
@@ -207,7 +207,7 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = solve_stretch(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            n = solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break

@@ -1,4 +1,4 @@
-"""What holds for every string over solids that overlap: its slope, its symmetries, what a further solid does."""
+"""What holds for every polyline over solids that overlap: its slope, its symmetries, what a further solid does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, Surfaces
 from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, TOUCHED, WRENCH
-from support.polyline_segments import solve_strings
-from support.taut_string import Solid, taut
+from support.polyline_segments import solve_polylines
+from support.taut_polyline import Solid, taut
 
 # Central differences of these steps; the best counts, as the set of knots in contact changes now and then.
 STEPS = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6)
@@ -26,7 +26,7 @@ def scene(seed, n):
     kinds = rng.choice([CYLINDER, SPHERE, ELLIPSOID], n)
     size = rng.uniform(0.015, 0.04, (n, 3))
     R = Rotation.random(n, rng=rng).as_matrix()
-    for k in np.flatnonzero(kinds == CYLINDER):  # across the string
+    for k in np.flatnonzero(kinds == CYLINDER):  # across the polyline
         R[k] = Rotation.from_rotvec([rng.uniform(0, 6.3), 0, 0]).as_matrix()
         R[k] = R[k] @ Rotation.from_rotvec(0.4 * rng.normal(size=3)).as_matrix()
     p = 0.012 * rng.normal(size=(n, 3))
@@ -40,7 +40,7 @@ def lengths(case, order=None, back=False):
         surfaces, R, p = Surfaces(*(x[order] for x in surfaces)), R[order], p[order]
     if back:
         start, end = end, start
-    return solve_strings(surfaces, start[None], end[None], R[None], p[None])
+    return solve_polylines(surfaces, start[None], end[None], R[None], p[None])
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3))
@@ -60,7 +60,7 @@ def test_forces_are_the_slope_of_the_length(seed, n):
     for h in STEPS:
         a = h * np.array([-2, -1, 1, 2])
         turns = np.array([Rotation.from_rotvec(x * d_turn).as_matrix() @ R for x in a])
-        L = solve_strings(
+        L = solve_polylines(
             surfaces, start + a[:, None] * d_ends[0], end + a[:, None] * d_ends[1], turns, p + a[:, None, None] * d_p
         )[0]
         best = min(best, abs((L[0] - L[3]) / 12 + (L[2] - L[1]) * 8 / 12 - h * expected) / h)
@@ -76,9 +76,9 @@ def test_what_is_known_changes_nothing(seed, n):
     known = [0.0, 1.0, 1.0001, 1.01, 1.1]
     frames = len(known)
     alike = [np.repeat(x[None], frames, axis=0) for x in (start, end, R, p)]
-    (length,) = solve_strings(surfaces, *(x[:1] for x in alike))[0]
+    (length,) = solve_polylines(surfaces, *(x[:1] for x in alike))[0]
     expected = [length, 0.0, *[length] * 3]
-    assert solve_strings(surfaces, *alike, known=length * np.array(known))[0] == pytest.approx(expected, abs=1e-9)
+    assert solve_polylines(surfaces, *alike, known=length * np.array(known))[0] == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3))
@@ -92,7 +92,7 @@ def test_order_and_direction_do_not_matter(seed, n):
 
 @given(st.integers(0, 10**6))
 @EXAMPLES
-def test_no_solid_makes_a_string_shorter(seed):
+def test_no_solid_makes_a_polyline_shorter(seed):
     case = scene(seed, 3)
     whole = lengths(case)[0][0]
     for left_out in range(3):
@@ -102,7 +102,7 @@ def test_no_solid_makes_a_string_shorter(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_judge_agrees(seed):
-    """A string found without any kernel, from the contacts and from the straight line pulled out, is not shorter."""
+    """A polyline found without any kernel, from the contacts and from the straight line pulled out, is not shorter."""
     case = scene(100 + seed, 2 + seed % 2)
     surfaces, start, end, R, p = case
     length, _, rows = lengths(case)

@@ -1,16 +1,16 @@
 """A judge for wrapping: the shortest polyline that stays outside solids, found without any of the package's kernels.
 
-A string of n pieces x_0 .. x_n between two fixed points minimises
+A polyline of n pieces x_0 .. x_n between two fixed points minimises
 
     sum |x_i+1 - x_i|^2 / (2 w_i)   such that   every x_i lies outside every solid,
 
 whose least value has pieces proportional to w_i and the least length. Each step replaces a solid, for each point, by
 a half-space: the solid's gauge is convex, so its linearisation in any point outside leaves a half-space that is outside
-too. The energy falls from step to step, and the string ends in a shortest path of the side and winding it starts in.
-Newton's method on the same conditions then finishes. Points gather where the string touches; two spacings, one half
+too. The energy falls from step to step, and the polyline ends in a shortest path of the side and winding it starts in.
+Newton's method on the same conditions then finishes. Points gather where the polyline touches; two spacings, one half
 the other, are extrapolated.
 
-The solids may overlap, and the string may touch them in any order and any number of times.
+The solids may overlap, and the polyline may touch them in any order and any number of times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg.lapack import dgbsv
 
-# Pieces of the first string, and of the pieces that touch in the finest but one.
+# Pieces of the first polyline, and of the pieces that touch in the finest but one.
 _COARSE, _TOUCHING, _FREE = 80, 160, 6
 # A point that moves less than this in a step rests [m].
 _REST = 1e-11
@@ -35,7 +35,7 @@ _MANY = np.linspace(0.0, 1.0, 2001)
 class Solid:
     """A cylinder (radius), sphere (radius), ellipsoid (semi-axes) or ring (radius of tube and of ring) at a pose [m].
 
-    A cylinder is infinite for the string; `half` is where it ends for `deepest`.
+    A cylinder is infinite for the polyline; `half` is where it ends for `deepest`.
     """
 
     kind: str
@@ -122,8 +122,8 @@ class Solid:
 
 
 @dataclass(frozen=True)
-class TautString:
-    """A shortest string: its length, about how far that is off, its points and which solids it touches."""
+class TautPolyline:
+    """A shortest polyline: its length, about how far that is off, its points and which solids it touches."""
 
     length: float
     error: float
@@ -138,22 +138,22 @@ def spaced(x: np.ndarray, fractions: np.ndarray) -> np.ndarray:
     return np.column_stack([np.interp(fractions * s[-1], s, c) for c in x.T])
 
 
-def taut(solids: Sequence[Solid], start: np.ndarray) -> TautString:
-    """Pull a string tight that starts as the polyline `start` (n, 3); its ends stay where they are."""
+def taut(solids: Sequence[Solid], start: np.ndarray) -> TautPolyline:
+    """Pull a polyline tight that starts as the polyline `start` (n, 3); its ends stay where they are."""
     solids, start = list(solids), np.asarray(start, dtype=float)
     for crowd in (1.0, 3.0):
-        string = _taut(solids, start, crowd)
-        # too few points near a thin cylinder, and the string slips through it
-        turns = [abs(s.turn(string.points) - s.turn(spaced(start, _MANY))) for s in solids if s.kind == "cylinder"]
-        if string.settled and max(turns, default=0.0) < math.pi:
-            return string
-    return replace(string, settled=False)
+        polyline = _taut(solids, start, crowd)
+        # too few points near a thin cylinder, and the polyline slips through it
+        turns = [abs(s.turn(polyline.points) - s.turn(spaced(start, _MANY))) for s in solids if s.kind == "cylinder"]
+        if polyline.settled and max(turns, default=0.0) < math.pi:
+            return polyline
+    return replace(polyline, settled=False)
 
 
-def _taut(solids: list[Solid], start: np.ndarray, crowd: float) -> TautString:
+def _taut(solids: list[Solid], start: np.ndarray, crowd: float) -> TautPolyline:
     straight = float(np.linalg.norm(start[-1] - start[0]))
     if not solids:
-        return TautString(straight, 0.0, start[[0, -1]], (), True)
+        return TautPolyline(straight, 0.0, start[[0, -1]], (), True)
     fractions = _crowded(solids, start, crowd)
     w = np.diff(fractions) * (len(fractions) - 1)
     x = spaced(start, fractions)
@@ -162,7 +162,7 @@ def _taut(solids: list[Solid], start: np.ndarray, crowd: float) -> TautString:
             x[1:-1] = solid.pushed(x[1:-1])
     x, force, settled = _settle(solids, x, w)
     if not (force > 0).any():
-        return TautString(straight, 0.0, start[[0, -1]], (False,) * len(solids), settled)
+        return TautPolyline(straight, 0.0, start[[0, -1]], (False,) * len(solids), settled)
     for pieces in (_TOUCHING // 2, _TOUCHING):
         fractions = _gathered(x, force, pieces)
         w = np.diff(fractions) * (len(fractions) - 1)
@@ -172,7 +172,7 @@ def _taut(solids: list[Solid], start: np.ndarray, crowd: float) -> TautString:
     x, force, settled = _settle(solids, spaced(x, halves), np.diff(halves) * (len(halves) - 1))
     fine = _length(x)
     best = fine + (fine - coarse) / 3
-    return TautString(best, abs(best - fine), x, tuple(bool((f > 0).any()) for f in force.T), settled)
+    return TautPolyline(best, abs(best - fine), x, tuple(bool((f > 0).any()) for f in force.T), settled)
 
 
 def _crowded(solids: list[Solid], x: np.ndarray, crowd: float) -> np.ndarray:
@@ -182,7 +182,7 @@ def _crowded(solids: list[Solid], x: np.ndarray, crowd: float) -> np.ndarray:
     whole = np.linalg.norm(np.diff(x, axis=0), axis=1).sum()
     density = np.full(len(s), 10.0)
     for solid in solids:
-        # six pieces to a radius, where the string is within two radii
+        # six pieces to a radius, where the polyline is within two radii
         density = np.maximum(density, np.where(solid.gauge(y) < 3.0, 6.0 * crowd * whole / solid.narrowest(), 0.0))
     count = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) / (len(s) - 1))])
     pieces = int(np.clip(count[-1], _COARSE, 6 * crowd * _COARSE))
@@ -198,7 +198,7 @@ def _energy(x: np.ndarray, w: np.ndarray) -> float:
 
 
 def _gathered(x: np.ndarray, force: np.ndarray, pieces: int) -> np.ndarray:
-    """Fractions of the length: close together where the string touches, and a little beyond."""
+    """Fractions of the length: close together where the polyline touches, and a little beyond."""
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(x, axis=0), axis=1))])
     s /= s[-1]
     near = np.concatenate([[False], (force > 0).any(axis=1), [False]])

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 
 
-def prices_in_words(names: Sequence[str], price: FloatArray, what: str = "paths") -> str:
+def penalties_in_words(names: Sequence[str], penalty: FloatArray, what: str = "paths") -> str:
     """One sentence on penalties (frames, paths), or (paths,) of a single pose [m]; empty where there are none.
 
     `what` is the plural of what the names are of.
     """
-    most = np.atleast_2d(price).max(axis=0, initial=0.0)
+    most = np.atleast_2d(penalty).max(axis=0, initial=0.0)
     if not most.any():
         return ""
     worst = int(most.argmax())
-    frames = "" if np.ndim(price) == 1 else f" in {int(np.any(price > 0.0, axis=1).sum())} of {len(price)} frames"
+    frames = "" if np.ndim(penalty) == 1 else f" in {int(np.any(penalty > 0.0, axis=1).sum())} of {len(penalty)} frames"
     return (
         f"{_how_many(most > 0.0, what)} lengths with a penalty{frames}, {names[worst]!r} {1e3 * most[worst]:.3g} mm at "
         "most: moment arms there include its slope and may be far too large, or of the other sign"
@@ -36,11 +36,11 @@ def inside_in_words(names: Sequence[str], inside: NDArray[np.bool_]) -> str:
     )
 
 
-def rough_in_words(names: Sequence[str], rough: NDArray[np.bool_]) -> str:
+def not_converged_in_words(names: Sequence[str], not_converged: NDArray[np.bool_]) -> str:
     """One sentence on paths that no taut one was found for (frames, paths), or (paths,); empty where there are none."""
     return _paths_with(
         names,
-        rough,
+        not_converged,
         "no taut solution (not converged)",
         "lengths there may jump, and moment arms need not be their slopes; see whether surfaces leave room for a path",
     )

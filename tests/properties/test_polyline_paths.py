@@ -1,4 +1,4 @@
-"""Laws of every path over surfaces that overlap, each on a body of its own: strings obey them as all paths do."""
+"""Laws of every path over surfaces that overlap, each on a body of its own: polylines obey them as all paths do."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from musculo import coordinate_rates, kinematics, path_geometry
 from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.paths.geometry import STATUSES
 from musculo.spatial.rotation import from_xyz
+from support.polyline_models import groove, tangled
 from support.short_steps import jumps, random_poses
-from support.string_models import groove, tangled
-from support.taut_string import Solid
+from support.taut_polyline import Solid
 
-STRING, ROUGH = STATUSES.index("overlapped"), STATUSES.index("not converged")
+POLYLINE, NOT_CONVERGED = STATUSES.index("overlapped"), STATUSES.index("not converged")
 # Moment arms against slopes of lengths [m, or 1 for sliding coordinates].
 SLOPE = 1e-9
 STEPS = (1e-5, 3e-6)
-# Rounding of a string's length [m].
+# Rounding of a polyline's length [m].
 LAST_DIGIT = 3e-15
 # Contacts that are closer than this follow each other without a piece in between [m].
 TOUCH = 1e-12
-# Strings and rows of contacts differ by so much, and so may the two directions of a path [m].
+# Polylines and rows of contacts differ by so much, and so may the two directions of a path [m].
 AS_LONG = 3e-8
 ROUNDING = 1e-12
 POSES = 10
 # Of random kinds, and rings with ellipsoids.
 CASES = (*((seed, ()) for seed in range(20)), *((seed, ("ring", "ellipsoid")) for seed in range(100, 106)))
-# What is not as it should be yet. Not strict: which strings miss hangs on the last digits of a pose, and rounding on
+# What is not as it should be yet. Not strict: which polylines miss hangs on the last digits of a pose, and rounding on
 # another machine may let one of these pass.
 MISSED = pytest.mark.xfail(reason="a shorter path over surfaces deep in each other is still missed")
-RING = pytest.mark.xfail(reason="strings through narrow rings do not always come to rest, or on one side")
+RING = pytest.mark.xfail(reason="polylines through narrow rings do not always come to rest, or on one side")
 REVERSED = {0: MISSED, 12: MISSED, 19: RING}
 
 
@@ -52,7 +52,7 @@ def sample(seed, kinds=(), base=False):
 def grooves(geometry):
     """(frames, paths): whether the contact on one surface ends where that on the next begins."""
     found = np.zeros(geometry.status.shape, dtype=bool)
-    for f, k in np.argwhere(geometry.status == STRING):
+    for f, k in np.argwhere(geometry.status == POLYLINE):
         x, wraps = geometry.path_points.of(geometry.names[k], f)
         gaps = np.linalg.norm(np.diff(x, axis=0), axis=1)
         next_one = [a != b and "" not in (a, b) for a, b in pairwise(wraps)]
@@ -79,9 +79,9 @@ def ends_inside(model, q, points, path):
 def slope_errors(model, q, u):
     """|ldot - dl/dt| and what kinks may make of it, (frames, paths) each, as the poses move with speeds u.
 
-    A knot of a string that touches down leaves a kink in the moment arm. Differences of the length are off by less than
-    the second differences of the moment arm then, if this is the slope of the length in all five poses. Of STEPS, the
-    one where kinks and rounding weigh least counts.
+    A knot of a polyline that touches down leaves a kink in the moment arm. Differences of the length are off by less
+    than the second differences of the moment arm then, if this is the slope of the length in all five poses. Of STEPS,
+    the one where kinks and rounding weigh least counts.
     """
     moments = np.arange(-2.0, 3.0)
     rates = coordinate_rates(model, q, u)
@@ -101,22 +101,22 @@ def slope_errors(model, q, u):
 
 
 def test_the_sample_holds_what_it_is_for():
-    """Strings in grooves of surfaces on two bodies, with ends that move on their bodies or lie inside a surface, over
+    """Polylines in grooves of surfaces on two bodies, with ends that move on their bodies or lie inside a surface, over
     rings with ellipsoids too."""
-    strings = in_grooves = moving = inside = ringed = rough = 0
+    polylines = in_grooves = moving = inside = ringed = rough = 0
     for seed, kinds in CASES:
         model, q, _, g = sample(seed, kinds)
         frames = [s.frame for s in model.wrap_objects]
         assert len(set(frames)) == len(frames)
-        string = g.status == STRING
-        strings += string.sum()
-        ringed += string.sum() if kinds else 0
-        rough += (g.status >= ROUGH).sum()
+        polyline = g.status == POLYLINE
+        polylines += polyline.sum()
+        ringed += polyline.sum() if kinds else 0
+        rough += (g.status >= NOT_CONVERGED).sum()
         in_grooves += grooves(g).sum()
         for k, muscle in enumerate(model.muscles):
-            moving += string[:, k].sum() * any(isinstance(p, MovingPathPoint) for p in muscle.path.points)
-            inside += (string[:, k] & ends_inside(model, q, g.path_points, muscle.name)).sum()
-    counts = {"strings": strings, "grooves": in_grooves, "moving": moving, "inside": inside, "ringed": ringed}
+            moving += polyline[:, k].sum() * any(isinstance(p, MovingPathPoint) for p in muscle.path.points)
+            inside += (polyline[:, k] & ends_inside(model, q, g.path_points, muscle.name)).sum()
+    counts = {"polylines": polylines, "grooves": in_grooves, "moving": moving, "inside": inside, "ringed": ringed}
     assert all(counts[name] >= n for name, n in zip(counts, (150, 30, 80, 20, 15), strict=True)), counts
     assert rough <= 0.01 * len(CASES) * POSES * 3, rough
 
@@ -127,7 +127,7 @@ def test_moment_arms_are_minus_the_slope_of_the_length(seed, kinds):
     model, q, u, g = sample(seed, kinds)
     assert np.abs(g.speed + np.einsum("fpu,fu->fp", g.moment_arm, u)).max() < ROUNDING
     error, kinks = slope_errors(model, q, u)
-    known = g.status < ROUGH
+    known = g.status < NOT_CONVERGED
     assert (error < SLOPE + kinks)[known].all(), (error - kinks)[known].max()
     # kinks are few and small: they excuse little
     assert (kinks[known] < 1e-5).all()
@@ -135,7 +135,7 @@ def test_moment_arms_are_minus_the_slope_of_the_length(seed, kinds):
 
 
 def test_moment_arms_of_every_speed_in_a_groove():
-    """Two balls on two bodies that meet where the string lies: the piece between the contacts has no length."""
+    """Two balls on two bodies that meet where the polyline lies: the piece between the contacts has no length."""
     model = groove()
     q = random_poses(model, 40, np.random.default_rng(4))
     q = q[grooves(path_geometry(model, q))[:, 0]][:6]
@@ -166,8 +166,8 @@ def test_the_whole_may_be_anywhere(seed):
     model, q, _, g = sample(seed, base=True)
     still = q.copy()
     still[:, :6] = 0.0
-    known = g.status < ROUGH
-    assert (g.status == STRING).sum() > 3
+    known = g.status < NOT_CONVERGED
+    assert (g.status == POLYLINE).sum() > 3
     assert np.abs(path_geometry(model, still).length - g.length)[known].max() < ROUNDING
     assert np.abs(g.moment_arm[..., :6])[known].max() < SLOPE
 
@@ -179,7 +179,7 @@ def test_a_path_is_as_long_backwards(seed, kinds):
     q = random_poses(model, POSES, np.random.default_rng(2000 + seed))
     forces = tuple(replace(m, path=replace(m.path, points=m.path.points[::-1])) for m in model.muscles)
     g, back = path_geometry(model, q), path_geometry(model.replace(forces=forces), q)
-    known = (g.status < ROUGH) & (back.status < ROUGH)
+    known = (g.status < NOT_CONVERGED) & (back.status < NOT_CONVERGED)
     assert np.abs(back.length - g.length)[known].max() < AS_LONG
 
 

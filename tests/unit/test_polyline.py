@@ -1,4 +1,4 @@
-"""Strings over solids that overlap: lengths by hand, forces, sides."""
+"""Polylines over solids that overlap: lengths by hand, forces, sides."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, HELD, SPHERE, TORUS, Surfaces
+from musculo.kernels.wrapping.geodesic.taut_path import CONSTRAINED, CYLINDER, SPHERE, TORUS, Surfaces
 from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, PRESS, TOUCHED, WRENCH
-from support.polyline_segments import solve_strings
+from support.polyline_segments import solve_polylines
 
-# Strings have pieces of a fraction of a millimetre: the longest are 2e-8 m off on cylinders of 3 mm.
+# Polylines have pieces of a fraction of a millimetre: the longest are 2e-8 m off on cylinders of 3 mm.
 CLOSE = 2e-9
 
 
@@ -23,7 +23,7 @@ def surfaces(*rows):
 def solve(rows, centers, start, end, R=None, hold=None):
     n = len(rows)
     R = np.tile(np.eye(3), (1, n, 1, 1)) if R is None else np.array(R)[None]
-    length, ends, solids = solve_strings(
+    length, ends, solids = solve_polylines(
         surfaces(*rows), np.array([start]), np.array([end]), R, np.array(centers, dtype=float)[None], hold
     )
     return length[0], ends[0], solids[0]
@@ -43,8 +43,9 @@ def test_one_ball_is_passed_on_a_great_circle():
     assert np.abs(solids[0, WRENCH + 3 : WRENCH + 6] + ends.sum(axis=0)).max() < 1e-9
 
 
-def test_between_two_equal_balls_the_string_lies_in_their_groove():
-    """The balls meet in a circle of radius sqrt(R^2 - c^2); the string follows it, and both carry half of the force."""
+def test_between_two_equal_balls_the_polyline_lies_in_their_groove():
+    """The balls meet in a circle of radius sqrt(R^2 - c^2); the polyline follows it, and both carry half of the
+    force."""
     R, c = 0.03, 0.02
     start, end = (0.0, -0.08, 0.01), (0.0, 0.07, 0.0)
     length, ends, solids = solve([(SPHERE, (R,)), (SPHERE, (R,))], [(-c, 0, 0), (c, 0, 0)], start, end)
@@ -57,8 +58,8 @@ def test_between_two_equal_balls_the_string_lies_in_their_groove():
     assert force[1, 0] == pytest.approx(lean * np.linalg.norm(force[1, 1:]), rel=0.02)
 
 
-def test_two_crossed_rods_are_bridged_where_a_string_would_not_lie_in_the_groove():
-    """Parallel rods that overlap, across which the string runs: it touches both and bridges what is between."""
+def test_two_crossed_rods_are_bridged_where_a_polyline_would_not_lie_in_the_groove():
+    """Parallel rods that overlap, across which the polyline runs: it touches both and bridges what is between."""
     r, c = 0.01, 0.008
     start, end = (-0.06, 0.0, 0.0), (0.06, 0.0, 0.0)
     length, _, solids = solve([(CYLINDER, (r, 1.0)), (CYLINDER, (r, 1.0))], [(-c, 0, 0), (c, 0, 0)], start, end)
@@ -73,7 +74,7 @@ def test_a_held_side_is_kept_to_the_long_way_round():
     """A cylinder to be passed by a turn of -300 degrees about its axis, beside a ball that is out of the way."""
     r, turn = 0.01, math.radians(-300)
     start, end = (0.05, 0.0, 0.0), (0.05 * math.cos(math.radians(60)), 0.05 * math.sin(math.radians(60)), 0.0)
-    hold = np.array([[HELD, turn], [1.0, 0.0]])
+    hold = np.array([[CONSTRAINED, turn], [1.0, 0.0]])
     rows = [(CYLINDER, (r, 1.0)), (SPHERE, (0.01,))]
     length, _, solids = solve(rows, [(0, 0, 0), (0, 0, 0.3)], start, end, hold=hold)
     wrap = abs(turn) - 2 * math.acos(r / 0.05)
@@ -82,7 +83,7 @@ def test_a_held_side_is_kept_to_the_long_way_round():
 
 
 def test_a_ring_between_the_ends_is_passed_through_its_hole():
-    """The straight line would pass outside the ring: the string hangs on the inside of its tube."""
+    """The straight line would pass outside the ring: the polyline hangs on the inside of its tube."""
     tube, ring = 0.01, 0.04
     start, end = (0.06, 0.0, -0.05), (0.06, 0.0, 0.05)
     rows = [(TORUS, (tube, ring)), (SPHERE, (0.01,))]
@@ -96,7 +97,7 @@ def test_a_ring_between_the_ends_is_passed_through_its_hole():
     assert np.hypot(*solids[0, FIRST : FIRST + 2]) < ring > np.hypot(*solids[0, LAST : LAST + 2])
 
 
-def test_a_larger_ball_lengthens_the_string_by_its_press():
+def test_a_larger_ball_lengthens_the_polyline_by_its_press():
     rows = [(SPHERE, (0.03,)), (SPHERE, (0.025,))]
     start, end, centers = (0.01, -0.08, 0.01), (0.0, 0.07, 0.0), [(-0.02, 0, 0), (0.02, 0.005, 0)]
     _, _, solids = solve(rows, centers, start, end)

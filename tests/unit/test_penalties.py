@@ -1,4 +1,4 @@
-"""Lengths with a price are told of: in the notes of a geometry, in what it prints, in the advice of an optimum."""
+"""Lengths with a penalty are told of: in the notes of a geometry, in what it prints, in the advice of an optimum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder, WrapSphere
 from musculo.muscle.paths.geometry import STATUSES
-from musculo.muscle.wrapping.prices import inside_in_words, prices_in_words, rough_in_words
+from musculo.muscle.wrapping.penalties import inside_in_words, not_converged_in_words, penalties_in_words
 
 TURN = np.linspace(-1.5, 1.5, 31)[:, None]
 
@@ -42,50 +42,50 @@ def model() -> Model:
     return Model("hinge", (Body("arm", 1.0),), (joint,), wrap_objects=(knuckle,), forces=tuple(forces))
 
 
-def sentence(price, what: str) -> str:
-    """What is said of prices (frames,) of the muscle that has them."""
+def sentence(penalty, what: str) -> str:
+    """What is said of penalties (frames,) of the muscle that has them."""
     return (
-        f"1 of 3 {what} has lengths with a penalty in {(price > 0.0).sum()} of {len(price)} frames, 'bent' "
-        f"{1e3 * price.max():.3g} mm at most: moment arms there include its slope and may be far too large, "
+        f"1 of 3 {what} has lengths with a penalty in {(penalty > 0.0).sum()} of {len(penalty)} frames, 'bent' "
+        f"{1e3 * penalty.max():.3g} mm at most: moment arms there include its slope and may be far too large, "
         "or of the other sign"
     )
 
 
-def test_a_geometry_notes_its_prices(model):
+def test_a_geometry_notes_its_penalties(model):
     g = muscle_geometry(model, TURN)
-    assert 0 < (g.price[:, 1] > 0.0).sum() < 31
+    assert 0 < (g.penalty[:, 1] > 0.0).sum() < 31
     assert g.model_notes == ()
-    assert g.notes == (sentence(g.price[:, 1], "paths"),)
-    free = TURN[g.price[:, 1] == 0.0]
+    assert g.notes == (sentence(g.penalty[:, 1], "paths"),)
+    free = TURN[g.penalty[:, 1] == 0.0]
     assert muscle_geometry(model, free).notes == ()
     assert muscle_geometry(model, TURN, like="opensim").notes == ()
 
 
 def test_a_single_pose_has_no_frames(model):
     g = muscle_geometry(model, TURN)
-    worst = int(g.price[:, 1].argmax())
+    worst = int(g.penalty[:, 1].argmax())
     (note,) = muscle_geometry(model, TURN[worst]).notes
     assert note.startswith(
-        f"1 of 3 paths has lengths with a penalty, 'bent' {1e3 * g.price[worst, 1]:.3g} mm at most: "
+        f"1 of 3 paths has lengths with a penalty, 'bent' {1e3 * g.penalty[worst, 1]:.3g} mm at most: "
     )
 
 
-def test_prices_that_would_take_work_are_not_noted(model):
+def test_penalties_that_would_take_work_are_not_noted(model):
     """As after work on a GPU, which leaves no paths."""
     g = replace(muscle_geometry(model, TURN), _points=None)
     assert g.notes == ()
-    assert not g.has_price
-    assert g.price.any()
+    assert not g.has_penalty
+    assert g.penalty.any()
     assert len(g.notes) == 1
 
 
-def test_several_prices_name_the_largest():
-    price = np.zeros((4, 3))
-    price[1, 0], price[1:3, 2] = 1e-3, 0.0125
-    assert prices_in_words(("a", "b", "c"), price).startswith(
+def test_several_penalties_name_the_largest():
+    penalty = np.zeros((4, 3))
+    penalty[1, 0], penalty[1:3, 2] = 1e-3, 0.0125
+    assert penalties_in_words(("a", "b", "c"), penalty).startswith(
         "2 of 3 paths have lengths with a penalty in 2 of 4 frames, 'c' 12.5 mm at most: "
     )
-    assert prices_in_words((), np.zeros((4, 0))) == prices_in_words(("a",), np.zeros((0, 1))) == ""
+    assert penalties_in_words((), np.zeros((4, 0))) == penalties_in_words(("a",), np.zeros((0, 1))) == ""
 
 
 def test_points_inside_are_noted(model):
@@ -110,7 +110,7 @@ def test_paths_that_are_not_taut_are_noted(model):
     assert told[0].startswith(
         "2 of 3 paths have no taut solution (not converged), 'bent' in 2 of 31 frames: lengths there may"
     )
-    assert rough_in_words(("a",), np.array([False])) == ""
+    assert not_converged_in_words(("a",), np.array([False])) == ""
 
 
 @pytest.mark.parametrize("of", [muscle_geometry, path_wrenches])
@@ -125,12 +125,12 @@ def test_statuses_other_than_converged_are_printed(model, of):
     assert "statuses" not in repr(of(model, free))
 
 
-def test_an_optimum_advises_of_prices(model):
+def test_an_optimum_advises_of_penalties(model):
     still = np.zeros_like(TURN)
     found = static_optimization(model, TURN, still, tau=still, reserves=10.0)
-    assert found.advice == sentence(found.price[:, 1], "muscles")
+    assert found.advice == sentence(found.penalty[:, 1], "muscles")
     assert "lengths with a penalty" in found._repr_html_()
-    free = TURN[found.price[:, 1] == 0.0]
+    free = TURN[found.penalty[:, 1] == 0.0]
     assert static_optimization(model, free, 0.0 * free, tau=0.0 * free, reserves=10.0).advice == ""
 
 
