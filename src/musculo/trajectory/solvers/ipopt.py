@@ -1,0 +1,361 @@
+"""Nonlinear programs by IPOPT: an interior-point method with a filter line search.
+
+Source: Wächter and Biegler (2006), On the implementation of an interior-point filter line-search algorithm for
+large-scale nonlinear programming, Mathematical Programming 106, 25-57.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.arrays import FloatArray, IntArray
+from musculo.errors import InvalidInput
+from musculo.trajectory.solvers import ipopt_library as c_types
+from musculo.trajectory.solvers.evaluations import Evaluations, NotFinite
+from musculo.trajectory.solvers.ipopt_library import ipopt
+from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram
+from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus, SolverTimes
+from musculo.trajectory.solvers.program_check import checked_start
+
+# ApplicationReturnStatus of IPOPT.
+_STATUSES = {
+    0: SolverStatus.SOLVED,
+    1: SolverStatus.ACCEPTABLE,
+    2: SolverStatus.INFEASIBLE,
+    3: SolverStatus.STEP_TOO_SMALL,
+    4: SolverStatus.DIVERGING,
+    5: SolverStatus.STOPPED,
+    6: SolverStatus.SOLVED,  # a feasible point of a square system
+    -1: SolverStatus.ITERATIONS,
+    -2: SolverStatus.RESTORATION_FAILED,
+    -4: SolverStatus.ITERATIONS,
+    -5: SolverStatus.ITERATIONS,
+    -10: SolverStatus.TOO_FEW_VARIABLES,
+    -13: SolverStatus.INVALID_NUMBER,
+}
+_INVALID_PROBLEM, _INVALID_OPTION = -11, -12
+# How far a warm start is pushed off its bounds; IPOPT's 1e-2 would spoil it.
+_WARM_PUSH = 1e-8
+
+
+class Progress(NamedTuple):
+    """One iteration."""
+
+    iteration: int
+    objective: float
+    violation: float  # largest, scaled as IPOPT scales
+    dual_infeasibility: float
+    barrier: float
+    step: float  # largest change of a variable
+    regularization: float
+    step_length: float  # the fraction of the step that is taken
+    restoring: bool  # whether it searches for smaller violations alone
+
+
+def solve(
+    program: NonlinearProgram,
+    start: ArrayLike,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    linear_solver: str = "auto",
+    exact_hessian: bool | None = None,
+    warm_start: SolverOutcome | None = None,
+    progress: Callable[[Progress], bool | None] | None = None,
+    options: Mapping[str, str | float | int] | None = None,
+) -> SolverOutcome:
+    """The solution of a nonlinear program from a start, by IPOPT.
+
+    Ctrl-C stops after the iteration under way, and the last iterate is returned; a second Ctrl-C interrupts at once.
+    Where a function of the program is not finite, shorter steps are tried. What a function raises is raised here.
+
+    Args:
+        program: what to solve.
+        start: (variables,) from which the search starts; it need not be feasible.
+        tolerance: of optimality (scaled) and of constraints (as they are).
+        max_iterations: after which the search stops.
+        linear_solver: `mumps` or `spral`; `auto` chooses.
+        exact_hessian: whether to use the program's Hessian, by default where it has one; else it is approximated
+            (L-BFGS).
+        warm_start: an outcome whose multipliers and barrier the search starts from.
+        progress: called after each iteration; False stops the search.
+        options: of IPOPT, by its names, over those chosen here.
+    """
+    x = checked_start(program, start)
+    exact = program.hessian_pattern is not None if exact_hessian is None else exact_hessian
+    if exact and program.hessian_pattern is None:
+        raise InvalidInput("exact_hessian: the program has no Hessian; leave exact_hessian away to approximate it")
+    linear_solver = "mumps" if linear_solver == "auto" else linear_solver
+    chosen: dict[str, str | float | int] = {
+        "linear_solver": linear_solver,
+        "tol": tolerance,
+        "constr_viol_tol": tolerance,
+        "max_iter": max_iterations,
+        "mu_strategy": "adaptive",
+        "hessian_approximation": "exact" if exact else "limited-memory",
+        "honor_original_bounds": "yes",
+        "option_file_name": "",  # no ipopt.opt in the folder where someone works changes what is solved
+        "print_level": 0,
+        "sb": "yes",
+        "print_timing_statistics": "yes",
+    }
+    if warm_start is not None:
+        pushes = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
+        chosen |= {"warm_start_init_point": "yes", "mu_init": max(warm_start.barrier, tolerance / 10)}
+        chosen |= {f"warm_start_{name}": _WARM_PUSH for name in pushes}
+    run = _Run(program, exact, progress)
+    with tempfile.TemporaryDirectory() as folder, _interruptible(run):
+        return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder) / "ipopt.txt")
+
+
+class _Run:
+    """One call of IPOPT: the callbacks, and what they learn."""
+
+    def __init__(
+        self, program: NonlinearProgram, exact: bool, progress: Callable[[Progress], bool | None] | None
+    ) -> None:
+        self.program = program
+        self.exact = exact
+        self.progress = progress
+        self.evaluations = Evaluations(program)
+        self.raised: BaseException | None = None
+        self.stop = False
+        self.last = Progress(0, np.nan, np.nan, np.nan, 0.1, np.nan, 0.0, np.nan, False)
+
+    def solve(
+        self,
+        x: FloatArray,
+        options: Mapping[str, str | float | int],
+        warm_start: SolverOutcome | None,
+        tolerance: float,
+        report: Path,
+    ) -> SolverOutcome:
+        """What IPOPT finds with these options."""
+        program, library = self.program, ipopt()
+        n, m = len(x), len(program.row_lower)
+        callbacks = self._callbacks(n, m)
+        limits = [
+            np.clip(np.array(a, dtype=float), -2e19, 2e19)
+            for a in (program.lower, program.upper, program.row_lower, program.row_upper)
+        ]
+        curvatures = len(program.hessian_pattern[0]) if self.exact and program.hessian_pattern else 0
+        problem = library.CreateIpoptProblem(
+            n, _pointer(limits[0]), _pointer(limits[1]), m, _pointer(limits[2]), _pointer(limits[3]),
+            len(program.jacobian_pattern[0]), curvatures, 0, *callbacks[:5],
+        )  # fmt: skip
+        if not problem:
+            raise InvalidInput("IPOPT refuses the program: its sizes or limits are not valid")
+        try:
+            for name, value in options.items():
+                _set_option(problem, name, value)
+            library.OpenIpoptOutputFile(problem, str(report).encode(), 0)
+            library.SetIntermediateCallback(problem, callbacks[5])
+            rows, objective = np.zeros(m), np.zeros(1)
+            pulls = [np.zeros(m), np.zeros(n), np.zeros(n)]
+            if warm_start is not None:
+                pulls = [
+                    _multipliers(warm_start.row_multipliers, m, "rows"),
+                    _multipliers(warm_start.lower_multipliers, n, "variables"),
+                    _multipliers(warm_start.upper_multipliers, n, "variables"),
+                ]
+            wall, cpu = time.perf_counter(), time.process_time()
+            code = library.IpoptSolve(problem, *map(_pointer, (x, rows, objective, *pulls)), None)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        finally:
+            library.FreeIpoptProblem(problem)
+        if self.raised is not None:
+            raise self.raised
+        if code in (_INVALID_PROBLEM, _INVALID_OPTION):
+            raise InvalidInput(f"IPOPT refuses the {'program' if code == _INVALID_PROBLEM else 'options'}: {options}")
+        known = self.evaluations
+        algebra_wall, algebra_cpu = _linear_algebra(report)
+        status = _STATUSES.get(code, SolverStatus.FAILED)
+        notes = [f"Shorter steps were tried where {known.not_finite}."] if known.not_finite else []
+        if status == SolverStatus.INVALID_NUMBER:
+            notes = [f"No step is possible where {known.not_finite or 'a number is not finite'}."]
+        return SolverOutcome(
+            x=x,
+            objective=float(objective[0]),
+            rows=rows,
+            row_multipliers=pulls[0],
+            lower_multipliers=pulls[1],
+            upper_multipliers=pulls[2],
+            status=status,
+            iterations=self.last.iteration,
+            barrier=self.last.barrier,
+            dual_infeasibility=self.last.dual_infeasibility,
+            times=SolverTimes(wall, cpu, known.wall, known.cpu, algebra_wall, algebra_cpu, dict(known.counts)),
+            linear_solver=str(options["linear_solver"]),
+            tolerance=tolerance,
+            variable_names=program.variable_names,
+            row_names=program.row_names,
+            lower=np.array(program.lower, dtype=float),
+            upper=np.array(program.upper, dtype=float),
+            row_lower=np.array(program.row_lower, dtype=float),
+            row_upper=np.array(program.row_upper, dtype=float),
+            notes=tuple(notes),
+        )
+
+    def _callbacks(self, n: int, m: int) -> list[Any]:
+        """As IPOPT calls them. What they raise is kept; from then on they refuse everything, and IPOPT ends."""
+        known = self.evaluations
+
+        def array(pointer: Any, size: int) -> FloatArray:
+            return np.ctypeslib.as_array(pointer, (size,)) if size else np.zeros(0)
+
+        def guarded(call: Callable[[], None]) -> bool:
+            if self.raised is not None:
+                return False
+            try:
+                call()
+            except NotFinite:
+                return False
+            except BaseException as error:
+                self.raised = error
+                return False
+            return True
+
+        def objective(n: int, x: Any, new: bool, value: Any, data: Any) -> bool:
+            def call() -> None:
+                value[0] = known.objective(array(x, n))
+
+            return guarded(call)
+
+        def gradient(n: int, x: Any, new: bool, value: Any, data: Any) -> bool:
+            def call() -> None:
+                array(value, n)[:] = known.gradient(array(x, n))
+
+            return guarded(call)
+
+        def rows(n: int, x: Any, new: bool, m: int, value: Any, data: Any) -> bool:
+            def call() -> None:
+                array(value, m)[:] = known.rows(array(x, n))
+
+            return guarded(call)
+
+        def jacobian(
+            n: int, x: Any, new: bool, m: int, entries: int, row: Any, column: Any, value: Any, data: Any
+        ) -> bool:
+            def call() -> None:
+                if value:
+                    array(value, entries)[:] = known.jacobian(array(x, n))
+                else:
+                    _fill_pattern(row, column, self.program.jacobian_pattern)
+
+            return guarded(call)
+
+        def hessian(
+            n: int, x: Any, new: bool, factor: float, m: int, pull: Any, new_pull: bool, entries: int,
+            row: Any, column: Any, value: Any, data: Any,
+        ) -> bool:  # fmt: skip
+            def call() -> None:
+                if not value:
+                    _fill_pattern(row, column, self.program.hessian_pattern)
+                else:
+                    array(value, entries)[:] = known.hessian(array(x, n).copy(), factor, array(pull, m).copy())
+
+            return guarded(call) if self.exact else False
+
+        def after_iteration(
+            mode: int, iteration: int, objective: float, violation: float, dual: float, barrier: float, step: float,
+            regularization: float, dual_length: float, length: float, trials: int, data: Any,
+        ) -> bool:  # fmt: skip
+            self.last = Progress(
+                iteration, objective, violation, dual, barrier, step, regularization, length, mode == 1
+            )
+
+            def call() -> None:
+                if self.progress is not None and self.progress(self.last) is False:
+                    self.stop = True
+
+            return guarded(call) and not self.stop
+
+        return [
+            c_types.EvaluateObjective(objective),
+            c_types.EvaluateRows(rows),
+            c_types.EvaluateGradient(gradient),
+            c_types.EvaluateJacobian(jacobian),
+            c_types.EvaluateHessian(hessian),
+            c_types.AfterIteration(after_iteration),
+        ]
+
+
+def _set_option(problem: int, name: str, value: str | float | int) -> None:
+    library = ipopt()
+    key = name.encode()
+    if isinstance(value, str):
+        ok = library.AddIpoptStrOption(problem, key, value.encode())
+    elif isinstance(value, bool):
+        ok = library.AddIpoptStrOption(problem, key, b"yes" if value else b"no")
+    elif isinstance(value, int):
+        # an option that is a number may be given as a whole one
+        ok = library.AddIpoptIntOption(problem, key, value) or library.AddIpoptNumOption(problem, key, float(value))
+    else:
+        ok = library.AddIpoptNumOption(problem, key, float(value))
+    if not ok:
+        raise InvalidInput(
+            f"IPOPT does not know the option {name!r} or its value {value!r}; see coin-or.github.io/Ipopt/OPTIONS.html"
+        )
+
+
+def _fill_pattern(row: Any, column: Any, pattern: tuple[IntArray, IntArray] | None) -> None:
+    for pointer, indices in zip((row, column), pattern or (), strict=False):
+        if len(indices):
+            np.ctypeslib.as_array(pointer, (len(indices),))[:] = indices
+
+
+def _pointer(values: FloatArray) -> Any:
+    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def _multipliers(values: FloatArray, size: int, what: str) -> FloatArray:
+    if np.shape(values) != (size,):
+        raise InvalidInput(
+            f"warm_start has multipliers of {np.size(values)} {what}; the program has {size}. "
+            "A warm start needs the outcome of a program of the same sizes"
+        )
+    return np.array(values, dtype=float)
+
+
+def _linear_algebra(report: Path) -> tuple[float, float]:
+    """Wall and CPU time that IPOPT reports of its linear solver [s]."""
+    pattern = r"^ *LinearSystem(?:Scaling|SymbolicFactorization|Factorization|BackSolve|StructureConverter)\.*:(.*)$"
+    wall = cpu = 0.0
+    text = report.read_text(encoding="utf-8", errors="replace") if report.exists() else ""
+    for line in re.findall(pattern, text, re.MULTILINE):
+        numbers = [float(one) for one in re.findall(r"[-\d.]+", line)]
+        if len(numbers) == 3:
+            cpu, wall = cpu + numbers[0] + numbers[1], wall + numbers[2]
+    return wall, cpu
+
+
+@contextmanager
+def _interruptible(run: _Run) -> Iterator[None]:
+    """Ctrl-C asks the run to stop after its iteration; a second one interrupts as always."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(number: int, frame: Any) -> None:
+        if run.stop:
+            raise KeyboardInterrupt
+        run.stop = True
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
