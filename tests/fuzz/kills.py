@@ -33,7 +33,7 @@ SCRIPT = """
 import numpy as np
 from musculo.kernels.compiler import workers
 from musculo.kernels.compiler.build import Job
-from musculo.kernels.compiler.driver_code import has_code
+from musculo.kernels.compiler.known_code import has_code
 from musculo.kernels.compiler.names import code_name_at
 from musculo.kernels.compiler.signature import signature_of
 from musculo.kernels.small import drivers

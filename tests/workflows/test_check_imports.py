@@ -60,6 +60,37 @@ def test_the_shop_window_is_not_for_the_package(tmp_path, line):
     assert "name the module that holds" in text
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from musculo.model.joint import Joint",
+        "from musculo.model import joint",
+        "from . import joint",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from musculo.model.joint import Joint",
+        "def late():\n    import musculo.model.joint",
+        "from importlib import import_module\nimport_module('musculo.model.joint')",
+    ],
+)
+def test_a_circle_of_files_is_found(tmp_path, line):
+    files = {"model__body": line, "model__joint": "from musculo.model.mass import Mass\n", "model__mass": ""}
+    assert check(tree(tmp_path, **files))[0] == 0
+    status, text = check(tree(tmp_path, **{**files, "model__mass": "import musculo.model.body\n"}))
+    assert status == 1
+    assert "imports itself by way of" in text
+    for file, at in (("body", line.count("\n") + 1), ("joint", 1), ("mass", 1)):
+        assert f"{file}.py:{at}" in text
+
+
+def test_a_name_of_a_stub_counts_to_the_file_that_holds_it(tmp_path):
+    package = tree(tmp_path, io__osim="import musculo.model.body", io____init__="", model__body="", model__mass="")
+    (package / "io" / "__init__.pyi").write_text("from musculo.io.osim import read_osim as read_osim\n")
+    (package / "io" / "trc.py").write_text("from musculo.io import read_osim\n")
+    assert check(package)[0] == 0
+    (package / "io" / "osim.py").write_text("import musculo.io.trc\n")
+    status, text = check(package)
+    assert (status, "imports itself" in text) == (1, True)
+
+
 def test_an_unknown_layer_is_found(tmp_path):
     status, text = check(tree(tmp_path, utils__misc=""))
     assert status == 1

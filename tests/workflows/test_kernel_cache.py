@@ -364,7 +364,7 @@ def test_code_of_sources_that_are_edited_meanwhile_is_not_kept(package, tmp_path
     edit = f"code.find_code.__globals__['code_name'] = later\n{_TOTAL}"
     text = f"""
 from pathlib import Path
-from musculo.kernels.compiler import driver_code as code
+from musculo.kernels.compiler import parts as code
 known = code.code_name
 def later(*rest):
     name = known(*rest)

@@ -1,19 +1,16 @@
-"""Machine code of a driver for arguments of certain types, and where it is found."""
+"""Machine code of a driver for arguments of certain types, and how it is called."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from musculo.arrays import IntArray
-from musculo.kernels.compiler.canonical import signatures
-from musculo.kernels.compiler.names import code_name, code_name_at, is_of_package, script_name
-from musculo.kernels.compiler.signature import Shape, fits, parsed, signature_of
+from musculo.kernels.compiler.signature import Shape, parsed
 
 _FILL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object, ctypes.c_size_t, ctypes.c_void_p)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -31,16 +28,6 @@ class Layout(NamedTuple):
     offsets: tuple[int, ...]  # of each argument in it
     result: str  # the type of the result, as `signature` writes types
     result_size: int  # [bytes]
-
-
-class Driver(Protocol):
-    """What has machine code: `parts.Kernel`."""
-
-    @property
-    def where(self) -> str: ...
-
-    @property
-    def file(self) -> Path: ...
 
 
 class Code:
@@ -182,24 +169,3 @@ def _size(shape: Shape) -> tuple[int, int]:
         at = -(-at // align) * align + size
         most = max(most, align)
     return -(-at // most) * most, most
-
-
-def find_code(driver: Driver, arguments: tuple[Any, ...]) -> Code:
-    """The code of a driver for such arguments: shipped, kept from before, or compiled now."""
-    from musculo.kernels.compiler import shipped, store, workers
-
-    where = driver.where
-    signature = next((text for text in signatures(where) if fits(parsed(text), arguments)), signature_of(arguments))
-    if is_of_package(where):
-        name = code_name(where.split(":")[1], driver.file, signature)
-    else:
-        name = script_name(driver, signature)
-    return shipped.find(name) or store.find(name) or workers.compiled(driver, where, name, signature)
-
-
-def has_code(where: str, signature: str) -> bool:
-    """Whether nobody has to wait for the code of a driver of the package."""
-    from musculo.kernels.compiler import shipped, store
-
-    name = code_name_at(where, signature)
-    return shipped.has(name) or store.is_there(name)

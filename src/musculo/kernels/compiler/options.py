@@ -1,4 +1,4 @@
-"""For which processors compiled code ships, and which of them this machine is.
+"""What machine code is made for: how many lanes a pack holds, and for which processors it ships.
 
 A level is a set of instructions that many processors share (x86-64-v3: AVX2 and fused multiply-add, v4: AVX-512).
 """
@@ -9,6 +9,9 @@ import platform
 import sys
 from functools import cache
 from pathlib import Path
+
+# Lanes of a pack: the float64 of a register of 512 bits.
+WIDTH = 8
 
 # For each kind of machine its levels, best first, with what LLVM is told: the processor, and features beside those that
 # it has. Registers of 512 bits are used in full, since packs are that wide.

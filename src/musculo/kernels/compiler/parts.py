@@ -8,7 +8,6 @@ spliced   a part that is copied into its caller before that is compiled: for wha
 unfused   a kernel whose products are rounded before anything is added to them
 traced    straight-line arithmetic on small tuples, written into its caller as that is compiled
 lowered   an operation that a module of `compiler` writes as instructions
-overload  what a plain function means for other types, in kernels
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from musculo.kernels.compiler.canonical import signatures
-from musculo.kernels.compiler.driver_code import Bound, Code, find_code, has_code
+from musculo.kernels.compiler.driver_code import Bound, Code
+from musculo.kernels.compiler.names import code_name, is_of_package, script_name
+from musculo.kernels.compiler.signature import fits, parsed, signature_of
 
 # Products may fuse with sums, as on the GPU; no other liberty is taken with the order of operations.
 _FUSED: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
@@ -106,6 +106,8 @@ class Kernel(Part):
 
     def is_ready(self) -> bool:
         """Whether nobody has to wait for it, in the types with which the package calls it."""
+        from musculo.kernels.compiler.known_code import has_code
+
         return bool(self._codes) or any(has_code(self.where, text) for text in signatures(self.where))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -133,6 +135,24 @@ class Kernel(Part):
             code = find_code(self, arguments)
             self._codes = (*self._codes, code)
         return code
+
+
+def find_code(driver: Kernel, arguments: tuple[Any, ...]) -> Code:
+    """The code of a driver for such arguments: shipped, kept from before, or compiled now."""
+    from musculo.kernels.compiler.known_code import known_code
+
+    where = driver.where
+    signature = next((text for text in signatures(where) if fits(parsed(text), arguments)), signature_of(arguments))
+    if is_of_package(where):
+        name = code_name(where.split(":")[1], driver.file, signature)
+    else:
+        name = script_name(driver, signature)
+    found = known_code(name)
+    if found is None:
+        from musculo.kernels.compiler.workers import compiled
+
+        found = compiled(driver, where, name, signature)
+    return found
 
 
 class Lowered:
@@ -234,28 +254,3 @@ def _anywhere() -> None:
 
 
 apart = Lowered("lowering", "apart", _anywhere)
-
-_overloads: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = []
-
-
-def overload(function: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As Numba's `overload`: which function stands for a plain one, by the types of its arguments."""
-
-    def keep(chosen: Callable[..., Any]) -> Callable[..., Any]:
-        lowering = sys.modules.get("musculo.kernels.compiler.machine_code.lowering")
-        _overloads.append((function, chosen, options))
-        if lowering is not None:
-            lowering.register_overloads()
-        return chosen
-
-    return keep
-
-
-def is_pack(kind: Any) -> bool:
-    """Whether the type of an argument, as `overload` sees it, is a pack of lanes."""
-    return bool(getattr(kind, "is_pack", False))
-
-
-def is_complex(kind: Any) -> bool:
-    """Whether it is a complex number."""
-    return str(kind) in ("complex64", "complex128")

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 from musculo.kernels.compiler import canonical, store
 from musculo.kernels.compiler.build import Built, Job, build, part_at
-from musculo.kernels.compiler.driver_code import Code, Layout, has_code
+from musculo.kernels.compiler.driver_code import Code, Layout
+from musculo.kernels.compiler.known_code import has_code
 from musculo.kernels.compiler.names import code_name_at, is_of_package
 
 # What compiling a driver takes that is on no list [s].

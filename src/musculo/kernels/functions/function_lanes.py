@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from musculo.kernels.compiler.parts import inline, is_pack, kernel, overload, spliced
+from musculo.kernels.compiler.overloads import is_pack, overload
+from musculo.kernels.compiler.parts import inline, kernel, spliced
 from musculo.kernels.functions.function_values import FOURIER, PIECEWISE_POLYNOMIAL, evaluate
 from musculo.kernels.scalar.choices import at_most, entry_of, less, row_of, where
 from musculo.kernels.scalar.packed import WIDTH, lane_of, with_lane

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from musculo.kernels.compiler.parts import inline, is_complex, is_pack, overload
+from musculo.kernels.compiler.overloads import is_complex, is_pack, overload
+from musculo.kernels.compiler.parts import inline
 from musculo.kernels.scalar.choices import less, mantissa_and_exponent, two_to, where
 from musculo.kernels.scalar.packed import pack_fabs, pack_floor, pack_rint, pack_sqrt
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.compiler.parts import inline, is_complex, kernel, overload
+from musculo.kernels.compiler.overloads import is_complex, overload
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.hill.curve_lookup import no_piece
 from musculo.kernels.hill.curve_values import (
     active_force_length,

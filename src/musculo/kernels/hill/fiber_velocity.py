@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from musculo.kernels.compiler.parts import inline, is_complex, kernel, overload
+from musculo.kernels.compiler.overloads import is_complex, overload
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.hill.curve_lookup import last_value, stepped
 from musculo.kernels.hill.curve_values import (
     dgf_velocity_inverse,

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import is_complex, is_pack, kernel, overload
+from musculo.kernels.compiler.overloads import is_complex, is_pack, overload
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.functions.function_values import evaluate_many
 from musculo.kernels.scalar.packed import WIDTH, lane_of, lanes, splat
 from musculo.kernels.scalar.scalars import like

@@ -11,9 +11,8 @@ lanes, see `benchmarks/`).
 
 from __future__ import annotations
 
+from musculo.kernels.compiler.options import WIDTH as WIDTH
 from musculo.kernels.compiler.parts import Lowered
-
-WIDTH = 8
 
 splat = Lowered("packs", "splat")  # (a): a pack whose lanes all hold the scalar `a`
 lane_of = Lowered("packs", "lane_of")  # (a, k): lane k of a pack

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from musculo.kernels.compiler.parts import inline, is_complex, is_pack, kernel, overload
+from musculo.kernels.compiler.overloads import is_complex, is_pack, overload
+from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.packed import (
     WIDTH,
     lane_of,

@@ -19,7 +19,7 @@ from numba.core.llvm_bindings import create_pass_builder
 from numba.extending import intrinsic
 from numba.extending import overload as numba_overload
 
-from musculo.kernels.compiler import parts
+from musculo.kernels.compiler import overloads
 
 _active = False
 
@@ -137,16 +137,9 @@ def apart(typingctx):
     return types.none(), codegen
 
 
-_registered = 0
+def _register(stated: overloads.Overload) -> None:
+    function, chosen, options = stated
+    numba_overload(function, **options)(chosen)
 
 
-def register_overloads() -> None:
-    """Tell Numba of those that modules of kernels have kept so far."""
-    global _registered
-    while _registered < len(parts._overloads):
-        function, chosen, options = parts._overloads[_registered]
-        _registered += 1
-        numba_overload(function, **options)(chosen)
-
-
-register_overloads()
+overloads.give_to(_register)

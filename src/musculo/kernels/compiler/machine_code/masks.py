@@ -10,7 +10,7 @@ from numba.core.datamodel import PrimitiveModel
 from numba.extending import intrinsic, register_model
 
 from musculo.kernels.compiler.machine_code.packs import PackType, pack_type, spread
-from musculo.kernels.scalar.packed import WIDTH
+from musculo.kernels.compiler.options import WIDTH
 
 _FLAGS = ("contract",)
 _TRUTHS = ir.VectorType(ir.IntType(1), WIDTH)

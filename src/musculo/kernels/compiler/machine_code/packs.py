@@ -11,7 +11,7 @@ from numba.core.datamodel import PrimitiveModel, StructModel
 from numba.core.typing.templates import AbstractTemplate, ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, register_model
 
-from musculo.kernels.scalar.packed import WIDTH
+from musculo.kernels.compiler.options import WIDTH
 
 # Products may fuse with sums (as they do on the GPU); nothing is reordered, so results do not depend on the lane.
 _FLAGS = ("contract",)
