@@ -2,6 +2,7 @@
 
 from musculo.muscle.fibers.activation import activation_rate as activation_rate
 from musculo.muscle.fibers.capacity import active_force_capacity as active_force_capacity
+from musculo.muscle.fibers.de_groote_fregly import with_de_groote_fregly_muscles as with_de_groote_fregly_muscles
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equilibrium
 from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
 from musculo.muscle.fitted_paths.polynomial_paths import fit_paths as fit_paths

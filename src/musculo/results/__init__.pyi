@@ -56,3 +56,4 @@ from musculo.results.result import Series as Series
 from musculo.results.table import Table as Table
 from musculo.simulation.simulation import Simulation as Simulation
 from musculo.simulation.simulation import SimulationStatus as SimulationStatus
+from musculo.trajectory.muscles.muscle_inverse import MuscleInverse as MuscleInverse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from musculo.model.body import GROUND
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.model.path_force import PathActuator
+from musculo.muscle.paths.geometry import PathGeometry
 
 Reserves = float | Mapping[str, float]
 ON_BODY = ("PointActuator", "TorqueActuator", "PointToPointActuator")
@@ -89,6 +90,27 @@ def reserves_of(model: Model, reserves: Reserves | None, free: tuple[str, ...]) 
             raise InvalidInput(f"the model has a force {label!r} already; leave {name!r} out of reserves")
         found.append(Actuator(label, float(value), coordinate=name))
     return tuple(found)
+
+
+def actuator_columns(
+    model: Model,
+    Q: FloatArray,
+    J: FloatArray,
+    g: PathGeometry,
+    motors: Sequence[Actuator],
+    threads: int | None,
+) -> FloatArray:
+    """(frames, n_z, actuators): what full control of each does on every independent speed."""
+    columns = np.empty((len(Q), J.shape[2], len(motors)))
+    for k, motor in enumerate(motors):
+        if motor.coordinate or motor.force is None:
+            unit = J[:, model.speed_index(motor.coordinate)]
+        elif motor.force.path is not None:
+            unit = np.einsum("fuz,fu->fz", J, g.moment_arm[:, g.index(motor.name)])
+        else:
+            unit = np.einsum("fuz,fu->fz", J, generalized_force_on_bodies(model, Q, motor.force, threads))
+        columns[:, :, k] = motor.optimal_force * unit
+    return columns
 
 
 def generalized_force_on_bodies(model: Model, q: FloatArray, force: Force, threads: int | None) -> FloatArray:

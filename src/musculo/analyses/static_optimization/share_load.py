@@ -14,8 +14,8 @@ from musculo.analyses.static_optimization.least_effort import Status, check_powe
 from musculo.analyses.static_optimization.reserves import (
     Actuator,
     Reserves,
+    actuator_columns,
     actuators_of,
-    generalized_force_on_bodies,
     reserves_of,
 )
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
@@ -33,7 +33,7 @@ from musculo.forces.model_forces import passive_forces
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_forces import spring_forces
-from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry, path_geometry
+from musculo.muscle.paths.geometry import muscle_geometry, path_geometry
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 
@@ -131,7 +131,7 @@ def static_optimization(
         T = T - passive_forces(model, Q, U, at, method, threads)[0]
     need = np.einsum("fuz,fu->fz", J, T)
     muscles = ForceByActivation(model, g, J, force_length_velocity, passive, tendon, method, threads)
-    columns = _columns(model, Q, J, g, motors, threads)
+    columns = actuator_columns(model, Q, J, g, motors, threads)
     w = _weights(muscles.names, motors, weights)
     low, top = _bounds(model, muscles.used, motors)
 
@@ -218,27 +218,6 @@ def _generalized_forces(
     D, _ = accelerations_of(model, udot)  # type: ignore[arg-type]
     acting, findings = acting_loads(model, Q, loads, time)
     return inverse_dynamics(model, Q, U, D, acting, threads=threads), findings
-
-
-def _columns(
-    model: Model,
-    Q: FloatArray,
-    J: FloatArray,
-    g: PathGeometry,
-    motors: Sequence[Actuator],
-    threads: int | None,
-) -> FloatArray:
-    """(frames, n_z, actuators): what full control of each does on every independent speed."""
-    columns = np.empty((len(Q), J.shape[2], len(motors)))
-    for k, motor in enumerate(motors):
-        if motor.coordinate or motor.force is None:
-            unit = J[:, model.speed_index(motor.coordinate)]
-        elif motor.force.path is not None:
-            unit = np.einsum("fuz,fu->fz", J, g.moment_arm[:, g.index(motor.name)])
-        else:
-            unit = np.einsum("fuz,fu->fz", J, generalized_force_on_bodies(model, Q, motor.force, threads))
-        columns[:, :, k] = motor.optimal_force * unit
-    return columns
 
 
 def _weights(muscles: tuple[str, ...], motors: Sequence[Actuator], weights: Mapping[str, float] | None) -> FloatArray:

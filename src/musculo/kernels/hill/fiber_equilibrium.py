@@ -69,7 +69,7 @@ def fiber_force(m, c, i, a, s, v):
 
     active = a f_L f_V and passive = beta w + f_PE, over the maximum isometric force.
     """
-    length, cosine, turn = _fiber_shape(m, i, s)
+    length, cosine, turn = fiber_shape(m, i, s)
     x = length * m.per_optimal_length[i]
     fl, pe = active_force_length(m, c, i, x), passive_force_length(m, c, i, x)
     force, slope, active, passive = _fiber_force(m, c, i, a, v, cosine, turn, fl, pe)
@@ -77,7 +77,7 @@ def fiber_force(m, c, i, a, s, v):
 
 
 @inline
-def _fiber_shape(m, i, s):
+def fiber_shape(m, i, s):
     """(l, cosine, d cosine/ds) of the fibre whose part along the tendon is s."""
     h = m.width[i]
     length, cosine, turn = s, like(s, 1.0), like(s, 0.0)
@@ -159,7 +159,7 @@ def solve_equilibrium(m, c, i, length, v, a):
     for n in range(MOST_EVALUATIONS):
         tendon = (L - x) * per_slack
         if of_splines:
-            fiber, cosine, turn = _fiber_shape(m, i, x)
+            fiber, cosine, turn = fiber_shape(m, i, x)
             at = fiber * m.per_optimal_length[i]
             fl, pe, (ft, ft1), pieces = spline_curves_again(m, c, i, at, tendon, pieces)
             force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
