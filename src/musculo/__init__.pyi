@@ -35,6 +35,7 @@ from musculo.dynamics.derivatives.dynamics_derivatives import (
 )
 from musculo.dynamics.derivatives.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
 from musculo.dynamics.derivatives.inertia_regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
+from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_derivatives as joint_reaction_derivatives
 from musculo.dynamics.energy import center_of_mass as center_of_mass
 from musculo.dynamics.energy import kinetic_energy as kinetic_energy
 from musculo.dynamics.energy import momentum as momentum

@@ -12,6 +12,7 @@ from musculo.compile.compiled import compiled
 from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics
+from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -35,8 +36,8 @@ def _lane(x) -> np.ndarray:
 class ComplexKernels:
     """rnea, crba, aba and kinematics in complex128; arrays without a lane axis."""
 
-    def __init__(self, model: Model) -> None:
-        self.c = compiled(model)
+    def __init__(self, model: Model, merged: bool = True) -> None:
+        self.c = compiled(model, merged)
         self.tree, self.table = self.c.tree, self.c.table
         self.n, self.n_u = self.tree.parent.size, self.c.n_u
 
@@ -47,6 +48,16 @@ class ComplexKernels:
         tau, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
         rnea(self.tree, self.table, _lane(q), _lane(u), _lane(udot), none, False, self._work(), tau, 0)
         return tau[:, 0]
+
+    def wrenches(self, q, u, udot, external=None):
+        """(nodes, 6): force and moment through the joint onto each node, in the node's frame; `external` likewise in
+        ground, about its origin."""
+        W, tau = self._work(), _lane(np.zeros(self.n_u))
+        given = _lane(np.zeros(0) if external is None else np.ravel(external))
+        loaded = external is not None
+        rnea(self.tree, self.table, _lane(q), _lane(u), _lane(udot), given, loaded, W, tau, 0)
+        rows = W[: NODE_ROWS * self.n, 0].reshape(self.n, NODE_ROWS)
+        return np.concatenate([rows[:, FORCE : FORCE + 3], rows[:, MOMENT : MOMENT + 3]], axis=1)
 
     def crba(self, q):
         M, C = _lane(np.zeros(self.n_u**2)), _lane(np.zeros(COMPOSITE_ROWS * self.n))

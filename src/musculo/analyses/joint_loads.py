@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +30,13 @@ from musculo.dynamics.constrained_dynamics import ConstraintReaction
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import TransmittedLoads, transmitted_loads
 from musculo.dynamics.loads.external import Loads, part
+from musculo.dynamics.loads.load_choice import Choice, LoadChoice, load_choices, placement_of
 from musculo.dynamics.loads.loop_loads import closes_loops, loop_loads
 from musculo.embedding.embedding import times_of
 from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.forces.compiled_forces import left_out
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
-from musculo.model.body import GROUND, Placement
+from musculo.model.body import GROUND
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_wrenches import PathWrenches
@@ -45,8 +46,6 @@ from musculo.results.notebook_figures import series_html
 from musculo.results.result import Result, Series, also, times_or_numbers
 from musculo.results.table import Table
 
-Choice = str | Sequence[str] | Mapping[str, str]
-SIDES = ("child", "parent")
 _PARTS = ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")
 _UNITS = ("N", "N", "N", "N m", "N m", "N m", "m", "m", "m")
 # Frames at a time: what is held between the steps stays small beside the results.
@@ -123,14 +122,6 @@ class JointLoads(Result):
         )
 
 
-class _Wanted(NamedTuple):
-    """One load that is asked for."""
-
-    joint: str
-    side: str
-    frame: str  # a name of the model; keywords are resolved
-
-
 def joint_loads(
     model: Model,
     q: ArrayLike | Table,
@@ -200,7 +191,7 @@ def joint_loads(
         Unsupported: a constraint that musculo cannot compute.
     """
     wrapping, method = wrapping_of(like, wrapping), method_of(like, method)
-    wanted = _wanted(model, joints, on, frame)
+    wanted = load_choices(model, joints, on, frame)
     closed = closes_loops(model)
     A = None
     if udot is None:
@@ -247,7 +238,7 @@ def joint_loads(
     return JointLoads(
         model,
         tuple(w.joint for w in wanted),
-        tuple(_placement(model, w.joint, w.side).body for w in wanted),
+        tuple(placement_of(model, w.joint, w.side).body for w in wanted),
         tuple(w.frame for w in wanted),
         force,
         moment,
@@ -320,45 +311,9 @@ def _check_geometry(model: Model, geometry: PathWrenches, frames: int) -> None:
         raise InvalidInput(f"geometry has {count} frames and the motion {frames}; give both the same")
 
 
-# --- what is asked for -----------------------------------------------------------------------------------------------
-def _wanted(model: Model, joints: str | Sequence[str] | None, on: Choice, frame: Choice) -> list[_Wanted]:
-    names = model.joint_names if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
-    for name in names:
-        model.joint(name)
-    sides, frames = _chosen("on", on, names, "child"), _chosen("frame", frame, names, "ground")
-    found = []
-    for name, side, where in zip(names, sides, frames, strict=True):
-        if side not in SIDES:
-            raise UnknownName("side of a joint", side, SIDES, f"on, joint {name!r}")
-        # A frame of the model that is named child or parent would come first, as in OpenSim.
-        own = where in SIDES and where not in model.body_names
-        found.append(_Wanted(name, side, _placement(model, name, where).body if own else where))
-        model.placement(found[-1].frame)
-    return found
-
-
-def _chosen(what: str, choice: Choice, joints: Sequence[str], default: str) -> list[str]:
-    if isinstance(choice, str):
-        return [choice] * len(joints)
-    if isinstance(choice, Mapping):
-        for name in choice:
-            if name not in joints:
-                raise UnknownName("joint", name, joints, what)
-        return [choice.get(name, default) for name in joints]
-    listed_ones = list(choice)
-    if len(listed_ones) not in (1, len(joints)):
-        raise InvalidInput(f"{what} has {len(listed_ones)} entries for {len(joints)} joints; give one, or one for each")
-    return listed_ones * (len(joints) if len(listed_ones) == 1 else 1)
-
-
-def _placement(model: Model, joint: str, side: str) -> Placement:
-    found = model.joint(joint)
-    return found.child if side == "child" else found.parent
-
-
 # --- from the recursion to what is asked for -------------------------------------------------------------------------
 def _expressed(
-    model: Model, wanted: Sequence[_Wanted], carried: TransmittedLoads
+    model: Model, wanted: Sequence[LoadChoice], carried: TransmittedLoads
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Force, moment and point (frames, loads, 3) on the bodies and in the frames that are asked for."""
     c = compiled(model, merged=False)
@@ -369,7 +324,7 @@ def _expressed(
     # The recursion gives the load on the outboard body; the other one feels the opposite, at its own joint frame.
     inboard = [k for k, w in enumerate(wanted) if (w.side == "child") == c.joint_reversed[w.joint]]
     if inboard:
-        own = [_placement(model, wanted[k].joint, wanted[k].side) for k in inboard]
+        own = [placement_of(model, wanted[k].joint, wanted[k].side) for k in inboard]
         nodes = [c.body_node[x.body] for x in own]
         offset = np.array([(c.body_pose[x.body] @ placed(x)).p for x in own])
         here = carried.p[:, nodes] + np.einsum("fjik,jk->fji", carried.R[:, nodes], offset)

@@ -311,7 +311,7 @@ def joint_reaction(
     model: Path, forces: Path | None, joints: Sequence[str], on: str, frame: str
 ) -> JointReactionAnalysis:
     """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
-    from musculo.analyses.joint_loads import SIDES
+    from musculo.dynamics.loads.load_choice import SIDES
 
     _check_word("--on", on, SIDES)
     named = () if everything(joints) else joints

@@ -27,6 +27,8 @@ from musculo.dynamics.derivatives.dynamics_derivatives import EmbeddedDerivative
 from musculo.dynamics.derivatives.dynamics_derivatives import ForwardDynamicsDerivatives as ForwardDynamicsDerivatives
 from musculo.dynamics.derivatives.dynamics_derivatives import InverseDynamicsDerivatives as InverseDynamicsDerivatives
 from musculo.dynamics.derivatives.inertia_regressor import InverseDynamicsRegressor as InverseDynamicsRegressor
+from musculo.dynamics.derivatives.reaction_derivatives import EmbeddedReactionDerivatives as EmbeddedReactionDerivatives
+from musculo.dynamics.derivatives.reaction_derivatives import JointReactionDerivatives as JointReactionDerivatives
 from musculo.dynamics.poses import Kinematics as Kinematics
 from musculo.dynamics.prepared import Prepared as Prepared
 from musculo.embedding.loops.closed_loop import LoopStatus as LoopStatus

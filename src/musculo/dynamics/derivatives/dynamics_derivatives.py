@@ -17,7 +17,7 @@ from musculo.dynamics.derivatives.embedded_slopes import EmbeddedSlopes, embedde
 from musculo.dynamics.forward import forward_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed, node_wrenches
-from musculo.dynamics.loads.moving_loads import load_slopes, moves
+from musculo.dynamics.loads.moving_loads import load_columns, load_slopes, moves
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
@@ -62,6 +62,21 @@ class InverseDynamicsDerivatives:
         """
         Q = self._given[0]
         return self._shaped(self._framed(self.dtau_dq) @ rate_matrix(self.model, Q))
+
+    @cached_property
+    def dtau_dexternal(self) -> FloatArray:
+        """(frames, n_u, external loads, 9) by force, point and moment of each external load, in their frames.
+
+        -J^T dW with W = (r x f + m, f) about ground's origin.
+        """
+        Q, c = self._given[0], compiled(self.model)
+        found = np.zeros((len(Q), c.n_u, len(self._loads), 9))
+        poses = kinematics(self.model, Q)
+        twists = poses.twists().reshape(len(Q), c.n_u, 6)
+        for k, load in enumerate(self._loads):
+            own = twists * c.moved_by[c.body_node[load.body]][:, None]
+            found[:, :, k] = -own @ load_columns(poses, load, len(Q))
+        return self._shaped(found)
 
     @cached_property
     def independent(self) -> EmbeddedDerivatives:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.applied_forces import all_tensions, given_forces
-from musculo.analyses.joint_loads import SIDES, JointLoads, function_paths_in_words, joint_loads
+from musculo.analyses.joint_loads import JointLoads, function_paths_in_words, joint_loads
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
+from musculo.dynamics.loads.load_choice import SIDES
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.setup import JointReactionAnalysis
 from musculo.model.body import GROUND

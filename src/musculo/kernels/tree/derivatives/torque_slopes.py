@@ -73,17 +73,17 @@ def slope_rows(tree):
 
 
 @inline
-def _speed_row(tree, slot):
+def speed_row(tree, slot):
     return SUBTREE_ROWS * tree.parent.size + SPEED_ROWS * slot
 
 
 @inline
-def _move_row(tree, k):
+def move_row(tree, k):
     return SUBTREE_ROWS * tree.parent.size + SPEED_ROWS * tree.u_rows.size + MOVE_ROWS * k
 
 
 @inline
-def _tensor(C, row, lane):
+def tensor_rows(C, row, lane):
     return (
         C[row, lane],
         C[row + 1, lane],
@@ -116,7 +116,7 @@ def _turning_matrix(J, h, omega, v):
 
 
 @spliced
-def _inertia_times(m, h, J, angular, linear):
+def inertia_times(m, h, J, angular, linear):
     """(moment, force) of I (angular, linear)."""
     moment = add(symmetric_times(J, angular), cross(h, linear))
     return moment, add_scaled(cross(angular, h), m, linear)
@@ -153,8 +153,8 @@ def _own_motion(tree, i, K, external, loaded, C, lane):
         h, J = shift_inertia(
             m, (N[i, 1], N[i, 2], N[i, 3]), (N[i, 4], N[i, 5], N[i, 6], N[i, 7], N[i, 8], N[i, 9]), R, p
         )
-        spin, momentum = _inertia_times(m, h, J, omega, v)
-        moment, force = _inertia_times(m, h, J, alpha, a)
+        spin, momentum = inertia_times(m, h, J, omega, v)
+        moment, force = inertia_times(m, h, J, alpha, a)
         C[c + MASS, lane] = m
         store3(C, c + MASS + 1, lane, h)
         for k in range(6):
@@ -169,10 +169,10 @@ def _own_motion(tree, i, K, external, loaded, C, lane):
 
 
 @spliced
-def _sum_of_speed_and_acceleration(C, c, turn, x_angular, x_linear, lane):
+def sum_of_speed_and_acceleration(C, c, turn, x_angular, x_linear, lane):
     """(moment, force) of I x + B y over a subtree, with B y = 2 (D n, n x p) of the angular part n of y alone."""
-    moment, force = _inertia_times(
-        C[c + MASS, lane], load3(C, c + MASS + 1, lane), _tensor(C, c + MASS + 4, lane), x_angular, x_linear
+    moment, force = inertia_times(
+        C[c + MASS, lane], load3(C, c + MASS + 1, lane), tensor_rows(C, c + MASS + 4, lane), x_angular, x_linear
     )
     moment = add_scaled(moment, 2.0, rotate(load_rotation(C, c + TURNING, lane), turn))
     return moment, add_scaled(force, 2.0, cross(turn, load3(C, c + MOMENTUM, lane)))
@@ -183,7 +183,7 @@ def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
     """What node i's speed `slot` changes: x = dA/du + (v_P + v) x S, and the products of its column."""
     c, P = i * SUBTREE_ROWS, tree.parent[i] * SUBTREE_ROWS
     column = 6 * tree.u_rows[slot]
-    row = _speed_row(tree, slot)
+    row = speed_row(tree, slot)
     s, sigma = load3(S, column, lane), load3(S, column + 3, lane)
     omega = add(load3(C, P + TWIST, lane), load3(C, c + TWIST, lane))
     v = add(load3(C, P + TWIST + 3, lane), load3(C, c + TWIST + 3, lane))
@@ -195,11 +195,11 @@ def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
         angular, linear = add(angular, turned), add(linear, moved)
     store3(C, row + SPEED_ACCEL, lane, angular)
     store3(C, row + SPEED_ACCEL + 3, lane, linear)
-    moment, force = _sum_of_speed_and_acceleration(C, c, s, angular, linear, lane)
+    moment, force = sum_of_speed_and_acceleration(C, c, s, angular, linear, lane)
     store3(C, row + SPEED_WRENCH, lane, moment)
     store3(C, row + SPEED_WRENCH + 3, lane, force)
-    moment, force = _inertia_times(
-        C[c + MASS, lane], load3(C, c + MASS + 1, lane), _tensor(C, c + MASS + 4, lane), s, sigma
+    moment, force = inertia_times(
+        C[c + MASS, lane], load3(C, c + MASS + 1, lane), tensor_rows(C, c + MASS + 4, lane), s, sigma
     )
     store3(C, row + COLUMN_INERTIA, lane, moment)
     store3(C, row + COLUMN_INERTIA + 3, lane, force)
@@ -216,7 +216,7 @@ def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
 def _one_coordinate(tree, i, k, K, S, own, C, lane):
     """What node i's coordinate k moves: T, y = v_P x T + dJ, x = a_P x T + v_P x (v_P x T) + dA + (v_P + v) x dJ."""
     c, P = i * SUBTREE_ROWS, tree.parent[i] * SUBTREE_ROWS
-    row = _move_row(tree, k)
+    row = move_row(tree, k)
     omega, v = load3(C, P + TWIST, lane), load3(C, P + TWIST + 3, lane)
     alpha, a = load3(C, P + TWIST_RATE, lane), load3(C, P + TWIST_RATE + 3, lane)
     general = tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC
@@ -242,7 +242,7 @@ def _one_coordinate(tree, i, k, K, S, own, C, lane):
     store3(C, row + MOVE_TURN, lane, turn)
     store3(C, row + MOVE_ACCEL, lane, angular)
     store3(C, row + MOVE_ACCEL + 3, lane, linear)
-    moment, force = _sum_of_speed_and_acceleration(C, c, turn, angular, linear, lane)
+    moment, force = sum_of_speed_and_acceleration(C, c, turn, angular, linear, lane)
     couple, push = load3(C, c + WRENCH, lane), load3(C, c + WRENCH + 3, lane)
     moment = add(moment, add(cross(t, couple), cross(theta, push)))
     store3(C, row + MOVE_WRENCH, lane, moment)
@@ -286,16 +286,16 @@ def _pair(tree, i, j, S, loaded, C, out, lane):
     n_q, n_u = tree.q_rows.size, tree.u_rows.size
     by_u, by_udot = n_u * n_q, n_u * n_q + n_u * n_u
     for a in range(tree.u_first[i], tree.u_first[i] + tree.n_u[i]):
-        outer, outer_row = tree.u_rows[a], _speed_row(tree, a)
+        outer, outer_row = tree.u_rows[a], speed_row(tree, a)
         for k in range(tree.q_first[j], coordinates_end(tree, j)):
-            move = _move_row(tree, k)
+            move = move_row(tree, k)
             slope = _six(C, outer_row + COLUMN_INERTIA, C, move + MOVE_ACCEL, lane)
             slope = slope + dot(load3(C, outer_row + COLUMN_TURNING, lane), load3(C, move + MOVE_TURN, lane))
             if loaded:
                 slope = slope + _six(C, outer_row + COLUMN_LOAD, C, move + MOVE, lane)
             out[outer * n_q + tree.q_rows[k], lane] = slope
         for b in range(tree.u_first[j], tree.u_first[j] + tree.n_u[j]):
-            inner, inner_row = tree.u_rows[b], _speed_row(tree, b)
+            inner, inner_row = tree.u_rows[b], speed_row(tree, b)
             mass = _six(C, outer_row + COLUMN_INERTIA, S, 6 * inner, lane)
             out[by_udot + outer * n_u + inner, lane] = mass
             out[by_udot + inner * n_u + outer, lane] = mass
@@ -308,7 +308,7 @@ def _pair(tree, i, j, S, loaded, C, out, lane):
         for b in range(tree.u_first[j], tree.u_first[j] + tree.n_u[j]):
             inner = tree.u_rows[b]
             for k in range(tree.q_first[i], coordinates_end(tree, i)):
-                out[inner * n_q + tree.q_rows[k], lane] = _six(S, 6 * inner, C, _move_row(tree, k) + MOVE_WRENCH, lane)
+                out[inner * n_q + tree.q_rows[k], lane] = _six(S, 6 * inner, C, move_row(tree, k) + MOVE_WRENCH, lane)
 
 
 @kernel
