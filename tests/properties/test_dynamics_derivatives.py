@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo import ExternalLoad, Model
+from musculo import Model
 from musculo.errors import InvalidInput, Unsupported
 from musculo.functions import Polynomial, Sine
 from musculo.model.constraint import CoordinateCoupler
@@ -16,6 +16,7 @@ from support.dynamics_models import (
     assert_close,
     difference_nodes,
     extrapolated,
+    loads_in_every_frame,
     one_joint,
     random_q,
     random_state,
@@ -75,23 +76,10 @@ def case():
     return model, *random_state(model, rng)
 
 
-def _loads(model: Model) -> list[ExternalLoad]:
-    """A load for each way in which force and point can be given."""
-    names = model.body_names
-    force, point, moment = (3.0, -1.0, 2.0), (0.1, 0.2, -0.3), (1.0, 2.0, -1.5)
-    return [
-        ExternalLoad(names[2], force, point, moment),
-        ExternalLoad(names[4], force, point, moment, force_in=names[4], point_in=names[4]),
-        ExternalLoad(names[6], force, point, moment, point_in=names[11]),
-        ExternalLoad(names[9], force, point, moment, force_in=names[1]),
-        ExternalLoad(names[14], force, point, moment, point_in=names[14]),
-    ]
-
-
 @pytest.mark.parametrize("which", [*range(5), None], ids=["ground", "body", "point", "force", "own-point", "all"])
 def test_loads_stay_constant_in_the_frames_they_are_given_in(case, which):
     model, q, u, udot = case
-    every = _loads(model)
+    every = loads_in_every_frame(model)
     loads = every if which is None else [every[which]]
     found = musculo.inverse_dynamics_derivatives(model, q, u, udot, loads=loads)
     expected = _slopes(lambda x: musculo.inverse_dynamics(model, x, u, udot, loads), q)
@@ -155,7 +143,7 @@ def test_forward_dynamics(case):
     rng = np.random.default_rng(8)
     # gentle forces: what the state asks for, and a little more
     tau = musculo.bias_forces(model, q, u) + 0.1 * rng.normal(size=len(u))
-    loads = _loads(model)[1:3]
+    loads = loads_in_every_frame(model)[1:3]
     found = musculo.forward_dynamics_derivatives(model, q, u, tau, loads=loads)
     assert_close(found.udot, musculo.forward_dynamics(model, q, u, tau, loads), 0.0, "udot")
     for name, f, x in (

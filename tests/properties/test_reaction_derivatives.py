@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import musculo
 from musculo import ExternalLoad, Model
 from musculo.compile.joint_nodes import placed
+from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Polynomial
 from musculo.model.constraint import CoordinateCoupler
@@ -17,6 +20,7 @@ from support.dynamics_models import (
     assert_close,
     difference_nodes,
     extrapolated,
+    loads_in_every_frame,
     one_joint,
     random_q,
     random_state,
@@ -112,24 +116,11 @@ def test_trees_of_every_joint(seed):
     _against_complex_step(random_tree(rng, depth=3 + 5 * (seed % 2)), rng)
 
 
-def _loads(model: Model) -> list[ExternalLoad]:
-    """A load for each way in which force and point can be given."""
-    names = model.body_names
-    force, point, moment = (3.0, -1.0, 2.0), (0.1, 0.2, -0.3), (1.0, 2.0, -1.5)
-    return [
-        ExternalLoad(names[2], force, point, moment),
-        ExternalLoad(names[4], force, point, moment, force_in=names[4], point_in=names[4]),
-        ExternalLoad(names[6], force, point, moment, point_in=names[11]),
-        ExternalLoad(names[9], force, point, moment, force_in=names[1]),
-        ExternalLoad(names[14], force, point, moment, point_in=names[14]),
-    ]
-
-
 @pytest.mark.parametrize("seed", [31, 32])
 def test_loads_stay_constant_in_the_frames_they_are_given_in(seed):
     rng = np.random.default_rng(seed)
     model = random_tree(rng)
-    _against_complex_step(model, rng, _loads(model))
+    _against_complex_step(model, rng, loads_in_every_frame(model))
 
 
 def test_by_the_numbers_of_external_loads():
@@ -137,34 +128,33 @@ def test_by_the_numbers_of_external_loads():
     rng = np.random.default_rng(5)
     model = random_tree(rng)
     state = random_state(model, rng)
-    loads = _loads(model)
-    how = {"loads": loads, "on": "parent", "frame": "child"}
-    found = musculo.joint_reaction_derivatives(model, *state, **how)
+    loads = loads_in_every_frame(model)
+    how = {"on": "parent", "frame": "child"}
+    found = musculo.joint_reaction_derivatives(model, *state, loads=loads, **how)
     torques = musculo.inverse_dynamics_derivatives(model, *state, loads=loads)
+    shifts = (difference_nodes()[:, None, None] * np.eye(9)).reshape(-1, 9)  # a frame for each number and step
+    states = [np.tile(x, (len(shifts), 1)) for x in state]
     for k, load in enumerate(loads):
-        numbers = np.concatenate([load.force, load.point, load.moment])
-
-        def changed(x, k=k, load=load):
-            one = ExternalLoad(load.body, x[:3], x[3:6], x[6:], load.force_in, load.point_in)
-            return [*loads[:k], one, *loads[k + 1 :]]
-
-        def joint(x, changed=changed):
-            return musculo.joint_reaction_derivatives(model, *state, **{**how, "loads": changed(x)}).load
-
-        def tau(x, changed=changed):
-            return musculo.inverse_dynamics(model, *state, changed(x))
-
-        for f, part in ((joint, found.dload_dexternal[:, :, k]), (tau, torques.dtau_dexternal[:, k])):
-            t = difference_nodes()
-            expected = np.stack([extrapolated(np.stack([f(numbers + s * e) for s in t])) for e in np.eye(9)], axis=-1)
-            assert_close(part, expected, DIFFERENCES, load.body)
+        x = np.concatenate([load.force, load.point, load.moment]) + shifts
+        one = ExternalLoad(load.body, x[:, :3], x[:, 3:6], x[:, 6:], load.force_in, load.point_in)
+        changed = [*loads[:k], one, *loads[k + 1 :]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", musculo.MusculoWarning)  # that the loads are small
+            joints = musculo.joint_loads(model, *states, loads=changed, **how)
+        tau = inverse_dynamics(model, *states, changed)
+        for values, part in (
+            (np.concatenate([joints.force, joints.moment], axis=2), found.dload_dexternal[:, :, k]),
+            (tau, torques.dtau_dexternal[:, k]),
+        ):
+            expected = extrapolated(values.reshape(-1, 9, *values.shape[1:]))
+            assert_close(part, np.moveaxis(expected, 0, -1), DIFFERENCES, load.body)
 
 
 def test_many_frames_are_each_of_them_and_loads_are_those_of_joint_loads():
     rng = np.random.default_rng(2)
     model = random_tree(rng)
     state = random_state(model, rng, 19)  # two packs of eight and a rest
-    loads = _loads(model)
+    loads = loads_in_every_frame(model)
     names = [joint.name for joint in model.joints[:5]]
     how = {"loads": loads, "joints": names, "on": "parent", "frame": "parent"}
     found = musculo.joint_reaction_derivatives(model, *state, **how)
@@ -180,6 +170,16 @@ def test_many_frames_are_each_of_them_and_loads_are_those_of_joint_loads():
         one = musculo.joint_reaction_derivatives(model, *(x[f] for x in state), **how)
         for name in ("load", "dload_dq", "dload_du", "dload_dudot", "dload_dexternal"):
             assert_close(getattr(one, name), getattr(found, name)[f], ROUNDING, name)
+    other = random_state(model, rng, 19)
+    fresh = musculo.joint_reaction_derivatives(model, *other, **how)
+    again = musculo.joint_reaction_derivatives(model, *other, **how, out=found)
+    assert np.shares_memory(again.dload_dq, found.dload_dq)
+    for name in ("load", "dload_dq", "dload_du", "dload_dudot"):
+        assert np.array_equal(getattr(fresh, name), getattr(again, name)), name
+    assert np.array_equal(fresh.inverse_dynamics.dtau_dq, again.inverse_dynamics.dtau_dq)
+    for wrong in ({"joints": names[:4]}, {"frame": "ground"}):
+        with pytest.raises(InvalidInput, match="out is a result"):
+            musculo.joint_reaction_derivatives(model, *other, **{**how, **wrong}, out=found)
     assert np.array_equal(found.of(names[3])[1], found.dload_dq[:, 3])
     with pytest.raises(UnknownName, match="joint"):
         found.of("no such joint")

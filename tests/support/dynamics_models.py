@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import musculo
-from musculo import Body, Coordinate, Model, Placement
+from musculo import Body, Coordinate, ExternalLoad, Model, Placement
 from musculo.functions import (
     Constant,
     Linear,
@@ -263,6 +263,19 @@ def random_state(
     q = random_q(model, rng, frames)
     shape = (*q.shape[:-1], len(model.speed_names))
     return q, rng.uniform(-1, 1, size=shape), rng.uniform(-1, 1, size=shape)
+
+
+def loads_in_every_frame(model: Model) -> list[ExternalLoad]:
+    """A load for each way in which force and point can be given."""
+    names = model.body_names
+    force, point, moment = (3.0, -1.0, 2.0), (0.1, 0.2, -0.3), (1.0, 2.0, -1.5)
+    return [
+        ExternalLoad(names[2], force, point, moment),
+        ExternalLoad(names[4], force, point, moment, force_in=names[4], point_in=names[4]),
+        ExternalLoad(names[6], force, point, moment, point_in=names[11]),
+        ExternalLoad(names[9], force, point, moment, force_in=names[1]),
+        ExternalLoad(names[14], force, point, moment, point_in=names[14]),
+    ]
 
 
 # --- differences --------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.speed_rates import speed_matrix
-from musculo.errors import UnknownName, Unsupported
+from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.kernels.tree.derivatives.reaction_slope_frames import ReactionFrames, reaction_slope_frames
 from musculo.kernels.tree.derivatives.reaction_slopes import Sections
 from musculo.kernels.tree.derivatives.torque_slope_frames import SlopeFrames
@@ -151,6 +151,7 @@ def joint_reaction_derivatives(
     frame: Choice = "ground",
     time: ArrayLike = 0.0,
     threads: int | None = None,
+    out: JointReactionDerivatives | None = None,
 ) -> JointReactionDerivatives:
     """What joints carry and its derivatives by q, u and udot, exact, for one state or many.
 
@@ -171,6 +172,8 @@ def joint_reaction_derivatives(
             model; one for all, one for each, or by joint. The derivatives are of the components in that frame.
         time: (frames,) or a number, for loads over time and prescribed motion [s].
         threads: the number of threads; all cores by default.
+        out: a result of an earlier call for this model, with the same loads asked for and as many frames, whose arrays
+            are used again: new memory takes most of the time of a large batch.
 
     Raises:
         UnknownName, InvalidInput: names or arrays that do not fit.
@@ -193,9 +196,12 @@ def joint_reaction_derivatives(
     if external:
         poses = kinematics(model, Q, threads=threads)
         wrenches = node_wrenches(c, external, frames, lambda: poses)
-    tau = [np.zeros((frames, c.n_u * n)) for n in (c.n_q, c.n_u, c.n_u)]
-    load = np.empty((frames, 6 * len(wanted)))
-    by_q, by_u, by_udot = (np.empty((frames, 6 * len(wanted) * n)) for n in (c.n_q, c.n_u, c.n_u))
+    if out is None:
+        widths = np.array([n * m for m in (c.n_u, 6 * len(wanted)) for n in (c.n_q, c.n_u, c.n_u)])
+        arrays = [np.empty((frames, width)) for width in (*widths, 6 * len(wanted))]
+    else:
+        arrays = _again(out, model, wanted, frames)
+    *tau, by_q, by_u, by_udot, load = arrays
     given = SlopeFrames(Q, U, A, wrenches, *tau)
     found = ReactionFrames(load, by_q, by_u, by_udot)
     over_frames(reaction_slope_frames, (c.tree, c.table, given, bool(external), x, found), frames, threads)
@@ -218,6 +224,18 @@ def joint_reaction_derivatives(
     joint_names, frame_names = tuple(w.joint for w in wanted), tuple(w.frame for w in wanted)
     bodies = tuple(placement_of(model, w.joint, w.side).body for w in wanted)
     return JointReactionDerivatives(model, joint_names, bodies, frame_names, *parts[3:], dynamics, acting)
+
+
+def _again(out: JointReactionDerivatives, model: Model, wanted: Sequence[LoadChoice], frames: int) -> list[FloatArray]:
+    """The arrays of an earlier result, which are all written."""
+    d, loads = out.inverse_dynamics, len(out.joint_names)
+    if out.model is not model or out._acting.wanted != tuple(wanted) or out.load.size != 6 * loads * frames:
+        raise InvalidInput(
+            f"out is a result for {out.model.name!r} with {loads} loads in arrays {out.load.shape}; it needs one of "
+            f"this model with the same joints, bodies and frames, and {frames} frame(s)"
+        )
+    arrays = (d.dtau_dq, d.dtau_du, d.dtau_dudot, out.dload_dq, out.dload_du, out.dload_dudot, out.load)
+    return [x.reshape(frames, x.size // max(frames, 1)) for x in arrays]
 
 
 def _sections(model: Model, c: CompiledModel, wanted: Sequence[LoadChoice]) -> Sections:

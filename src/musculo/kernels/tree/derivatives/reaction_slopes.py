@@ -53,6 +53,19 @@ def _give_column(C, R, sign, arm, couple, push, lane, first, columns, column):
         C[first + (3 + k) * columns + column, lane] = sign * couple[k]
 
 
+@spliced
+def _give_nothing(tree, joint, zero, lane, out):
+    """Zeros in the columns of a node that the load does not feel."""
+    n_q, n_u = tree.q_rows.size, tree.u_rows.size
+    for k in range(tree.q_first[joint], coordinates_end(tree, joint)):
+        for r in range(6):
+            out[r * n_q + tree.q_rows[k], lane] = zero
+    for slot in range(tree.u_first[joint], tree.u_first[joint] + tree.n_u[joint]):
+        for r in range(6):
+            out[6 * n_q + r * n_u + tree.u_rows[slot], lane] = zero
+            out[6 * (n_q + n_u) + r * n_u + tree.u_rows[slot], lane] = zero
+
+
 @kernel
 def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
     """The load j of `Sections` x, and its slopes, of one lane; external wrenches constant in ground.
@@ -102,6 +115,9 @@ def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
     nothing = (zero, zero, zero)
     for joint in range(1, tree.parent.size):
         inboard, outboard = x.above[i, joint] == 1, x.above[joint, i] == 1
+        if not inboard and not outboard and x.above[x.point_node[j], joint] + x.above[x.frame_node[j], joint] == 0:
+            _give_nothing(tree, joint, zero, lane, out)
+            continue
         swings, turns = x.above[x.point_node[j], joint] == 1, x.above[x.frame_node[j], joint] == 1
         for k in range(tree.q_first[joint], coordinates_end(tree, joint)):
             row = move_row(tree, k)

@@ -7,9 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.kernels.compiler.parts import driver, inline
+from musculo.kernels.compiler.parts import driver, inline, room, spliced
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.kernels.tree.derivatives.joint_slopes import complex_joint, coordinates_end, joint_slopes, own_slope_rows
+from musculo.kernels.tree.derivatives.joint_slopes import (
+    ComplexJoint,
+    complex_joint,
+    coordinates_end,
+    joint_slopes,
+    own_slope_rows,
+)
 from musculo.kernels.tree.derivatives.torque_slopes import slope_rows, torque_slopes
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE
@@ -30,7 +36,7 @@ class SlopeFrames(NamedTuple):
 
 
 @inline
-def _general(tree):
+def general_joints(tree):
     """Whether some joint has hinge columns that are not constant."""
     for i in range(1, tree.parent.size):
         if tree.n_u[i] > 0 and tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC:
@@ -74,33 +80,69 @@ def _give_some(block, first, numbers, target, start, stop):
             target[start + lane, numbers[r]] = block[first + numbers[r], lane]
 
 
+class SlopeSpace(NamedTuple):
+    """What eight frames of slopes are worked out in."""
+
+    Q: FloatArray
+    U: FloatArray
+    A: FloatArray
+    E: FloatArray  # external wrenches
+    W: FloatArray  # of `place`
+    K: FloatArray  # of `kinematics`
+    S: FloatArray  # of `twists`
+    own: FloatArray  # of `joint_slopes`
+    C: FloatArray  # of `torque_slopes`, as is the next
+    out: FloatArray
+    state: ComplexJoint
+
+
+@room
+def slope_space(n, n_q, n_u, rows, own_rows, C_rows):
+    """Room for a tree of n nodes; of unrelated joints `out` keeps its zeros."""
+    return SlopeSpace(
+        np.empty((n_q, WIDTH)),
+        np.empty((n_u, WIDTH)),
+        np.empty((n_u, WIDTH)),
+        np.zeros((6 * n, WIDTH)),
+        np.zeros((rows, WIDTH)),
+        np.empty((MOTION_ROWS * n, WIDTH)),
+        np.zeros((6 * n_u, WIDTH)),
+        np.zeros((own_rows, WIDTH)),
+        np.zeros((C_rows, WIDTH)),
+        np.zeros((n_u * n_q + 2 * n_u * n_u, WIDTH)),
+        complex_joint(n_q, n_u, rows),
+    )
+
+
+@spliced
+def slopes_of_block(tree, table, x, loaded, general, w, block, stop):
+    """d(tau)/d(q, u, udot) of eight frames into w.out, and what `torque_slopes` leaves into w.K, w.S and w.C."""
+    moving = tree.parent.size > 0
+    take(x.q, block, stop, w.Q)
+    take(x.u, block, stop, w.U)
+    take(x.udot, block, stop, w.A)
+    if loaded:
+        take(x.external, block, stop, w.E)
+    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.A), moving, lanes(w.W), lanes(w.K), 0)
+    twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
+    if general:
+        for lane in range(min(WIDTH, stop - block)):
+            joint_slopes(tree, table, w.Q, w.U, w.A, w.state, w.own, lane)
+    torque_slopes(tree, lanes(w.K), lanes(w.S), lanes(w.own), lanes(w.E), loaded, lanes(w.C), lanes(w.out), 0)
+
+
 @driver
 def torque_slope_frames(tree, table, x, loaded, start, stop):
     """d(tau)/d(q, u, udot) of frames start .. stop - 1 of a `SlopeFrames`."""
-    n, n_q, n_u = tree.parent.size, x.q.shape[1], x.u.shape[1]
-    W = np.zeros((work_rows(tree), WIDTH))
-    Q, U, A = np.empty((n_q, WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
-    E, K, S = np.zeros((6 * n, WIDTH)), np.empty((MOTION_ROWS * n, WIDTH)), np.zeros((6 * n_u, WIDTH))
-    own, C = np.zeros((own_slope_rows(tree), WIDTH)), np.zeros((slope_rows(tree), WIDTH))
-    out = np.zeros((n_u * n_q + 2 * n_u * n_u, WIDTH))
-    general, moving = _general(tree), n > 0
+    n_q, n_u = x.q.shape[1], x.u.shape[1]
+    w = slope_space(tree.parent.size, n_q, n_u, work_rows(tree), own_slope_rows(tree), slope_rows(tree))
+    general = general_joints(tree)
     marks = np.zeros((n_u, n_q + n_u), dtype=np.int64)
     _mark_related(tree, marks)
     by_q, by_u = np.empty(n_u * n_q, dtype=np.int64), np.empty(n_u * n_u, dtype=np.int64)
     by_q, by_u = by_q[: _list_marks(marks, 0, n_q, by_q)], by_u[: _list_marks(marks, n_q, n_u, by_u)]
-    state = complex_joint(n_q, n_u, work_rows(tree))
     for block in range(start, stop, WIDTH):
-        take(x.q, block, stop, Q)
-        take(x.u, block, stop, U)
-        take(x.udot, block, stop, A)
-        if loaded:
-            take(x.external, block, stop, E)
-        kinematics(tree, table, lanes(Q), lanes(U), lanes(A), moving, lanes(W), lanes(K), 0)
-        twists(tree, lanes(W), lanes(K), lanes(S), 0)
-        if general:
-            for lane in range(min(WIDTH, stop - block)):
-                joint_slopes(tree, table, Q, U, A, state, own, lane)
-        torque_slopes(tree, lanes(K), lanes(S), lanes(own), lanes(E), loaded, lanes(C), lanes(out), 0)
-        _give_some(out, 0, by_q, x.by_q, block, stop)
-        _give_some(out, n_u * n_q, by_u, x.by_u, block, stop)
-        _give_some(out, n_u * n_q + n_u * n_u, by_u, x.by_udot, block, stop)
+        slopes_of_block(tree, table, x, loaded, general, w, block, stop)
+        _give_some(w.out, 0, by_q, x.by_q, block, stop)
+        _give_some(w.out, n_u * n_q, by_u, x.by_u, block, stop)
+        _give_some(w.out, n_u * n_q + n_u * n_u, by_u, x.by_udot, block, stop)
