@@ -78,8 +78,8 @@ class JointReactionDerivatives:
         if joint not in self.joint_names:
             raise UnknownName("joint", joint, self.joint_names)
         k = self.joint_names.index(joint)
-        load = self.load[..., k, :]
-        return load, *(x[..., k, :, :] for x in (self.dload_dq, self.dload_du, self.dload_dudot))
+        by_q, by_u, by_udot = (x[..., k, :, :] for x in (self.dload_dq, self.dload_du, self.dload_dudot))
+        return self.load[..., k, :], by_q, by_u, by_udot
 
     @cached_property
     def dload_dexternal(self) -> FloatArray:
@@ -215,15 +215,20 @@ def joint_reaction_derivatives(
         for one in moving:
             change = np.concatenate(wrench_slopes(compiled(model), poses, B, one), axis=2)
             acting.take_off(slopes[0], one, np.swapaxes(change, 1, 2))
-    parts = (*torques, acting.load, *slopes)
-    finite("the derivative", by_q, [f"d({one.name})/d(q) {k}" for one in wanted for k in range(6 * c.n_q)])
+    if not np.isfinite(by_q.sum()):  # one number of all is cheaper than a mark for each, and names are many
+        parts = [f"{part}{axis}" for part in "fm" for axis in "xyz"]
+        columns = [f"d({one.name}, {x})/d({q})" for one in wanted for x in parts for q in model.coordinate_names]
+        finite("the derivative", by_q, columns)
+    values = acting.load
     if single:
-        parts = tuple(part[0] for part in parts)
-    names = model.speed_names, model.coordinate_names
-    dynamics = InverseDynamicsDerivatives(model, *names, *parts[:3], (Q, U, A, times), external)
+        values, slopes, torques = values[0], [x[0] for x in slopes], [x[0] for x in torques]
+    names, given_motion = (model.speed_names, model.coordinate_names), (Q, U, A, times)
+    dynamics = InverseDynamicsDerivatives(model, *names, torques[0], torques[1], torques[2], given_motion, external)
     joint_names, frame_names = tuple(w.joint for w in wanted), tuple(w.frame for w in wanted)
     bodies = tuple(placement_of(model, w.joint, w.side).body for w in wanted)
-    return JointReactionDerivatives(model, joint_names, bodies, frame_names, *parts[3:], dynamics, acting)
+    return JointReactionDerivatives(
+        model, joint_names, bodies, frame_names, values, slopes[0], slopes[1], slopes[2], dynamics, acting
+    )
 
 
 def _again(out: JointReactionDerivatives, model: Model, wanted: Sequence[LoadChoice], frames: int) -> list[FloatArray]:
