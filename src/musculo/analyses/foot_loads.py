@@ -204,9 +204,7 @@ def _contacts(
         span = slice(first, stop)
         mean = {
             body: float(
-                np.average(
-                    np.linalg.norm(points[span] - point[span, None], axis=2).min(axis=1), weights=vertical[span]
-                )
+                np.average(np.linalg.norm(points[span] - point[span, None], axis=2).min(axis=1), weights=vertical[span])
             )
             for body, points in feet.items()
         }
@@ -242,8 +240,8 @@ def _findings(contacts: Sequence[Contact], stated: Mapping[str, str]) -> list[Fi
         if not one.body:
             found.append(
                 Finding(
-                    f"{span}: the nearest foot is {one.distance:.2g} m from the center of pressure, so its force acts on "
-                    "nobody; are plates and markers in the same axes and units?",
+                    f"{span}: the nearest foot is {one.distance:.2g} m from the center of pressure, so its force "
+                    "acts on nobody; are plates and markers in the same axes and units?",
                     Severity.WRONG,
                     FEET,
                 )
@@ -255,8 +253,8 @@ def _findings(contacts: Sequence[Contact], stated: Mapping[str, str]) -> list[Fi
                     f"{one.other_distance:.2g} m; its force acts on {one.body}",
                     Severity.DOUBTFUL,
                     FEET,
-                    f"if both feet stood there, exclude the span; if it was the other foot, say so (--plate {one.plate}="
-                    f"BODY)",
+                    f"if both feet stood there, exclude the span; if it was the other foot, say so "
+                    f"(--plate {one.plate}=BODY)",
                 )
             )
     return found

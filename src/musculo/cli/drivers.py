@@ -87,7 +87,8 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     f"walk {LIKE_OPENSIM}": (
         _POSES,
         _TRACK,
-        *_MOTION,
+        *_SPLINE,
+        "functions.filter_frames:recursion_frames",
         _MOMENTS,
         _OPENSIM_PATHS,
         _CAPACITIES,

@@ -57,7 +57,7 @@ def whole_trial(
     motion = output / f"{trial.stem}_ik.mot"
     # the filter takes all of the motion; gaps were filled in the markers
     prepare = preparation(None, filter_loads, loads, up=up, feet=feet, plates=plates)
-    given = MotionFlags(model, motion, loads, f"{lowpass:g}" if lowpass else "", "", prepare)
+    given = MotionFlags(model, motion, loads, f"{lowpass:g}" if lowpass else "", time, prepare)
     if "id" in wanted:
         made.append(inverse_dynamics_task(given))
     if "so" in wanted:

@@ -1,4 +1,4 @@
-"""Which columns of a plain table of forces belong together: force, point of application and free moment of one plate."""
+"""Which columns of a plain table of forces belong to one plate: force, point of application and free moment."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def force_columns(table: Table) -> tuple[ForceColumns, ...]:
         label = _label(stem)
         found.append(ForceColumns(label or str(k), f"{stem}v", f"{stem}p", moments.get(label, "")))
     names = [one.name for one in found]
-    return tuple(
-        one if names.count(one.name) == 1 else one._replace(name=str(k)) for k, one in enumerate(found, 1)
-    )
+    return tuple(one if names.count(one.name) == 1 else one._replace(name=str(k)) for k, one in enumerate(found, 1))
 
 
 def _label(stem: str) -> str:

@@ -50,7 +50,8 @@ def walk(
         str, typer.Option("--steps", metavar="STEPS", help="What to do, with commas between.")
     ] = "ik,id,so,jr",
     lowpass: Annotated[
-        float, typer.Option("--lowpass", metavar="HZ", help="Filter the coordinates at this frequency; 0 for no filter.")
+        float,
+        typer.Option("--lowpass", metavar="HZ", help="Filter coordinates at this frequency; 0 for no filter."),
     ] = 6.0,
     filter_loads: FilterLoads = None,
     fill_gaps: FillGaps = None,
