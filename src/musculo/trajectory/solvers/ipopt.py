@@ -25,7 +25,7 @@ from musculo.errors import InvalidInput
 from musculo.trajectory.solvers import ipopt_library as c_types
 from musculo.trajectory.solvers.evaluations import Evaluations, NotFinite
 from musculo.trajectory.solvers.ipopt_library import ipopt
-from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram
+from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram, Scaling
 from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus, SolverTimes
 from musculo.trajectory.solvers.program_check import checked_start
 
@@ -48,8 +48,8 @@ _STATUSES = {
 _INVALID_PROBLEM, _INVALID_OPTION = -11, -12
 # The file's level of output from which on IPOPT reports its times.
 _TIMES = 3
-# Nested dissection keeps the factors of collocation's equations sparse, and a matching that permutes large entries to the
-# diagonal spoils it (measured on synthetic walks with 92 muscles: without these choices 8 and 31 times the time).
+# Nested dissection keeps the factors of collocation's equations sparse, and a matching that permutes large entries to
+# the diagonal spoils it (measured on synthetic walks with 92 muscles: without these choices 8 and 31 times the time).
 _MUMPS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0}
 # How far a warm start is pushed off its bounds; IPOPT's 1e-2 would spoil it.
 _WARM_PUSH = 1e-8
@@ -87,7 +87,7 @@ def solve(
     Where a function of the program is not finite, shorter steps are tried. What a function raises is raised here.
 
     Args:
-        program: what to solve.
+        program: what to solve; scaled as its `scaling` says, if it has one, else by its slopes at the start.
         start: (variables,) from which the search starts; it need not be feasible.
         tolerance: of optimality (scaled) and of constraints (as they are).
         max_iterations: after which the search stops.
@@ -169,6 +169,12 @@ class _Run:
                 _set_option(problem, name, value)
             library.OpenIpoptOutputFile(problem, str(report).encode(), _TIMES)
             library.SetIntermediateCallback(problem, callbacks[5])
+            if hasattr(program, "scaling"):
+                scaling: Scaling = program.scaling(x)
+                _set_option(problem, "nlp_scaling_method", "user-scaling")
+                library.SetIpoptProblemScaling(
+                    problem, scaling.objective, _pointer(scaling.variables), _pointer(scaling.rows)
+                )
             rows, objective = np.zeros(m), np.zeros(1)
             pulls = [np.zeros(m), np.zeros(n), np.zeros(n)]
             if warm_start is not None:

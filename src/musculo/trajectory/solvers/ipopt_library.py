@@ -117,6 +117,8 @@ def _typed(library: ctypes.CDLL) -> ctypes.CDLL:
     library.OpenIpoptOutputFile.restype = c_bool
     library.SetIntermediateCallback.argtypes = [problem, AfterIteration]
     library.SetIntermediateCallback.restype = c_bool
+    library.SetIpoptProblemScaling.argtypes = [problem, c_double, _DOUBLES, _DOUBLES]
+    library.SetIpoptProblemScaling.restype = c_bool
     library.IpoptSolve.argtypes = [problem, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, c_void_p]
     library.IpoptSolve.restype = c_int
     return library

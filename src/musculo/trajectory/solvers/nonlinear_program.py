@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from musculo.arrays import FloatArray, IntArray
 
@@ -43,3 +43,18 @@ class NonlinearProgram(Protocol):
 
     def hessian(self, x: FloatArray, objective_factor: float, multipliers: FloatArray) -> FloatArray:
         """(entries,) of objective_factor d2f + sum of multipliers d2g, in the order of `hessian_pattern`."""
+
+
+class Scaling(NamedTuple):
+    """What a solver multiplies by, so that numbers that it sees are of order 1. Results are in the program's units."""
+
+    variables: FloatArray  # (variables,)
+    rows: FloatArray  # (rows,)
+    objective: float
+
+
+class ScaledProgram(NonlinearProgram, Protocol):
+    """A program that knows its scales."""
+
+    def scaling(self, x: FloatArray) -> Scaling:
+        """For a search that starts at x."""

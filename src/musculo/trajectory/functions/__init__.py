@@ -1,0 +1,1 @@
+"""Node functions of models: `inverse_dynamics` (moments), `formula` (a user's own), ..."""

@@ -1,0 +1,230 @@
+"""The motion that a solver found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.arrays import FloatArray
+from musculo.errors import InvalidInput
+from musculo.io.storage import write_storage
+from musculo.results.result import Result, Series
+from musculo.results.table import Table
+from musculo.trajectory.node_function import NodeFunction
+from musculo.trajectory.problem.selection import matching
+from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus, Violation
+from musculo.trajectory.transcription.discretization import TIME, Discretization
+from musculo.trajectory.transcription.mesh import Transcription
+from musculo.trajectory.transcription.node_program import NodeProgram
+
+
+class Posed(Protocol):
+    """What a motion knows of the problem that it solves."""
+
+    @property
+    def functions(self) -> tuple[NodeFunction, ...]:
+        """All node functions."""
+
+    @property
+    def rate_functions(self) -> tuple[NodeFunction, ...]:
+        """Those that may give rates of states."""
+
+    def limits_throughout(self, d: Discretization) -> Iterator[tuple[NodeFunction, int, float, float, float, float]]:
+        """Functions and outputs with their lower and upper limits, and the part of the motion where these hold."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PredictedMotion(Result):
+    """The motion that a solver found: variables and outputs of all node functions at the nodes, and how it went."""
+
+    made_by: ClassVar[str] = "Problem.solve"
+    statuses: ClassVar[type[IntEnum]] = SolverStatus
+
+    time: FloatArray  # (nodes,) [s]
+    names: tuple[str, ...]  # of the variables
+    values: FloatArray  # (nodes, names)
+    output_names: tuple[str, ...]
+    outputs: FloatArray  # (nodes, output_names)
+    duration: float  # [s]
+    objective: float
+    goals: Mapping[str, float]  # the part of each in the objective
+    solver: SolverOutcome
+    problem: Posed = field(repr=False)
+    transcription: Transcription = field(repr=False)
+    program: NodeProgram = field(repr=False)
+
+    @property
+    def status(self) -> SolverStatus:
+        """How the search ended."""
+        return self.solver.status
+
+    @property
+    def solved(self) -> bool:
+        """Whether all tolerances are met."""
+        return self.solver.solved
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the solver notes."""
+        return self.solver.notes
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """(nodes,) of a variable or an output."""
+        names = (*self.names, *self.output_names)
+        (found,) = matching(name, names, "variable or output")[:1]
+        k = names.index(found)
+        return self.values[:, k] if k < len(self.names) else self.outputs[:, k - len(self.names)]
+
+    def at(self, time: ArrayLike) -> Table:
+        """All variables and outputs at any times: what the transcription says between nodes.
+
+        Args:
+            time: (frames,) increasing, from the start of the motion to its end [s].
+        """
+        times = np.atleast_1d(np.asarray(time, dtype=float))
+        fractions = (times - self.time[0]) / self.duration
+        if not ((fractions >= -1e-12) & (fractions <= 1 + 1e-12)).all():
+            raise InvalidInput(
+                f"time from {times[0]:g} to {times[-1]:g} s; the motion goes from {self.time[0]:g} to "
+                f"{self.time[-1]:g} s"
+            )
+        values = self.variables_at(np.clip(fractions, 0.0, 1.0))
+        outputs = _outputs(self.problem.functions, self.program.discretization, values)[1]
+        shown = np.hstack([values[:, : len(self.names)], outputs])
+        return Table(times, (*self.names, *self.output_names), shown, name="predicted motion")
+
+    def variables_at(self, fractions: FloatArray) -> FloatArray:
+        """(points, names) at fractions (points,) of the duration."""
+        d = self.program.discretization
+        return self.transcription.between(d, self.solver.x, fractions, self._rates)
+
+    @cached_property
+    def _rates(self) -> FloatArray:
+        """(nodes, names) of states, at all nodes."""
+        d = self.program.discretization
+        values = d.node_variables(self.solver.x)
+        rates = np.zeros_like(values)
+        for one in d.signals:
+            if one.kind == "state" and one.rate in d.names:
+                rates[:, d.column(one.name)] = values[:, d.column(one.rate)]
+        for function in self.problem.rate_functions:
+            given = [(k, s) for k, n in enumerate(function.outputs) for s in d.signals if s.rate == n and s.rate]
+            if given and not self.transcription.rates_are_variables:
+                found = function.values(np.ascontiguousarray(values[:, [d.column(n) for n in function.inputs]]))
+                for k, signal in given:
+                    rates[:, d.column(signal.name)] = found[:, k]
+        return rates
+
+    def violations(self, finer: int = 1, threshold: float | None = None) -> list[Violation]:
+        """Limits that are not kept, largest violation first.
+
+        Args:
+            finer: how many times finer than the nodes the grid is; 1 looks at the rows and bounds of the program.
+                Otherwise limits of variables and outputs that hold throughout are looked at between the nodes.
+            threshold: smaller violations are ignored; by default the tolerance of the solver.
+        """
+        threshold = self.solver.tolerance if threshold is None else threshold
+        if finer == 1:
+            return self.solver.violations(threshold)
+        d = self.program.discretization
+        mesh = np.unique(np.append(d.fractions[d.limited], 0.0))
+        steps = np.arange(finer) / finer
+        fractions = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * steps).ravel(), 1.0)
+        values = self.variables_at(fractions)
+        found: list[Violation] = []
+        for function, output, low, high, first, last in self.problem.limits_throughout(d):
+            inside = (fractions >= first - 1e-12) & (fractions <= last + 1e-12)
+            y = function.values(np.ascontiguousarray(values[inside][:, [d.column(n) for n in function.inputs]]))[
+                :, output
+            ]
+            amount = np.maximum(low - y, y - high)
+            if not amount.size or amount.max() <= threshold:
+                continue
+            k = int(np.argmax(amount))
+            at = self.time[0] + self.duration * fractions[inside][k]
+            name = f"{function.outputs[output]} at {at:.6g} s"
+            found.append(Violation(name, float(y[k]), float(low), float(high), float(amount[k])))
+        return sorted(found, key=lambda one: -one.amount)
+
+    def explain(self, count: int = 8) -> str:
+        """How the search ended, which constraints are violated where, and which bounds are active, by name.
+
+        Args:
+            count: how many of each to list at most.
+        """
+        return self.solver.explain(count)
+
+    def write(self, path: str | Path) -> None:
+        """An OpenSim storage file (`.sto`) of variables and outputs at the nodes.
+
+        Args:
+            path: of the file.
+        """
+        write_storage(self.to_table(), path)
+
+    def _series(self) -> Iterable[Series]:
+        yield Series("variable", self.values, {"name": list(self.names)})
+        if self.output_names:
+            yield Series("output", self.outputs, {"output_name": list(self.output_names)})
+
+    def _columns(self, time: ArrayLike | None) -> tuple[tuple[str, ...], tuple[str, ...], Any, Any, str]:
+        names = (*self.names, *self.output_names)
+        index = self.time if time is None else self._rows(time)["time"]
+        return names, ("",) * len(names), np.hstack([self.values, self.outputs]), index, "time"
+
+    def __repr__(self) -> str:
+        s = self.solver
+        return (
+            f"PredictedMotion({s.status.name.lower()}, {self.duration:.6g} s, objective {s.objective:.8g}, "
+            f"{len(self.time)} nodes, {s.iterations} iterations, largest violation {s.largest_violation:.2g}, "
+            f"{s.times.wall:.2f} s)"
+        )
+
+
+def motion_of_outcome(
+    problem: Posed, transcription: Transcription, program: NodeProgram, outcome: SolverOutcome
+) -> PredictedMotion:
+    """The motion of a point of the program."""
+    d = program.discretization
+    everywhere = d.node_variables(outcome.x)
+    # where a spline is evaluated besides is no node of the motion; both sides of a knot are
+    shown = np.unique(np.concatenate([d.limited, [d.node_at(0.0)]]))
+    shown = shown[np.argsort(d.fractions[shown], kind="stable")]
+    shown = shown[np.concatenate([[True], np.diff(d.fractions[shown]) > 1e-12])]
+    values = everywhere[shown]
+    names, outputs = _outputs(problem.functions, d, values)
+    return PredictedMotion(
+        time=values[:, d.column(TIME)],
+        names=tuple(one.name for one in d.signals),
+        values=values[:, : len(d.signals)],
+        output_names=names,
+        outputs=outputs,
+        duration=d.duration_of(outcome.x),
+        objective=outcome.objective,
+        goals=program.goal_values(outcome.x),
+        solver=outcome,
+        problem=problem,
+        transcription=transcription,
+        program=program,
+    )
+
+
+def _outputs(
+    functions: Sequence[NodeFunction], d: Discretization, values: FloatArray
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names and values of all outputs that are no variables."""
+    names: list[str] = []
+    parts = [np.zeros((len(values), 0))]
+    for function in functions:
+        found = function.values(np.ascontiguousarray(values[:, [d.column(n) for n in function.inputs]]))
+        new = [k for k, name in enumerate(function.outputs) if name not in d.names and name not in names]
+        names += [function.outputs[k] for k in new]
+        parts.append(found[:, new])
+    return tuple(names), np.hstack(parts)

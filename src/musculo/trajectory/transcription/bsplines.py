@@ -1,0 +1,225 @@
+"""Motions as B-splines: control points and the duration are the variables.
+
+    q(t) = sum_i B_i(t / T) p_i,     d^k q / dt^k = T^-k sum_i B_i^(k)(t / T) p_i
+
+Source: [Barman2020], eq. 4.13 to 4.15, for clamped, by default evenly spaced knots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
+
+from musculo.arrays import FloatArray, IntArray
+from musculo.errors import InvalidInput
+from musculo.functions.bsplines import BSpline
+from musculo.trajectory.transcription.discretization import (
+    DURATION,
+    TIME,
+    Discretization,
+    Signal,
+    common_columns,
+)
+from musculo.trajectory.transcription.mesh import mesh_of
+from musculo.trajectory.transcription.schemes import duration_scale
+
+
+@dataclass(frozen=True)
+class BSplines:
+    """Every coordinate, state and control as a B-spline; speeds and accelerations are its exact derivatives.
+
+    Integrals and limits are evaluated at Lobatto points of every span, both ends included. Dynamics that are equations
+    (rates of states, algebraic rows) hold at as many points as the derivative of the spline has coefficients: its
+    Greville points.
+
+    Args:
+        control_points: of every spline, more than `degree`.
+        degree: of the polynomials; 3 for cubic splines, whose accelerations are continuous.
+        points: of every span between two knots, 2 or more; a limit holds at these only.
+        knots: fractions of the duration where polynomials meet, from 0 to 1; evenly spaced by default.
+    """
+
+    rates_are_variables: ClassVar[bool] = True
+
+    control_points: int = 12
+    degree: int = 3
+    points: int = 4
+    knots: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.degree < 1:
+            raise InvalidInput(f"degree={self.degree}; a B-spline has degree 1 or more")
+        if self.knots is None and self.control_points <= self.degree:
+            raise InvalidInput(
+                f"control_points={self.control_points}; splines of degree {self.degree} have {self.degree + 1} or more"
+            )
+        if self.points < 2:
+            raise InvalidInput(f"points={self.points}; a span has 2 or more, its ends included")
+
+    @property
+    def breaks(self) -> FloatArray:
+        """(spans + 1,) fractions where polynomials meet."""
+        return mesh_of(self.control_points - self.degree if self.knots is None else self.knots)
+
+    @property
+    def knot_vector(self) -> FloatArray:
+        """(control points + degree + 1,), the ends repeated."""
+        return np.concatenate([np.zeros(self.degree), self.breaks, np.ones(self.degree)])
+
+    def basis(self, fractions: FloatArray, order: int = 0, from_left: bool = False) -> FloatArray:
+        """(len(fractions), control points) derivatives by the fraction, at knots from the right or the left."""
+        knots = self.knot_vector
+        unit = np.eye(len(knots) - self.degree - 1)
+        if not from_left:
+            return BSpline(knots, unit, self.degree)(fractions, order)
+        # seen from the end, the left side of a knot is the right one
+        mirrored = BSpline(np.ascontiguousarray(1.0 - knots[::-1]), unit, self.degree)(1.0 - fractions, order)
+        return np.asarray((-1.0) ** order * mirrored[:, ::-1])
+
+    def discretize(
+        self,
+        signals: Sequence[Signal],
+        duration: tuple[float, float],
+        start_time: float = 0.0,
+        at: Sequence[float] = (),
+    ) -> Discretization:
+        """Control points of all that is not the rate of something; see `Transcription`."""
+        over_time = [one for one in signals if one.kind != "parameter"]
+        parameters = [one for one in signals if one.kind == "parameter"]
+        bases, orders = _derivatives(over_time)
+        breaks, m = self.breaks, len(self.knot_vector) - self.degree - 1
+        fractions, weights, left = self._quadrature(breaks, int(max(orders.values(), default=0)))
+        greville = self._equation_points()
+        main = len(fractions)
+        extra = [one for one in dict.fromkeys((0.0, 1.0, *at)) if np.abs(fractions - one).min() > 1e-9]
+        fractions = np.concatenate([fractions, greville, extra])
+        left = np.concatenate([left, np.zeros(len(greville) + len(extra), dtype=bool)])
+        weights = np.concatenate([weights, np.zeros(len(greville) + len(extra))])
+        nodes = len(fractions)
+        names = (*(one.name for one in (*over_time, *parameters)), TIME, DURATION)
+        width = len(names)
+        rows: list[IntArray] = []
+        columns: list[IntArray] = []
+        coefficients: list[FloatArray] = []
+        variable_names: list[str] = []
+        scale: list[float] = []
+        stages: list[int] = []
+        block = {name: k * m for k, name in enumerate(bases)}
+        made: dict[int, FloatArray] = {}
+        order_of = np.zeros(width, dtype=np.int64)
+        for i, one in enumerate(over_time):
+            base, order = orders_of(one.name, over_time)
+            order_of[i] = order
+            if order not in made:
+                made[order] = np.where(left[:, None], self.basis(fractions, order, True), self.basis(fractions, order))
+            node, point = np.nonzero(made[order])
+            rows.append(node * width + i)
+            columns.append(block[base] + point)
+            coefficients.append(made[order][node, point])
+        by_name = {one.name: one for one in over_time}
+        for base in bases:
+            variable_names += [f"{base}/point[{k}]" for k in range(m)]
+            scale += [by_name[base].scale] * m
+            stages += (np.arange(m) // self.degree).tolist()
+        total = len(variable_names)
+        for k, one in enumerate(parameters):
+            rows.append(np.arange(nodes) * width + len(over_time) + k)
+            columns.append(np.full(nodes, total + k))
+            coefficients.append(np.ones(nodes))
+            variable_names.append(one.name)
+            scale.append(one.scale)
+            stages.append(-1)
+        free = duration[0] < duration[1]
+        column = total + len(parameters) if free else -1
+        offset = np.zeros((nodes, width))
+        more = common_columns(nodes, offset, fractions, width - 2, start_time, column, duration[0])
+        if free:
+            variable_names.append(DURATION)
+            scale.append(duration_scale(duration))
+            stages.append(-1)
+        span = np.clip(np.searchsorted(breaks, fractions, side="right") - 1, 0, len(breaks) - 2)
+        span = np.where(left & (fractions == breaks[span]), span - 1, span)
+        return Discretization(
+            signals=(*over_time, *parameters),
+            fractions=fractions,
+            weights=weights,
+            stages=span // self.degree,
+            collocated=np.arange(main, main + len(greville)),
+            limited=np.arange(main),
+            names=names,
+            orders=order_of,
+            offset=offset,
+            entries=(
+                np.concatenate([*rows, *more[0]]),
+                np.concatenate([*columns, *more[1]]),
+                np.concatenate([*coefficients, *more[2]]),
+            ),
+            variable_names=tuple(variable_names),
+            variable_stages=np.array(stages, dtype=np.int64),
+            variable_scales=np.array(scale, dtype=float),
+            duration_column=column,
+            duration=np.nan if free else duration[0],
+        )
+
+    def between(
+        self, discretization: Discretization, x: FloatArray, fractions: FloatArray, rates: FloatArray
+    ) -> FloatArray:
+        """The splines themselves; see `Transcription`."""
+        d = discretization
+        duration = (d.duration, d.duration) if d.duration_column < 0 else (0.0, 1.0)
+        finer = self.discretize(d.signals, duration, d.offset[0, d.column(TIME)], np.unique(fractions).tolist())
+        return finer.node_variables(x)[[finer.node_at(one) for one in fractions]]
+
+    def _quadrature(self, breaks: FloatArray, order: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Fractions and weights of Lobatto points, and which are seen from the left; doubled at knots with jumps."""
+        local, w = _lobatto(self.points)
+        h = np.diff(breaks)
+        fractions = breaks[:-1, None] + h[:, None] * local
+        fractions[:, -1] = breaks[1:]
+        weights = h[:, None] * w
+        left = np.zeros(fractions.shape, dtype=bool)
+        left[:, -1] = True
+        if order >= self.degree:  # what is limited jumps at knots: both sides count
+            return fractions.ravel(), weights.ravel(), left.ravel()
+        merged = np.append(fractions[:, :-1].ravel(), 1.0)
+        total = np.append(weights[:, :-1].ravel(), weights[-1, -1])
+        total[self.points - 1 : -1 : self.points - 1] += weights[:-1, -1]
+        sides = np.zeros(len(merged), dtype=bool)
+        return merged, total, sides
+
+    def _equation_points(self) -> FloatArray:
+        """Greville points of the derivative, whose degree and number of coefficients are one less."""
+        inner, d = self.knot_vector[1:-1], self.degree - 1
+        count = len(inner) - d - 1
+        if d == 0:
+            return np.asarray((inner[:-1] + inner[1:]) / 2.0)
+        return np.array([inner[k + 1 : k + 1 + d].mean() for k in range(count)])
+
+
+def orders_of(name: str, signals: Sequence[Signal]) -> tuple[str, int]:
+    """The signal whose derivative this one is, and of which order."""
+    order = 0
+    before = {one.rate: one.name for one in signals if one.kind == "state" and one.rate}
+    while name in before:
+        name, order = before[name], order + 1
+    return name, order
+
+
+def _derivatives(signals: Sequence[Signal]) -> tuple[list[str], dict[str, int]]:
+    """Signals that are the rate of none, and the order of every signal."""
+    found = {one.name: orders_of(one.name, signals) for one in signals}
+    return [name for name, (_, order) in found.items() if order == 0], {n: o for n, (_, o) in found.items()}
+
+
+def _lobatto(count: int) -> tuple[FloatArray, FloatArray]:
+    """Points of [0, 1], both ends included, and weights: exact for polynomials of degree 2 count - 3."""
+    series = np.zeros(count)
+    series[-1] = 1.0
+    x = np.concatenate([[-1.0], np.sort(legendre.legroots(legendre.legder(series))) if count > 2 else [], [1.0]])
+    weights = 2.0 / (count * (count - 1) * legendre.legval(x, series) ** 2)
+    return (x + 1.0) / 2.0, weights / 2.0

@@ -1,0 +1,176 @@
+"""Motions that are predicted: exact slopes of every transcription, answers that can be checked by hand, and words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from musculo.errors import InvalidInput, UnknownName
+from musculo.io import read_storage
+from musculo.results import Table
+from musculo.trajectory import (
+    At,
+    BSplines,
+    Control,
+    Coordinate,
+    Effort,
+    Endpoint,
+    Formula,
+    HermiteSimpson,
+    Integral,
+    Parameter,
+    Periodic,
+    Problem,
+    Radau,
+    Smoothness,
+    State,
+    Throughout,
+    Time,
+    Trapezoidal,
+)
+
+TRANSCRIPTIONS = (Trapezoidal(4), HermiteSimpson(3), Radau(3, 3), BSplines(7), BSplines(6, degree=2))
+# Central differences of functions of order 1 to 100 with steps of 1e-6.
+DIFFERENCES = 2e-7
+
+
+def pendulum(**more: object) -> Problem:
+    """A pendulum with a motor that wears out, all kinds of goals and constraints at once."""
+    motion = Formula(
+        lambda q, u, m, g: (m - g * np.sin(q) - 0.1 * u, -0.3 * m * m, m * u),
+        ("swing/value", "swing/speed", "moment", "gravity"),
+        ("swing/acceleration", "battery_rate", "power"),
+    )
+    balance = Formula(lambda m, f, t: f - m**2 + 0.1 * t, ("moment", "heat", "time"), "heat_balance")
+    chosen: dict[str, object] = {
+        "dynamics": (Formula(lambda *x: motion.function(*x)[:2], motion.inputs, motion.outputs[:2]), balance),
+        "goals": (
+            Time(0.3),
+            Effort("moment", 0.1),
+            Integral(motion, squared=True, scale=2.0, outputs="power", average=True),
+            Smoothness(weight=1e-3) if not more.get("explicit") else Integral("heat"),
+            Endpoint("battery", -1.0),
+        ),
+        "constraints": (
+            Throughout(motion, (-5.0, 5.0), outputs="power", between=(0.25, 0.75)),
+            At(0.5, motion, {"power": (-1.0, 3.0)}),
+            Periodic(("battery", "moment"), negated="moment", offsets={"battery": (-3.0, 0.0)}, speeds={"moment": 0.1}),
+        ),
+    }
+    more.pop("explicit", None)
+    return Problem(
+        (
+            Coordinate("swing", (-4.0, 4.0), (-9.0, 9.0), initial=0.0, final=2.0, initial_speed=0.0),
+            State("battery", (0.0, 5.0), initial=3.0),
+            Control("moment", (-3.0, 3.0)),
+            Control("heat", (-9.0, 9.0)),
+            Parameter("gravity", (0.5, 2.0)),
+        ),
+        duration=(0.5, 4.0),
+        **{**chosen, **more},  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("transcription", TRANSCRIPTIONS, ids=repr)
+def test_slopes_are_those_of_rows_and_objective(transcription):
+    program = pendulum(explicit=not transcription.rates_are_variables).program(transcription)
+    x = np.random.default_rng(3).uniform(0.5, 1.5, len(program.variable_names))
+    rows, columns = program.jacobian_pattern
+    assert len(set(zip(rows.tolist(), columns.tolist(), strict=True))) == len(rows)
+    found = np.zeros((len(program.row_names), len(x)))
+    found[rows, columns] = program.jacobian(x)
+    steps = 1e-6 * np.eye(len(x))
+    expected = np.array([(program.rows(x + e) - program.rows(x - e)) / 2e-6 for e in steps]).T
+    scale = np.abs(expected).max()
+    assert_allclose(found, expected, atol=DIFFERENCES * scale)
+    slopes = np.array([(program.objective(x + e) - program.objective(x - e)) / 2e-6 for e in steps])
+    assert_allclose(program.gradient(x), slopes, atol=DIFFERENCES * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("transcription", TRANSCRIPTIONS, ids=repr)
+def test_rows_have_variables_of_their_stage_and_the_next_only(transcription):
+    program = pendulum(explicit=not transcription.rates_are_variables).program(transcription)
+    rows, columns = program.jacobian_pattern
+    of_row, of_variable = program.row_stages[rows], program.variable_stages[columns]
+    local = (of_row >= 0) & (of_variable >= 0)
+    assert set((of_variable - of_row)[local].tolist()) <= {0, 1}
+    assert (program.row_stages >= 0).sum() > 0.7 * len(program.row_stages)
+
+
+def slide(**more: object) -> Problem:
+    """A mass of 1 kg moves by 1 m with a force of at most 1 N, as fast as it can: 2 s."""
+    chosen = {"goals": Time(), "duration": (0.1, 5.0)} | more
+    return Problem(
+        (
+            Coordinate("x", (-1.0, 2.0), (-9.0, 9.0), initial=0, final=1, initial_speed=0, final_speed=0),
+            Control("force", (-1.0, 1.0)),
+        ),
+        dynamics=Formula(lambda f: f, "force", "x/acceleration"),
+        **chosen,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("transcription", [Trapezoidal(20), HermiteSimpson(20), Radau(20, 2), BSplines(20)], ids=repr)
+def test_a_double_integrator_is_moved_by_full_force_forth_and_back(transcription):
+    motion = slide().solve(transcription)
+    assert motion.solved
+    # the switch lies on a knot of collocation's meshes; the trapezoidal rule and splines blur it
+    assert 2.0 - 1e-5 < motion.duration < 2.006
+    assert_allclose(motion["force"][[1, -2]], [1.0, -1.0], atol=1e-3)
+    middle = motion.at([0.5 * motion.duration])
+    assert_allclose(middle.column("x/value"), 0.5, atol=1e-3)
+    assert "force" in motion.explain()
+
+
+def test_effort_of_a_fixed_duration_is_the_textbooks():
+    """The force that moves 1 m in 1 s with the least integral of its square is 6 - 12 t, and this is 12."""
+    problem = slide(goals=Effort("force"), duration=1.0).with_(variables=(*slide().variables[:1], Control("force")))
+    for transcription in (HermiteSimpson(4), Radau(4, 3), BSplines(5)):
+        motion = problem.solve(transcription)
+        assert_allclose(motion.objective, 12.0, rtol=1e-7)
+        assert_allclose(motion.at([0.25]).column("force"), 3.0, atol=1e-4)
+        assert_allclose(motion.at([0.25]).column("x/value"), 3 * 0.25**2 - 2 * 0.25**3, atol=1e-5)
+
+
+def test_a_motion_starts_the_search_on_another_mesh():
+    coarse = slide().solve(HermiteSimpson(10))
+    fine = slide().solve(HermiteSimpson(40), coarse)
+    assert fine.solved
+    again = slide().solve(HermiteSimpson(40), fine)
+    assert again.solver.iterations < slide().solve(HermiteSimpson(40)).solver.iterations
+
+
+def test_tables_and_numbers_start_a_search():
+    coarse = slide().solve(Trapezoidal(10))
+    table = coarse.to_table()
+    assert table.names[:2] == ("x/value", "x/speed")
+    assert slide().solve(Trapezoidal(10), table).solved
+    assert slide().solve(Trapezoidal(10), {"force": [1.0, -1.0], "duration": 2.0, "*/value": 0.5}).solved
+
+
+def test_a_written_motion_is_read_back(tmp_path):
+    motion = slide().solve(Trapezoidal(5))
+    motion.write(tmp_path / "slide.sto")
+    back = read_storage(tmp_path / "slide.sto")
+    assert isinstance(back, Table)
+    assert_allclose(back.column("force"), motion["force"], atol=1e-6)
+
+
+def test_limits_between_nodes_are_looked_at_on_request():
+    motion = slide().solve(HermiteSimpson(20))
+    assert not motion.violations()
+    found = motion.violations(finer=10)
+    assert found
+    assert found[0].name.startswith("force at ")
+
+
+def test_what_contradicts_itself_is_named():
+    with pytest.raises(InvalidInput, match=r"x/value\[0\] must be at least"):
+        Problem(Coordinate("x", (1.0, 2.0), initial=0.0), 1.0).program(Trapezoidal(3))
+    with pytest.raises(UnknownName, match=r"no rate 'fuel_rate'"):
+        Problem(State("fuel"), 1.0).program(Trapezoidal(3))
+    with pytest.raises(UnknownName, match="did you mean 'force'"):
+        slide(goals=Effort("forces")).program(Trapezoidal(3))
+    with pytest.raises(InvalidInput, match="stated twice"):
+        Problem((Control("a"), State("a")), 1.0).program(Trapezoidal(3))
