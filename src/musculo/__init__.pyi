@@ -15,6 +15,7 @@ from musculo import viewer as viewer
 from musculo.analyses.body_kinematics import body_kinematics as body_kinematics
 from musculo.analyses.body_kinematics import point_kinematics as point_kinematics
 from musculo.analyses.equations_of_motion import equations_of_motion as equations_of_motion
+from musculo.analyses.foot_loads import foot_loads as foot_loads
 from musculo.analyses.inverse_dynamics_with_loads import inverse_dynamics as inverse_dynamics
 from musculo.analyses.inverse_kinematics.follow_recording import inverse_kinematics as inverse_kinematics
 from musculo.analyses.joint_loads import joint_loads as joint_loads

@@ -24,6 +24,7 @@ from support.tool_setups import ARM_TASKS, RESERVES
 
 STEPS = {
     "scale": "scale arm.osim -o subject.osim --static arm_markers.trc --factors ulna_radius_hand=1.1 --mass 70",
+    "walk": "walk arm.osim arm_markers.trc --time 0:1 -o {}",
     "ik": "ik arm.osim arm_markers.trc -o {}",
     "id": "id arm.osim arm_ik.mot --lowpass 6 -o {}",
     "rra": "rra arm.osim arm_ik.mot --tasks tasks.xml --actuators reserves.xml --lowpass 6 --time 0:0.1 -o {}",

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.named_sides import side_of
 from musculo.results.table import Table
@@ -72,15 +73,18 @@ def gait_cycles(trial: Trial) -> Cycles:
     time = trial.loads.table.time
     strikes: dict[str, list[float]] = {}
     missing = dict.fromkeys("rl", "no external force is on that foot")
+    vertical: dict[str, FloatArray] = {}
     for series in trial.loads.at(time):
         side = side_of(series.body)
-        if side and series.force is not None:
-            try:
-                marks = events_from_force(time, np.asarray(series.force)[:, VERTICAL]).strikes
-            except InvalidInput:
-                missing[side] = "its force tells no steps"
-                continue
-            if len(marks) > 1:
-                strikes[side] = [float(t) for t in marks]
-            missing[side] = f"a cycle needs two strikes of that foot, and its force has {len(marks)}"
+        if side and series.force is not None:  # a foot may stand on several plates
+            vertical[side] = vertical.get(side, 0.0) + np.asarray(series.force)[:, VERTICAL]
+    for side, force in vertical.items():
+        try:
+            marks = events_from_force(time, force).strikes
+        except InvalidInput:
+            missing[side] = "its force tells no steps"
+            continue
+        if len(marks) > 1:
+            strikes[side] = [float(t) for t in marks]
+        missing[side] = f"a cycle needs two strikes of that foot, and its force has {len(marks)}"
     return Cycles(strikes, {side: why for side, why in missing.items() if side not in strikes})

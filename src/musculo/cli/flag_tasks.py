@@ -150,8 +150,13 @@ def preparation(
     resample: float | None = None,
     up: str = "",
     zeros_as_gaps: bool = False,
+    feet: Sequence[str] = (),
+    plates: Sequence[str] = (),
 ) -> Preparation:
     """What is done to recordings first."""
+    if (feet or plates) and (loads is None or loads.suffix.lower() == ".xml"):
+        what = "--foot" if feet else "--plate"
+        raise WrongUsage(f"{what} says whose forces plates measured: give these with --loads, as a .c3d, .mot or .sto")
     if loads_cutoff is not None and loads is None:
         raise WrongUsage("--filter-loads: there are no loads to filter; give them with --loads, or omit it")
     for option, value, unit in (
@@ -164,7 +169,8 @@ def preparation(
             raise WrongUsage(f"{option} {value:g}: give a {unit} above zero [{of}], or omit it")
     if up:
         check_axis("--up", up)
-    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps)
+    owners = tuple(pairs_of("--plate", plates))
+    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps, tuple(feet), owners)
 
 
 class MotionFlags(NamedTuple):

@@ -14,6 +14,7 @@ import typer
 from musculo import __version__
 from musculo.cli.commands.pipeline import Strict, add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
+from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
 from musculo.cli.overwriting import Commands
@@ -179,6 +180,7 @@ def run(
     raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report, strict))
 
 
+add_trial_commands(app)
 add_commands(app)
 add_sensor_commands(app)
 

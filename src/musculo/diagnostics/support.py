@@ -184,6 +184,11 @@ def _beyond(model: Model, body: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def foot_points(model: Model, motion: Kinematics, foot: str, frames: int) -> FloatArray:
+    """(frames, points, 3) in ground of a foot and its toes: markers, mass centers and origins [m]."""
+    return _points(model, motion, _beyond(model, foot), frames)
+
+
 def _points(model: Model, motion: Kinematics, bodies: tuple[str, ...], frames: int) -> FloatArray:
     """(frames, points, 3) in ground [m]."""
     found = [

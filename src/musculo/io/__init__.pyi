@@ -13,6 +13,7 @@ from musculo.io.orientation_files import read_orientations as read_orientations
 from musculo.io.orientation_files import write_orientations as write_orientations
 from musculo.io.osim import read_osim as read_osim
 from musculo.io.osim import write_osim as write_osim
+from musculo.io.plate_forces import read_plate_forces as read_plate_forces
 from musculo.io.storage import read_storage as read_storage
 from musculo.io.storage import write_storage as write_storage
 from musculo.io.trc import read_trc as read_trc

@@ -34,6 +34,8 @@ class Preparation:
     resample: float | None = None  # frames a second of a motion
     up: str | None = None  # the upward axis of a recording, where it is not what the file says
     zeros_as_gaps: bool = False  # points exactly at the origin were not seen
+    feet: tuple[str, ...] = ()  # bodies that may stand on plates; those named like feet where none is stated
+    plates: tuple[tuple[str, str], ...] = ()  # the body on a plate, by the plate's name
 
     def filled(self, series: S) -> S:
         """Gaps up to the length that was asked for, filled by splines."""

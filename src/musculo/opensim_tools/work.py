@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from musculo.analyses.foot_loads import foot_loads
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
-from musculo.io.external_load_files import read_external_loads
+from musculo.io.external_load_files import read_external_loads, write_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.orientation_files import read_orientations
 from musculo.io.osim import read_osim
+from musculo.io.plate_forces import read_plate_forces
 from musculo.io.setup import IMUInverseKinematicsSetup, InverseKinematicsSetup, ModelToolSetup
 from musculo.io.storage import read_storage
 from musculo.io.text import hashes_of_reads, heard_before
@@ -143,9 +145,14 @@ class Work:
         self.notes += [f"{path}: {note}" for note in found.notes]
         return found
 
-    def loads(self, path: Path | None, model: Model, prepare: Preparation = NOTHING) -> ExternalLoads | None:
+    def loads(
+        self, path: Path | None, model: Model, prepare: Preparation = NOTHING, motion: Table | None = None
+    ) -> ExternalLoads | None:
+        """External loads of a file; plates of a recording, as loads on the feet that a motion puts on them."""
         if path is None:
             return None
+        if motion is not None and not self.of_file and path.suffix.lower() != ".xml":
+            return self._loads_of_plates(path, model, prepare, motion)
         # OpenSim takes columns for x, y, z by their order, and switches of older layouts for nothing.
         reader = partial(read_external_loads, by_position=not self.exact, obsolete_flags=self.exact)
         loads = prepare.acting(self._input(path, "external_loads_file", reader))
@@ -154,6 +161,21 @@ class Work:
         self.notes += [f"{data if note in loads.table.notes else path}: {note}" for note in loads.notes]
         self._say_order(loads)
         return self._in_known_frames(loads, model)
+
+    def _loads_of_plates(self, path: Path, model: Model, prepare: Preparation, motion: Table) -> ExternalLoads:
+        """Which foot stood on which plate; the loads are also written, for steps that want them as a file."""
+        forces = self._input(path, "external_loads_file", partial(read_plate_forces, up=prepare.up))
+        q = motion.in_radians(model).coordinates(model)
+        feet = prepare.feet or None
+        found = foot_loads(model, motion.time, q, forces, feet=feet, plates=dict(prepare.plates))
+        self.notes += [f"{path}: {note}" for note in (*forces.notes, *found.in_words)]
+        self.tell(found.findings)
+        target = self.target(f"{Path(motion.source or path).stem.removesuffix('_ik')}_grf.xml")
+        write_external_loads(found.loads, target)
+        for one in (target, target.with_suffix(".mot")):
+            self.wrote(one)
+        # as it is read from the file, so that whoever reads that gets the same numbers
+        return prepare.acting(read_external_loads(target))
 
     def _in_known_frames(self, loads: ExternalLoads, model: Model) -> ExternalLoads:
         """Loads that are expressed in frames that the model lacks: in ground, as in OpenSim; exact refuses them."""

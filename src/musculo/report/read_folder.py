@@ -192,7 +192,9 @@ def _names(record: dict[str, Any], key: str) -> list[str]:
 def _inputs(found: Trial) -> None:
     """Model, loads and markers that the runs were made from, where they are still there; else what the folder holds."""
     for record in found.records:
-        named = [*reversed(_names(record, "results"))] if makes_model(record) else []
+        # a run may give a model, or the loads that it found on feet
+        given = (".osim", ".xml") if makes_model(record) else (".xml",)
+        named = [name for name in reversed(_names(record, "results")) if Path(name).suffix.lower() in given]
         for name in [*named, *_names(record, "inputs")]:
             _input(Path(name), found, record)
     for ending in ("*.osim", "*.trc"):

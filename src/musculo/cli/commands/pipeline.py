@@ -27,6 +27,15 @@ Loads = Annotated[
     Path | None,
     typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of force plates."),
 ]
+PlateLoads = Annotated[
+    Path | None,
+    typer.Option(
+        "--loads",
+        "-l",
+        metavar="LOADS",
+        help="External loads (.xml), or what plates measured (.c3d, .mot, .sto): the foot on each is found.",
+    ),
+]
 Lowpass = Annotated[
     str,
     typer.Option(
@@ -68,6 +77,14 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit code 4 if the report judges something as bad.")]
 Names = list[str]
+Feet = Annotated[
+    Names | None,
+    typer.Option("--foot", metavar="BODY", help="A body that stands on plates; repeatable. Default: by their names."),
+]
+Plates = Annotated[
+    Names | None,
+    typer.Option("--plate", metavar="PLATE=BODY", help="Whose foot is on a plate, where it is known; repeatable."),
+]
 
 RESULTS = Path("results")
 
@@ -85,8 +102,8 @@ def _common(
     """The flags of every step, in the order of its help."""
 
 
-def step(make: Callable[..., Setup]) -> Callable[..., None]:
-    """A command of a function that makes a set-up of its own flags: those of every step come after them.
+def step(make: Callable[..., Setup | list[Setup]]) -> Callable[..., None]:
+    """A command of a function that makes a set-up, or several, of its own flags: those of every step come after them.
 
     The function is given the common flags that it names, too. Where its output is a file, its folder has the results.
     """
@@ -96,11 +113,12 @@ def step(make: Callable[..., Setup]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         from musculo.cli.run_setups import Options, run_setups
 
-        setup = make(**{name: given[name] for name in own})
-        folder = given["output"] if "output" not in own else given["output"].parent
+        made = make(**{name: given[name] for name in own})
+        setups = made if isinstance(made, list) else [made]
+        folder = given["output"] if both["output"].default == RESULTS else given["output"].parent
         options = Options(not given["opensim"], folder, False, given["force"], given["jobs"])
         flags = (given[name] for name in ("quiet", "as_json", "report", "strict"))
-        raise typer.Exit(run_setups([setup], options, 1, *flags))
+        raise typer.Exit(run_setups(setups, options, 1, *flags))
 
     command.__name__, command.__doc__ = make.__name__, make.__doc__
     command.__signature__ = inspect.Signature(list(both.values()))  # type: ignore[attr-defined]
@@ -137,7 +155,9 @@ def ik(
 def id_(
     model: ModelFile,
     motion: MotionFile,
-    loads: Loads = None,
+    loads: PlateLoads = None,
+    foot: Feet = None,
+    plate: Plates = None,
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
@@ -147,7 +167,7 @@ def id_(
     """Inverse dynamics: the joint moments that a motion needs."""
     from musculo.cli.flag_tasks import MotionFlags, inverse_dynamics_task, preparation
 
-    prepare = preparation(fill_gaps, filter_loads, loads, resample)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
     return inverse_dynamics_task(MotionFlags(model, motion, loads, lowpass, time, prepare))
 
 
@@ -155,7 +175,9 @@ def id_(
 def so(
     model: ModelFile,
     motion: MotionFile,
-    loads: Loads = None,
+    loads: PlateLoads = None,
+    foot: Feet = None,
+    plate: Plates = None,
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
@@ -196,7 +218,7 @@ def so(
     from musculo.cli.flag_tasks import MotionFlags, analyze_task, least_effort, preparation
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
-    prepare = preparation(fill_gaps, filter_loads, loads, resample)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
     given = MotionFlags(model, motion, loads, lowpass, time, prepare)
     return analyze_task("so", analysis, given, forces or [], replace)
 
@@ -211,7 +233,9 @@ def jr(
             "--muscle-forces", "-m", metavar="FORCES.sto", help="Muscle forces of `musculo so`. Default: none."
         ),
     ] = None,
-    loads: Loads = None,
+    loads: PlateLoads = None,
+    foot: Feet = None,
+    plate: Plates = None,
     filter_loads: FilterLoads = None,
     lowpass: Lowpass = "",
     fill_gaps: FillGaps = None,
@@ -234,7 +258,7 @@ def jr(
     from musculo.cli.flag_tasks import MotionFlags, analyze_task, joint_reaction, preparation
 
     analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
-    prepare = preparation(fill_gaps, filter_loads, loads, resample)
+    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
     return analyze_task("jr", analysis, MotionFlags(model, motion, loads, lowpass, time, prepare), forces or [])
 
 

@@ -215,7 +215,7 @@ def study_of(task: AnalyzeTask, work: Work) -> Study:
     work.notes += motion.notes
     work.check_span(span, table.time, table.source)
     rows = opensim_rows(motion.time, *span)
-    loads = work.loads(task.external_loads_file, model, task.preparation)
+    loads = work.loads(task.external_loads_file, model, task.preparation, table)
     say_span(loads, motion.time[rows], table.time, work)
     work.tell(plate_findings(loads))
     work.tell(padding_findings(table.time, motion.time[rows]))

@@ -46,7 +46,7 @@ def run_inverse_dynamics(task: InverseDynamicsTask, work: Work) -> None:
     model = without(complete, task.forces_to_exclude, work)
     say_powerless(model, work)
     table = work.table(task.coordinates_file, "coordinates_file", task.preparation)
-    loads = work.loads(task.external_loads_file, model, task.preparation)
+    loads = work.loads(task.external_loads_file, model, task.preparation, table)
     cutoff = task.lowpass_cutoff_frequency_for_coordinates
     suggest_cutoff(table, model, cutoff, work)
     work.tell(motion_findings(table, model, cutoff, opensim=not work.exact))
