@@ -7,7 +7,7 @@ import pytest
 
 import musculo
 from musculo import Model
-from musculo.errors import InvalidInput, Unsupported
+from musculo.errors import InvalidInput
 from musculo.functions import Polynomial, Sine
 from musculo.model.constraint import CoordinateCoupler
 from support.complex_kernels import ComplexKernels, slope, step
@@ -22,7 +22,6 @@ from support.dynamics_models import (
     random_state,
     random_tree,
 )
-from support.mechanisms import four_bar
 
 # Both are exact: rounding over at most 18 joints in a row.
 ROUNDING = 1e-12
@@ -226,18 +225,6 @@ def test_forward_dynamics_of_embedded_coordinates(ruled):
         ("dudot_dtau", lambda x: udot(z, zu, x), force),
     ):
         assert_close(getattr(found, name), _slopes(f, x), SOLVED_DIFFERENCES, name)
-
-
-def test_closed_loops_are_refused_by_name():
-    model = four_bar()
-    q = musculo.embedding_of(model).default_pose()
-    rest = np.zeros_like(q)
-    tree = musculo.inverse_dynamics_derivatives(model, q, rest, rest)
-    assert_close(tree.dtau_dudot, musculo.mass_matrix(model, q), ROUNDING, "M of the open tree")
-    with pytest.raises(Unsupported, match="closure"):
-        _ = tree.independent
-    with pytest.raises(Unsupported, match="closure"):
-        musculo.forward_dynamics_derivatives(model, q, rest, rest)
 
 
 def test_regressor(case):

@@ -46,7 +46,8 @@ def speed_map(
     """J (frames, n_u, n_zu), c and b (frames, n_u) at coordinates q (frames, n) and independent speeds (frames, n_zu).
 
     u is qdot, except for joints whose speeds are angular velocities. If all their angles are independent, so are their
-    speeds; if some are, u = N^-1 qdot. Without loops q and zu may be complex, for the complex step.
+    speeds; if some are, u = N^-1 qdot. q and zu may be complex, for the complex step along motions that
+    keep loops closed.
     """
     E, e, qdot, s = _rates(embedding, q, zu, time)
     frames, n_u = len(q), len(embedding.model.speed_names)

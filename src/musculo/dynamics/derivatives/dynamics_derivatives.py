@@ -20,9 +20,9 @@ from musculo.dynamics.loads.external import ExternalLoad, Loads, listed, node_wr
 from musculo.dynamics.loads.moving_loads import load_columns, load_slopes, moves
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
-from musculo.embedding.embedding import embedding_of, times_of
+from musculo.embedding.embedding import Embedding, embedding_of, times_of
 from musculo.embedding.speed_rates import rate_matrix
-from musculo.errors import InvalidInput, Unsupported
+from musculo.errors import InvalidInput
 from musculo.kernels.tree.derivatives.acceleration_slopes import AccelerationFrames, acceleration_slope_frames
 from musculo.kernels.tree.derivatives.torque_slope_frames import SlopeFrames, torque_slope_frames
 from musculo.kernels.tree.tree_frames import over_frames
@@ -80,21 +80,22 @@ class InverseDynamicsDerivatives:
 
     @cached_property
     def independent(self) -> EmbeddedDerivatives:
-        """By independent coordinates z, speeds and accelerations: couplers, locks and prescribed motions included.
+        """By independent coordinates z, speeds and accelerations: couplers, locks, prescribed motions, closed loops.
 
             dtau_z/dz = (dJ/dz)^T tau + J^T (dtau/dq dq/dz + dtau/du du/dz + M dudot/dz)
 
         Names of rows and columns: `musculo.embedding_of(model)`, `speed_names` and `coordinate_names`.
 
         Raises:
-            Unsupported: a closed loop, or a constraint that musculo cannot compute.
-            InvalidInput: q contradicts a coupler, lock or prescribed motion.
+            Unsupported: a constraint that musculo cannot compute.
+            InvalidInput: q contradicts a coupler, lock, prescribed motion or loop.
+            SingularSystem: a loop where its dependent coordinates have no derivatives.
         """
         Q, U, A, time = self._given
-        refuse_loops(self.model)
+        e = _solvable_embedding(self.model)
         tau = inverse_dynamics(self.model, Q, U, A, self._loads)
         tree = (self._framed(self.dtau_dq), self._framed(self.dtau_du), self._framed(self.dtau_dudot))
-        parts = pulled_back(embedded_slopes(embedding_of(self.model), Q, U, A, time), tree, tau)
+        parts = pulled_back(embedded_slopes(e, Q, U, A, time), tree, tau)
         return EmbeddedDerivatives(*(self._shaped(part) for part in parts))
 
     @property
@@ -235,7 +236,7 @@ def forward_dynamics_derivatives(
     time: ArrayLike = 0.0,
     threads: int | None = None,
 ) -> ForwardDynamicsDerivatives:
-    """Derivatives of `forward_dynamics` at constant tau, exact; respects couplers, locks and prescribed motions.
+    """Derivatives of `forward_dynamics` at constant tau, exact; respects couplers, locks, prescribed motions, loops.
 
         dudot/dq = -M^-1 dtau/dq,   dudot/du = -M^-1 dtau/du,   dudot/dtau = M^-1,   with dtau at that udot
 
@@ -247,11 +248,10 @@ def forward_dynamics_derivatives(
         threads: the number of threads; all cores by default.
 
     Raises:
-        Unsupported: a closed loop, or a constraint that musculo cannot compute.
+        Unsupported: a constraint that musculo cannot compute.
         SingularSystem, InvalidInput: as `forward_dynamics`.
     """
-    refuse_loops(model)
-    e = embedding_of(model)
+    e = _solvable_embedding(model)
     udot = forward_dynamics(model, q, u, tau, loads, time, threads=threads)
     d = inverse_dynamics_derivatives(model, q, u, udot, loads=loads, time=time, threads=threads)
     T, single = frames_of("tau", tau, model.speed_names)
@@ -312,13 +312,8 @@ def pulled_back(
     return by_z, by_zu, back @ mass @ s.J
 
 
-def refuse_loops(model: Model) -> None:
-    """Derivatives through closed loops would need third derivatives of these, which nobody has."""
+def _solvable_embedding(model: Model) -> Embedding:
+    """The embedding of a model, none of whose constraints is only carried."""
     e = embedding_of(model)
     refuse_carried(e.unsolved, "; switch it off (enforced=False) to compute without it")
-    if e.loops:
-        raise Unsupported(
-            f"derivatives of dynamics through closed loops are not computed, and {model.name!r} has "
-            f"{', '.join(map(repr, e.loop_names))}; inverse_dynamics_derivatives has those of the open tree, or switch "
-            "the loops off (enforced=False)"
-        )
+    return e

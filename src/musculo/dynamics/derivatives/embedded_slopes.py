@@ -27,9 +27,10 @@ class EmbeddedSlopes(NamedTuple):
 
 
 def embedded_slopes(e: Embedding, Q: FloatArray, U: FloatArray, A: FloatArray, time: FloatArray) -> EmbeddedSlopes:
-    """At states (Q, U, A) of the tree (frames, ...) that satisfy the embedding, which has no loops.
+    """At states (Q, U, A) of the tree (frames, ...) that satisfy the embedding.
 
-    c and b are differentiated by the complex step through `speed_map`: third derivatives of couplers are in it.
+    c and b are differentiated by the complex step through `speed_map`: third derivatives of couplers and of loops
+    are in it. The step in q goes along dq/dz, so that loops stay closed.
     """
     z, zu = e.independent(Q), e.independent_speeds(Q, U)
     e.check(Q, time)

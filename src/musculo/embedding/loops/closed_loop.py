@@ -125,7 +125,7 @@ class Loop:
     def _slopes(self, Q: FloatArray, ydot: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """dq/dy (frames, n, n_y), qdot, and qddot where yddot = 0."""
         frames, n = Q.shape
-        E = np.zeros((frames, n, len(self.columns)))
+        E = np.zeros((frames, n, len(self.columns)), Q.dtype)
         E[:, self.columns, range(len(self.columns))] = 1.0
         qdot, qddot = np.zeros_like(Q), np.zeros_like(Q)
         if ydot is not None:
@@ -185,7 +185,7 @@ class Loop:
 
     def placed(self, Y: FloatArray) -> FloatArray:
         """q (frames, n) with y in its places; couplers are left to what comes next."""
-        Q = np.tile(self._unfelt, (len(Y), 1))
+        Q = np.tile(self._unfelt, (len(Y), 1)).astype(Y.dtype)
         Q[:, self.columns] = Y
         return Q
 
@@ -207,6 +207,25 @@ class Loop:
             _, A = self.evaluate(np.hstack([reached[lost], d[lost]]))
             status[lost] = np.where(self._loses_rank(A), LoopStatus.SINGULAR, LoopStatus.UNREACHABLE)
         return LoopSolution(d, status, reached)
+
+    def slopes_along(
+        self, Y: FloatArray, ydot: FloatArray, gradient: FloatArray, bend: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """How dd/dx and xdot^T H xdot change along an imaginary step in y and ydot, which closes the loop.
+
+            A_d d(gradient) = -(dA_x + dA_d gradient),   A_d d(bend) = -(dgddot + dA_d bend)
+
+        Args: Y, ydot: (frames, n_y) complex. gradient, bend: at their real parts, as `derivatives` has them.
+        """
+        frames, n, n_x, n_d = len(Y), len(self.model.coordinates), len(self.inputs), len(self.dependents)
+        A = self.evaluate(Y)[1]
+        dA, dg = A.imag, self.curvature(Y, ydot).imag
+        right = -(dA[:, :, :n_x] + dA[:, :, n_x:] @ gradient)
+        last = -(dg + np.einsum("fmd,fd->fm", dA[:, :, n_x:], bend))
+        columns, margin = np.zeros((n_x + 1, frames, n_d)), np.zeros(frames)
+        given = np.ascontiguousarray(np.concatenate([right, last[:, :, None]], axis=2).transpose(2, 0, 1))
+        over_frames(least_squares_frames, (self._plain, _rows(A.real), given, columns, margin, n), frames, 1)
+        return np.ascontiguousarray(columns[:n_x].transpose(1, 2, 0)), columns[n_x]
 
     def _followed(self, X: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Dependents, and the part of the way to X from the guesses `start` (frames, n_y) that was done."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel
@@ -31,8 +32,11 @@ from musculo.kernels.tree.node_kinematics import (
     MOTION_ROWS,
     POSITION,
     VELOCITY,
+    kinematics,
+    twists,
 )
 from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.tree.tree_frames import work_rows
 
 # Kinds of equations between a frame F of a first body and a frame of a second one.
 COINCIDENT, ON_LINE, AT_DISTANCE, WELDED = 0, 1, 2, 3
@@ -173,3 +177,35 @@ def body_rows_frames(equations, motion, columns, moving, residual, jacobian, bia
         residual[f] = g[:, 0]
         bias[f] = b[:, 0]
         jacobian[f] = G[:, 0]
+
+
+class ComplexRows(NamedTuple):
+    """States of a tree with an imaginary step in them, and what the equations make of them; complex, frames first."""
+
+    q: NDArray[Any]  # (frames, n)
+    u: NDArray[Any]  # (frames, n_u)
+    residual: NDArray[Any]  # (frames, m) written, and on
+    jacobian: NDArray[Any]  # (frames, m n_u)
+    bias: NDArray[Any]  # (frames, m)
+
+
+@driver
+def complex_rows_frames(tree, table, equations, x, start, stop):
+    """Equations between bodies of frames start .. stop - 1, by speeds, in complex numbers: for exact derivatives."""
+    n_u, m = x.u.shape[1], x.residual.shape[1]
+    W = np.zeros((work_rows(tree), 1), dtype=np.complex128)
+    Q, U = np.empty((x.q.shape[1], 1), dtype=np.complex128), np.empty((n_u, 1), dtype=np.complex128)
+    A = np.zeros((n_u, 1), dtype=np.complex128)
+    K = np.empty((MOTION_ROWS * tree.parent.size, 1), dtype=np.complex128)
+    S = np.zeros((6 * n_u, 1), dtype=np.complex128)
+    g, G = np.zeros((m, 1), dtype=np.complex128), np.zeros((m * n_u, 1), dtype=np.complex128)
+    b, moving = np.zeros((m, 1), dtype=np.complex128), m > 0
+    for f in range(start, stop):
+        Q[:, 0] = x.q[f]
+        U[:, 0] = x.u[f]
+        kinematics(tree, table, Q, U, A, moving, W, K, 0)
+        twists(tree, W, K, S, 0)
+        body_rows(equations, K, S, moving, n_u, g, G, b, 0)
+        x.residual[f] = g[:, 0]
+        x.jacobian[f] = G[:, 0]
+        x.bias[f] = b[:, 0]

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
 
+
+def _side(x: FloatArray) -> FloatArray:
+    """-1 below zero, else 1; of complex numbers, which carry an imaginary step, by their real part."""
+    return np.where(x.real < 0.0, -1.0, 1.0)
+
+
 # name of a ufunc of one argument -> (f, f', f'') at x
 _CHAIN: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]] = {
     "sin": lambda x: (np.sin(x), np.cos(x), -np.sin(x)),
@@ -31,7 +37,7 @@ _CHAIN: dict[str, Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArra
         -2.0 * np.tanh(x) * (1.0 - np.tanh(x) ** 2),
     ),
     # between their corners; there the slope is the one from the right
-    "absolute": lambda x: (np.abs(x), np.where(x < 0.0, -1.0, 1.0), np.zeros_like(x)),
+    "absolute": lambda x: (x * _side(x), _side(x), np.zeros_like(x)),
     "negative": lambda x: (-x, np.full_like(x, -1.0), np.zeros_like(x)),
     "positive": lambda x: (x, np.ones_like(x), np.zeros_like(x)),
     "reciprocal": lambda x: (1.0 / x, -1.0 / x**2, 2.0 / x**3),
@@ -119,7 +125,10 @@ class Jet(np.lib.mixins.NDArrayOperatorsMixin):
         hessian = f_y[:, None, None] * y.hessian + f_x[:, None, None] * x.hessian
         hessian = hessian + f_yy[:, None, None] * (yy - xx)
         hessian = hessian + f_xy[:, None, None] * (mixed + np.swapaxes(mixed, 1, 2))
-        return Jet(np.arctan2(y.value, x.value), gradient, hessian)
+        angle = np.arctan2(y.value.real, x.value.real)
+        if np.iscomplexobj(square):  # an imaginary step goes on along the slopes
+            angle = angle + 1j * (f_y * y.value.imag + f_x * x.value.imag).real
+        return Jet(angle, gradient, hessian)
 
     def _to_power(self, exponent: Any, jet: Jet) -> Jet:
         if isinstance(exponent, Jet):

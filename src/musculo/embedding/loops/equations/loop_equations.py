@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from musculo.embedding.loops.equations.body_equations import BodyEquation, TreeP
 from musculo.embedding.loops.equations.coordinate_equations import CoordinateEquation, UserEquation
 from musculo.embedding.loops.equations.tangent import by_coordinates, by_speeds, rates, speeds
 from musculo.embedding.loops.loop_table import body_equations_table
-from musculo.kernels.constraints.body_loop_equations import body_rows_frames
+from musculo.kernels.constraints.body_loop_equations import ComplexRows, body_rows_frames, complex_rows_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.model.constraint import Constraint, EquationConstraint
@@ -68,7 +68,7 @@ class EquationSet:
     ) -> Residuals:
         """g, G with gdot = G u + rate, and gddot at udot = 0; without speeds the bias is zero."""
         model = self.model
-        result = self._empty(len(Q), len(model.speed_names))
+        result = self._empty(len(Q), len(model.speed_names), Q.dtype)
         plain = self._fill_bodies(result, Q, U, threads)
         if not plain:
             still = np.zeros((len(Q), len(model.speed_names)))
@@ -90,10 +90,10 @@ class EquationSet:
     def by_coordinates(
         self, Q: FloatArray, qdot: FloatArray | None = None, time: FloatArray | None = None, threads: int | None = None
     ) -> Residuals:
-        """g, dg/dq, and gddot at qddot = 0; without derivatives the bias is zero."""
+        """g, dg/dq, and gddot at qddot = 0; without derivatives the bias is zero. Complex where Q and qdot are."""
         model = self.model
         U, turn = (None, None) if qdot is None else speeds(model, Q, qdot)
-        first = self._empty(len(Q), len(model.speed_names))
+        first = self._empty(len(Q), len(model.speed_names), Q.dtype)
         plain = self._fill_bodies(first, Q, U, threads)
         result = first._replace(jacobian=by_coordinates(model, Q, first.jacobian))
         if turn is not None:
@@ -104,15 +104,19 @@ class EquationSet:
                 result.jacobian[:, rows] = jacobian
         return result
 
-    def _empty(self, frames: int, columns: int) -> Residuals:
+    def _empty(self, frames: int, columns: int, kind: Any = float) -> Residuals:
         m = self.count
-        return Residuals(
-            np.zeros((frames, m)), np.zeros((frames, m, columns)), np.zeros((frames, m)), np.zeros((frames, m))
-        )
+        shapes = ((frames, m), (frames, m, columns), (frames, m), (frames, m))
+        return Residuals(*(np.zeros(shape, kind) for shape in shapes))
 
     def _fill_bodies(self, result: Residuals, Q: FloatArray, U: FloatArray | None, threads: int | None) -> bool:
         """Rows of constraints between bodies; says whether there are no others."""
-        if self._bodies:
+        if self._bodies and np.iscomplexobj(Q):
+            c, moved = self._compiled, np.zeros((len(Q), self._compiled.n_u), complex) if U is None else U
+            results = (result.residual, result.jacobian.reshape(len(Q), -1), result.bias)
+            x = ComplexRows(np.ascontiguousarray(Q), np.ascontiguousarray(moved, complex), *results)
+            over_frames(complex_rows_frames, (c.tree, c.table, self.table, x), len(Q), threads)
+        elif self._bodies:
             c, frames, moving = self._compiled, len(Q), U is not None
             speeds = np.ascontiguousarray(U) if U is not None else np.zeros((1, c.n_u))
             motion = np.empty((frames, MOTION_ROWS * c.tree.parent.size))
@@ -137,7 +141,7 @@ class EquationSet:
             result.residual[:, rows], result.rate[:, rows] = found.residual, found.rate
             bend = np.einsum("fkij,fi,fj->fk", found.hessian, qdot[:, at], qdot[:, at])
             result.bias[:, rows] = bend + np.einsum("fki,fi->fk", found.jacobian, qddot[:, at]) + found.acceleration
-            jacobian = np.zeros((len(Q), equation.count, Q.shape[1]))
+            jacobian = np.zeros((len(Q), equation.count, Q.shape[1]), Q.dtype)
             for k, column in enumerate(at):  # a coordinate may stand twice
                 jacobian[:, :, column] += found.jacobian[:, :, k]
             jacobians.append((rows, jacobian))

@@ -32,7 +32,7 @@ def _inverse(q: FloatArray) -> FloatArray:
 def by_coordinates(model: Model, Q: FloatArray, G: FloatArray) -> FloatArray:
     """G N^-1 (frames, m, n) of G (frames, m, n_u): rows per speed as rows per coordinate derivative."""
     at, of = model.derived("shared columns", lambda: _shared(model))
-    result = np.zeros((*G.shape[:2], Q.shape[1]))
+    result = np.zeros((*G.shape[:2], Q.shape[1]), np.result_type(Q, G))
     result[:, :, at] = G[:, :, of]
     for joint in model.derived("turning joints", lambda: tuple(turning_joints(model))):
         result[:, :, list(joint.q)] = G[:, :, list(joint.u)] @ _inverse(Q[:, list(joint.q)])
@@ -45,7 +45,7 @@ def by_speeds(model: Model, Q: FloatArray, G: FloatArray, felt: set[int]) -> Flo
     `felt` are the columns of q that G has entries for.
     """
     at, of = model.derived("shared columns", lambda: _shared(model))
-    result = np.zeros((*G.shape[:2], len(model.speed_names)))
+    result = np.zeros((*G.shape[:2], len(model.speed_names)), np.result_type(Q, G))
     result[:, :, of] = G[:, :, at]
     for joint in model.derived("turning joints", lambda: tuple(turning_joints(model))):
         if not felt.isdisjoint(joint.q):
@@ -56,7 +56,7 @@ def by_speeds(model: Model, Q: FloatArray, G: FloatArray, felt: set[int]) -> Flo
 def speeds(model: Model, Q: FloatArray, qdot: FloatArray) -> tuple[FloatArray, FloatArray]:
     """u (frames, n_u), and udot where qddot = 0."""
     at, of = model.derived("shared columns", lambda: _shared(model))
-    u, udot = (np.zeros((len(Q), len(model.speed_names))) for _ in range(2))
+    u, udot = (np.zeros((len(Q), len(model.speed_names)), np.result_type(Q, qdot)) for _ in range(2))
     u[:, of] = qdot[:, at]
     for joint in model.derived("turning joints", lambda: tuple(turning_joints(model))):
         own, rate = Q[:, list(joint.q)], qdot[:, list(joint.q)]
@@ -73,7 +73,7 @@ def speeds(model: Model, Q: FloatArray, qdot: FloatArray) -> tuple[FloatArray, F
 def rates(model: Model, Q: FloatArray, U: FloatArray, felt: set[int]) -> tuple[FloatArray, FloatArray]:
     """qdot (frames, n), and qddot where udot = 0; right in the columns `felt` of q."""
     at, of = model.derived("shared columns", lambda: _shared(model))
-    qdot, qddot = np.zeros_like(Q), np.zeros_like(Q)
+    qdot, qddot = (np.zeros(Q.shape, np.result_type(Q, U)) for _ in range(2))
     qdot[:, at] = U[:, of]
     for joint in model.derived("turning joints", lambda: tuple(turning_joints(model))):
         if felt.isdisjoint(joint.q):

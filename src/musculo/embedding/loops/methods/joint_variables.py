@@ -10,6 +10,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.embedding.loops.closed_loop import Loop, LoopSolution
+from musculo.errors import Unsupported
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,12 @@ class JointVariables(ABC):
         """d2f/dx2 (frames, n_d, n_x, n_x)."""
 
     def rates(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradient and bend together."""
+        """Gradient and bend together; complex X, d and xdot carry an imaginary step, where a method can."""
+        if any(map(np.iscomplexobj, (X, d, xdot))):
+            raise Unsupported(
+                f"third derivatives of the {self.loop.title} are known where its equations are differentiated; give "
+                "embedding_of(model, loops='projection')"
+            )
         gradient = self.gradient(X, d)
         return gradient, self.bend(X, d, xdot) if np.any(xdot) else np.zeros_like(d)
 

@@ -33,9 +33,21 @@ class ProjectedVariables(JointVariables):
     """
 
     def rates(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if any(map(np.iscomplexobj, (X, d, xdot))):
+            return self._stepped(X, d, xdot)
         gradient, bend, margin = self.loop.derivatives(X, d, xdot)
         refuse_singular(self.loop, margin, X, d)
         return gradient, bend
+
+    def _stepped(self, X: FloatArray, d: FloatArray, xdot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same with an imaginary step: third derivatives of the loop, along x, d and xdot."""
+        gradient, bend = self.rates(X.real, d.real, xdot.real)
+        still = np.einsum("fdx,fx->fd", gradient, xdot.real)
+        Y, real = np.hstack([X, d]).astype(complex), np.hstack([xdot.real, still])
+        first, _ = self.loop.slopes_along(Y, real.astype(complex), gradient, bend)
+        moved = np.einsum("fdx,fx->fd", gradient, xdot) + 1j * np.einsum("fdx,fx->fd", first, xdot.real)
+        first, second = self.loop.slopes_along(Y, np.hstack([xdot, moved]).astype(complex), gradient, bend)
+        return gradient + 1j * first, bend + 1j * second
 
     def gradient(self, X: FloatArray, d: FloatArray) -> FloatArray:
         gradient, _, margin = self.loop.derivatives(X, d, None)
