@@ -174,3 +174,29 @@ def test_what_contradicts_itself_is_named():
         slide(goals=Effort("forces")).program(Trapezoidal(3))
     with pytest.raises(InvalidInput, match="stated twice"):
         Problem((Control("a"), State("a")), 1.0).program(Trapezoidal(3))
+
+
+@pytest.mark.parametrize("transcription", TRANSCRIPTIONS, ids=repr)
+def test_curvatures_are_slopes_of_slopes(transcription):
+    problem = pendulum(explicit=not transcription.rates_are_variables)
+    if isinstance(transcription, BSplines):  # of a free duration, they have no exact Hessian
+        assert problem.program(transcription).hessian_pattern is None
+        problem = problem.with_(duration=1.7)
+    program = problem.program(transcription)
+    random = np.random.default_rng(5)
+    x = random.uniform(0.5, 1.5, len(program.variable_names))
+    multipliers = random.normal(size=len(program.row_names))
+    rows, columns = program.hessian_pattern
+    assert (rows >= columns).all()
+    assert len(set(zip(rows.tolist(), columns.tolist(), strict=True))) == len(rows)
+    found = np.zeros((len(x), len(x)))
+    found[rows, columns] = program.hessian(x, 0.7, multipliers)
+    found = found + np.tril(found, -1).T
+    at = program.jacobian_pattern
+
+    def slope(x):
+        jacobian = np.bincount(at[1], program.jacobian(x) * multipliers[at[0]], len(x))
+        return 0.7 * program.gradient(x) + jacobian
+
+    expected = np.array([(slope(x + e) - slope(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))])
+    assert_allclose(found, expected, atol=DIFFERENCES * np.abs(expected).max())

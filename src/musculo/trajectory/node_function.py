@@ -35,3 +35,14 @@ class NodeFunction(Protocol):
 
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, outputs) values and (nodes, entries) slopes, in the order of `pattern`."""
+
+
+class CurvedNodeFunction(NodeFunction, Protocol):
+    """A node function that knows its second derivatives."""
+
+    @property
+    def curvature_pattern(self) -> tuple[IntArray, IntArray]:
+        """(entries,) rows and columns of the second derivatives, both inputs, rows >= columns, each once."""
+
+    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times d2y/dv2."""

@@ -13,8 +13,7 @@ and power gives them all, whatever the number of nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,53 +22,14 @@ from musculo.errors import InvalidInput
 from musculo.trajectory.node_function import NodeFunction
 from musculo.trajectory.solvers.nonlinear_program import Scaling
 from musculo.trajectory.transcription.discretization import Discretization
+from musculo.trajectory.transcription.node_curvature import NodeCurvature
+from musculo.trajectory.transcription.node_sources import Evaluated, Source, expand
 from musculo.trajectory.transcription.row_blocks import GoalPiece, Piece, RowBlock, Selected
 
 # A bound that is met with equality by variables this far apart is no contradiction but rounding.
 _ROUNDING = 1e-9
 # No row or goal is scaled by more, either way.
 _LARGEST_SCALE = 1e6
-
-
-class _Evaluated(NamedTuple):
-    """A function at a point."""
-
-    variables: FloatArray  # (nodes, inputs)
-    values: FloatArray  # (nodes, outputs)
-    slopes: FloatArray | None  # (nodes, entries)
-
-
-@dataclass
-class Source:
-    """A node function in a program: the nodes at which it is evaluated, and where its values and slopes go."""
-
-    function: NodeFunction
-    nodes: IntArray
-    columns: IntArray  # (inputs,) of v
-    orders: FloatArray  # (inputs,)
-    by_rows: dict[int, Any] = field(default_factory=dict)  # power: (rows, nodes * outputs)
-    by_slopes: dict[int, Any] = field(default_factory=dict)  # power: (nonzeros, nodes * entries)
-    goals: list[tuple[str, FloatArray, int, bool]] = field(default_factory=list)  # name, factors, power, squared
-    entry_rows: Any = None  # (entries, outputs) which entry belongs to which output
-    entry_columns: Any = None  # (entries, inputs)
-    variables: Any = None  # (nodes * inputs, x) of V
-
-    @property
-    def pattern(self) -> tuple[IntArray, IntArray]:
-        """Rows and columns of the slopes."""
-        return self.function.pattern
-
-    def goal_slopes(self, values: FloatArray, duration: float) -> FloatArray:
-        """(nodes, outputs) d(objective)/dy."""
-        total = np.zeros_like(values)
-        for _, factors, power, squared in self.goals:
-            total += duration**power * (2.0 * factors * values if squared else factors)
-        return total
-
-    def goal_value(self, goal: tuple[str, FloatArray, int, bool], values: FloatArray, duration: float) -> float:
-        """Its part of the objective."""
-        _, factors, power, squared = goal
-        return float(duration**power * np.vdot(factors, values * values if squared else values))
 
 
 class NodeProgram:
@@ -100,10 +60,11 @@ class NodeProgram:
         self.sources = self._sources(rest, goals)
         self._build(rest, goals)
         self._x: FloatArray | None = None
-        self._known: list[_Evaluated | None] = []
+        self._known: list[Evaluated | None] = []
         self._T, self._v = np.nan, np.zeros(0)
-        self.hessian_pattern: tuple[IntArray, IntArray] | None = None
-        self._curvature: Any = None
+        self._curvature = NodeCurvature.of(self.sources, d)
+        pattern = None if self._curvature is None else self._curvature.pattern
+        self.hessian_pattern: tuple[IntArray, IntArray] | None = pattern
 
     # --- what a solver asks -------------------------------------------------------------------------------------------
     def objective(self, x: FloatArray) -> float:
@@ -180,7 +141,9 @@ class NodeProgram:
     def hessian(self, x: FloatArray, objective_factor: float, multipliers: FloatArray) -> FloatArray:
         """The entries of `hessian_pattern`; see `node_curvature`."""
         self._move(x)
-        return np.asarray(self._curvature(objective_factor, multipliers))
+        assert self._curvature is not None
+        known = [self._slopes(k) for k in range(len(self.sources))]
+        return self._curvature.entries(known, self._T, objective_factor, multipliers)
 
     def scaling(self, x: FloatArray) -> Scaling:
         """Variables by the size of their bounds or units; rows and objective so that slopes at x are of order 1."""
@@ -213,14 +176,14 @@ class NodeProgram:
         known = self._known[k]
         if known is None:
             v = self._inputs(k)
-            known = self._known[k] = _Evaluated(v, self.sources[k].function.values(v), None)
+            known = self._known[k] = Evaluated(v, self.sources[k].function.values(v), None)
         return known.values
 
     def _slopes(self, k: int) -> Any:
         known = self._known[k]
         if known is None or known.slopes is None:
             v = self._inputs(k)
-            known = self._known[k] = _Evaluated(v, *self.sources[k].function.slopes(v))
+            known = self._known[k] = Evaluated(v, *self.sources[k].function.slopes(v))
         return known
 
     def _inputs(self, k: int) -> FloatArray:
@@ -383,31 +346,6 @@ class NodeProgram:
                     part = matrix @ (orders == order).astype(float)
                     found[power - order] = found.get(power - order, 0.0) + part
         return found
-
-
-def expand(source: Source, matrix: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Of R (dy/dv) V all products: the slope (node * entries + entry), the row, the column and the constant factor."""
-    rows, columns = source.pattern
-    outputs, inputs = len(source.function.outputs), len(source.columns)
-    of_rows = matrix.tocsc()
-    at = np.arange(len(source.nodes))[:, None]
-    left, place = ragged(of_rows.indptr, (at * outputs + rows).ravel())
-    row, value = of_rows.indices[place].astype(np.int64), of_rows.data[place]
-    again, place = ragged(source.variables.indptr, (at * inputs + columns).ravel()[left])
-    return (
-        left[again],
-        row[again],
-        source.variables.indices[place].astype(np.int64),
-        value[again] * source.variables.data[place],
-    )
-
-
-def ragged(starts: Any, keys: Any) -> tuple[IntArray, IntArray]:
-    """For each key its number and every place from starts[key] to starts[key + 1]."""
-    counts = (starts[keys + 1] - starts[keys]).astype(np.int64)
-    owner = np.repeat(np.arange(len(keys)), counts)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts[keys], counts)
-    return owner, place
 
 
 def _picked(block: RowBlock, rows: IntArray) -> RowBlock:

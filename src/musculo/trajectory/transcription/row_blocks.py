@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -45,17 +44,6 @@ class GoalPiece:
     factors: FloatArray  # (nodes, outputs of the function)
     power: int
     squared: bool
-
-
-class CurvedNodeFunction(NodeFunction, Protocol):
-    """A node function that knows its second derivatives."""
-
-    @property
-    def curvature_pattern(self) -> tuple[IntArray, IntArray]:
-        """(entries,) rows and columns of the second derivatives, both inputs, rows >= columns, each once."""
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times d2y/dv2."""
 
 
 class Selected:
