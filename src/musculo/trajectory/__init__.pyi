@@ -1,7 +1,12 @@
 """What `musculo.trajectory` shows and the module that holds it, a line each; `__init__` imports by this list."""
 
 from musculo.trajectory.functions.formula import Formula as Formula
+from musculo.trajectory.functions.ground_support import GroundReaction as GroundReaction
+from musculo.trajectory.functions.ground_support import SupportMargins as SupportMargins
 from musculo.trajectory.functions.inverse_dynamics import InverseDynamics as InverseDynamics
+from musculo.trajectory.functions.points import PointDistances as PointDistances
+from musculo.trajectory.functions.points import PointPositions as PointPositions
+from musculo.trajectory.functions.points import PointVelocities as PointVelocities
 from musculo.trajectory.muscles.muscle_inverse import muscle_inverse as muscle_inverse
 from musculo.trajectory.node_function import NodeFunction as NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion as PredictedMotion
@@ -13,6 +18,7 @@ from musculo.trajectory.problem.goals import Endpoint as Endpoint
 from musculo.trajectory.problem.goals import Integral as Integral
 from musculo.trajectory.problem.goals import Smoothness as Smoothness
 from musculo.trajectory.problem.goals import Time as Time
+from musculo.trajectory.problem.goals import Tracking as Tracking
 from musculo.trajectory.problem.problem import Problem as Problem
 from musculo.trajectory.problem.variables import Control as Control
 from musculo.trajectory.problem.variables import Coordinate as Coordinate

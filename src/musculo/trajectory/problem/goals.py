@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from musculo.results.table import Table
+from musculo.trajectory.functions.deviation import Deviation
 from musculo.trajectory.problem.selection import What, each, selected
 from musculo.trajectory.transcription.discretization import DURATION, Discretization
 from musculo.trajectory.transcription.row_blocks import GoalPiece
@@ -127,6 +129,27 @@ def Smoothness(
         scale: as `Integral` has it.
     """
     return Integral(what, weight, True, scale, name="smoothness")
+
+
+def Tracking(
+    table: Table,
+    names: Sequence[str],
+    weight: float = 1.0,
+    *,
+    scale: ArrayLike | Mapping[str, float] = 1.0,
+    average: bool = False,
+) -> Integral:
+    """The integral of squared differences from a recording.
+
+    Args:
+        table: over the same time as the motion, angles in radians.
+        names: of the variables, looked for in the table as `Table.find` does: `knee_angle_r/value`. A speed without a
+            column is compared with the derivative of the column of its value.
+        weight: of the goal.
+        scale: typical differences, by which they are divided: a number, or one for each.
+        average: whether the integral is divided by the duration.
+    """
+    return Integral(Deviation(table, tuple(names)), weight, True, scale, average=average, name="tracking")
 
 
 Goal = Time | Integral | Endpoint
