@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from musculo.results.force_plates import ForcePlate
 from musculo.results.markers import Markers
+from musculo.results.segment_poses import SegmentPoses
 from musculo.results.table import Table
 
 
@@ -30,3 +31,4 @@ class Recording:
     source: str = ""
     up: str = ""  # the laboratory's axis that became y: "z", "-z", ...
     outputs: Table | None = None  # angles, forces, moments and powers that the laboratory computed, in its units
+    segments: SegmentPoses | None = None  # as markerless systems write them

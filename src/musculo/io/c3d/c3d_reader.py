@@ -16,6 +16,7 @@ from musculo.io.lengths import METRES, unit_note
 from musculo.io.text import PathLike
 from musculo.results.markers import Markers
 from musculo.results.recording import Event, Recording
+from musculo.results.segment_poses import SegmentPoses
 from musculo.results.table import Table
 
 # Parameters of POINT that list points by what they are, and those that hold their units.
@@ -41,8 +42,8 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     Returns:
         markers [m], NaN where a point was not visible; analog channels in their own units; force plates of types 1 to 4
         as forces on the subject [N], moments [N m] and centers of pressure [m]; events; and what the laboratory
-        computed and stored as points (angles, moments, ...), in `outputs`. Other plates, and what else was odd, are
-        named in `notes`.
+        computed and stored as points (angles, moments, ...), in `outputs`; poses of segments that markerless systems
+        write, in `segments`. Other plates, and what else was odd, are named in `notes`.
     """
     for what, axis in (("up", up), ("forward", forward)):
         check_axis(what, axis)
@@ -60,11 +61,14 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
     names, position = tuple(names[k] for k in kept), values[:, kept] * length
     analog_time = start + np.arange(len(file.analog)) / file.analog_rate
     plates = read_plates(file, analog_time, length, notes)
+    segments = _segments(file, start, length, notes)
+    bodies = (names, position) if segments is None or names else (segments.names, np.asarray(segments.origin))
     if up is None:
-        up = upward_axis(file, position, names, plates, notes)
+        up = upward_axis(file, bodies[1], bodies[0], plates, notes)
     else:
-        doubt(up, position, names, plates, notes)
+        doubt(up, bodies[1], bodies[0], plates, notes)
     R = to_ground(up, forward)
+    segments = segments.rotated(R) if segments is not None else None
     plates = tuple(plate.rotated(R) for plate in plates)
     say_pull(plates, notes)
     # Products with a signed permutation are exact.
@@ -76,7 +80,18 @@ def read_c3d(path: PathLike, up: str | None = None, forward: str | None = None) 
         channels = _names(file.texts("ANALOG", "LABELS"), file.analog.shape[1], "channel", notes)
         units = tuple((file.texts("ANALOG", "UNITS") + [""] * len(channels))[: len(channels)])
         analog = Table(analog_time, channels, file.analog, units=units, name="analog", source=file.where)
-    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where, up.lower().lstrip("+"), outputs)
+    axis = up.lower().lstrip("+")
+    return Recording(markers, analog, plates, _events(file), tuple(notes), file.where, axis, outputs, segments)
+
+
+def _segments(file: C3DFile, start: float, length: float, notes: list[str]) -> SegmentPoses | None:
+    """Poses of segments in the laboratory; None where there are none."""
+    count = file.poses.shape[1]
+    if not count:
+        return None
+    names = _names(file.texts("ROTATION", "LABELS"), count, "segment", notes)
+    time = start + np.arange(len(file.poses)) / file.pose_rate
+    return SegmentPoses(time, names, file.poses[..., :3, :3], file.poses[..., :3, 3] * length, source=file.where)
 
 
 def _computed(file: C3DFile, names: Sequence[str]) -> dict[str, str]:

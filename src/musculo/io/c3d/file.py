@@ -21,6 +21,7 @@ from musculo.io.text import PathLike, checked_path, read_bytes
 
 KIND = "a motion capture file (.c3d)"
 BLOCK = 512
+_POSE = 17  # floats of a pose: a matrix and a residual
 MARK = 0x50  # the second byte of every C3D file
 INTEL, DEC, SGI = 84, 85, 86
 
@@ -44,6 +45,8 @@ class C3DFile(NamedTuple):
     analog: NDArray[np.float64]  # (frames * samples, channels), scaled
     analog_rate: float
     notes: tuple[str, ...]
+    poses: NDArray[np.float64] = np.zeros((0, 0, 4, 4))  # (frames * poses a frame, segments, 4, 4), NaN where unknown
+    pose_rate: float = 0.0
 
     def numbers(self, group: str, name: str) -> NDArray[np.float64] | None:
         """The numbers of a parameter, or None where it is absent, empty or text."""
@@ -255,11 +258,31 @@ def _samples(data: _Bytes, parameters: dict[str, dict[str, Parameter]]) -> C3DFi
         position = block[:, :, :3] * (1.0 if layout.as_floats else scale)
         # The fourth word is negative where a point was not seen.
         seen = np.isfinite(position).all(axis=2) & (block[:, :, 3] >= 0.0)
-    poses = stated.count("ROTATION", "USED", 0)
-    if poses:
-        notes.append(f"poses of {poses} segments (the ROTATION group) are not read")
     analog = _analog(layout, values[:, 4 * points :].reshape(frames * samples, channels), stated, parameters)
-    return C3DFile(data.where, parameters, first, rate, position, seen, analog, rate * max(samples, 1), tuple(notes))
+    poses, ratio = _poses(data, stated, frames)
+    rates = (rate * max(samples, 1), tuple(notes), poses, rate * ratio)
+    return C3DFile(data.where, parameters, first, rate, position, seen, analog, *rates)
+
+
+def _poses(data: _Bytes, stated: _Stated, frames: int) -> tuple[NDArray[np.float64], int]:
+    """(frames * poses a frame, segments, 4, 4) of the ROTATION group, and how many there are a frame of points.
+
+    Each is a matrix of 16 floats, column by column, and a residual that is negative where the pose is not known.
+    """
+    segments = stated.count("ROTATION", "USED", 0)
+    if not segments:
+        return np.zeros((0, 0, 4, 4)), 1
+    ratio = max(stated.count("ROTATION", "RATIO", 1), 1)
+    block = stated.count("ROTATION", "DATA_START", 0)
+    if block < 2:
+        raise InvalidFile(f"{data.where}: poses of segments begin in block {block}, inside the header")
+    count = frames * ratio * segments * _POSE
+    # they are floats, whatever the points are
+    numbers = data.floats((block - 1) * BLOCK, count, f"the poses of {segments} segments").reshape(-1, segments, _POSE)
+    with np.errstate(all="ignore"):
+        known = np.isfinite(numbers).all(axis=2) & (numbers[..., 16] >= 0.0)
+    poses = np.swapaxes(numbers[..., :16].reshape(-1, segments, 4, 4), 2, 3)
+    return np.where(known[..., None, None], poses, np.nan), ratio
 
 
 def _frames(data: _Bytes, stated: _Stated, layout: _Layout) -> tuple[int, int]:
@@ -272,14 +295,8 @@ def _frames(data: _Bytes, stated: _Stated, layout: _Layout) -> tuple[int, int]:
         # Longer than the header can say; the count stands in a float.
         last = first - 1 + int(stated.number("POINT", "LONG_FRAMES", float(last - first + 1)))
     frames = last - first + 1
-    poses = stated.count("ROTATION", "USED", 0)
-    if layout.values == 0 and poses:
-        labels = stated.parameters["ROTATION"].get("LABELS")
-        shown = ", ".join(labels.values[:4]) if labels is not None and isinstance(labels.values, list) else ""
-        raise InvalidFile(
-            f"{data.where} holds poses of {poses} segments ({shown:.80}, ...), as markerless systems write, and no "
-            "markers: the ROTATION group is not read; export positions of markers or joint centers as .c3d or .trc"
-        )
+    if frames > 0 and layout.values == 0 and stated.count("ROTATION", "USED", 0):
+        return first, frames  # poses of segments alone, as markerless systems write
     if frames < 1 or layout.values == 0:
         raise InvalidFile(f"{data.where}: holds no frames ({first} to {last}) or nothing in them; is it damaged?")
     at = _start(data, stated)

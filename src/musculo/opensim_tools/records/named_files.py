@@ -225,8 +225,9 @@ def _names(setup: Setup) -> Iterator[str]:
         yield escape(setup.motion_name)
         yield escape(setup.errors_name)
     elif isinstance(setup, InverseKinematicsSetup):
-        # distances of markers are written by the exact method alone, and always beside the errors
-        whats = ["marker_errors", "marker_distances"] if setup.report_errors else []
+        # distances of markers are written by the exact method alone, and always beside the errors; those of segments
+        # take the place of both where a recording has no markers
+        whats = ["marker_errors", "marker_distances", "segment_errors"] if setup.report_errors else []
         whats += ["model_marker_locations"] if setup.report_marker_locations else []
         yield from (escape(f"{setup.name}_ik_{what}.sto") for what in whats)
     elif isinstance(setup, ModelToolSetup):

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from musculo.analyses.inverse_kinematics.follow_recording import InverseKinematics, Status, inverse_kinematics
+from musculo.analyses.inverse_kinematics.follow_segments import follow_segments
 from musculo.analyses.inverse_kinematics.setup_tasks import tasks_of_setup
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_frames
 from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
+from musculo.io.c3d import read_c3d
 from musculo.io.setup import MarkerTask
 from musculo.model.model import Model
 from musculo.opensim_tools.records.descriptions import UNITS
@@ -30,6 +32,8 @@ def run_inverse_kinematics(task: InverseKinematicsTask, work: Work) -> None:
     """
     model = work.model(task.model_file)
     markers = work.markers(task.marker_file, prepare=task.preparation, model=model)
+    if not markers.names and not work.of_file and task.marker_file is not None:
+        return _follow_segments(task, work, model, task.marker_file)
     recording = markers.source or str(task.marker_file)
     span = work.asked_span(task, markers.time, recording)
     work.check_span(span, markers.time, recording, opensim_refuses=True)
@@ -63,6 +67,32 @@ def run_inverse_kinematics(task: InverseKinematicsTask, work: Work) -> None:
         work.write(
             f"{task.name}_ik_model_marker_locations.sto", "Model Marker Locations from IK", found.time, columns, at
         )
+
+
+def _follow_segments(task: InverseKinematicsTask, work: Work, model: Model, path: Path) -> None:
+    """A recording of a markerless system, which has poses of segments in the place of markers."""
+    recording = read_c3d(path, task.preparation.up)
+    if recording.segments is None:
+        raise InvalidInput(f"{path} holds neither markers nor poses of segments; is it the right file?")
+    segments = recording.segments
+    work.check_span(task.time_range, segments.time, str(path), opensim_refuses=True)
+    work.report("inverse kinematics", 0.1)
+    found = follow_segments(model, segments.between(*task.time_range), threads=work.threads)
+    say_status(found, work)
+    say_undetermined(found, work, "segment")
+    work.tell(found.findings)
+    off = np.degrees(np.sqrt(np.nanmean(found.orientation_errors**2)))
+    work.note(f"segments followed: {', '.join(found.sensor_names)}; angles to them {off:.3g} degrees (RMS)")
+    if found.marker_names:
+        apart = 1e3 * np.sqrt(np.nanmean(found.marker_errors**2))
+        work.note(f"joint centers are {apart:.3g} mm off (RMS); scale the model to the subject where that is much")
+    work.report("writing", 0.9)
+    if task.output_motion_file is not None:
+        write_motion(work, task.output_motion_file, model, found.time, found.q)
+    if task.report_errors:
+        names = (*found.sensor_names, *(f"{name}_distance" for name in found.marker_names))
+        errors = np.hstack((found.orientation_errors, found.marker_errors))
+        work.write(f"{task.name}_ik_segment_errors.sto", "Segment Errors from IK", found.time, names, errors)
 
 
 def write_motion(work: Work, path: Path, model: Model, time: FloatArray, q: FloatArray) -> None:
