@@ -18,6 +18,7 @@ from musculo.analyses.equations_of_motion import equations_of_motion as equation
 from musculo.analyses.foot_loads import foot_loads as foot_loads
 from musculo.analyses.inverse_dynamics_with_loads import inverse_dynamics as inverse_dynamics
 from musculo.analyses.inverse_kinematics.follow_recording import inverse_kinematics as inverse_kinematics
+from musculo.analyses.inverse_kinematics.follow_segments import follow_segments as follow_segments
 from musculo.analyses.joint_loads import joint_loads as joint_loads
 from musculo.analyses.muscle_analysis import muscle_analysis as muscle_analysis
 from musculo.analyses.recorded_motion import motion_of as motion_of

@@ -12,7 +12,6 @@ pytest.importorskip("ezc3d")
 import ezc3d
 
 from musculo import read_c3d
-from musculo.errors import InvalidFile
 from support.c3d_files import DEC, INTEL, C3DMaker, plate_group
 from support.recorded_data import NO_DATA, recorded, within
 
@@ -111,7 +110,10 @@ def test_recorded_subjects_stand_on_their_plates_whatever_the_screen_says(file, 
 
 
 @pytest.mark.skipif(not recorded("c3d/C3DRotationExample.c3d"), reason=NO_DATA)
-def test_a_recording_of_rotations_only_is_named():
+def test_recorded_poses_are_ezc3ds():
     (file,) = recorded("c3d/C3DRotationExample.c3d")
-    with pytest.raises(InvalidFile, match=r"poses of 21 segments \(worldbody_4X4.*no markers.*export positions"):
-        read_c3d(file)
+    ours, theirs = read_c3d(file, up="z").segments, ezc3d.c3d(str(file))["data"]["rotations"]
+    poses = theirs.transpose(3, 2, 0, 1)  # frames, segments, rows, columns
+    assert_array_equal(ours.R, TO_GROUND @ poses[..., :3, :3])
+    assert_allclose(ours.origin, 1e-3 * poses[..., :3, 3] @ TO_GROUND.T, rtol=ROUNDING)
+    assert np.isfinite(ours.R).all(axis=(1, 2, 3)).sum() > 300

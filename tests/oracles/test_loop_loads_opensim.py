@@ -173,7 +173,7 @@ def test_static_optimisation_of_the_shoulder(shoulder):
         effort.append((activation.values**2).sum(axis=1))
         activations.append(activation.values)
     assert missed[1].max() < 1e-6
-    served = missed[0] < 1e-3  # [rad/s^2], of some 10
+    served = missed[0] < 1e-2  # [rad/s^2], of some 10; what it misses it misses by 4 and more
     assert served.any()
     assert (effort[1][served] <= effort[0][served] * (1.0 + 1e-5)).all()
     # the sum of squares rises by the square of the distance from its minimum, so near values are near answers

@@ -132,3 +132,15 @@ def plate_group(kinds, corners, origins, channels, calibration=None) -> dict[str
     if calibration is not None:
         group["CAL_MATRIX"] = np.transpose(np.asarray(calibration, dtype=float), (1, 2, 0))
     return group
+
+
+def with_poses(content: bytes, poses: np.ndarray) -> bytes:
+    """A file whose ROTATION group, with DATA_START 0, gets its section: poses (frames, segments, 4, 4), NaN unknown."""
+    padded = content.ljust(-(-len(content) // 512) * 512, b"\0")
+    block = len(padded) // 512 + 1
+    place = padded.index(b"DATA_START", padded.index(b"ROTATION")) + len(b"DATA_START") + 4
+    numbers = np.zeros((*poses.shape[:2], 17))
+    numbers[..., :16] = np.swapaxes(poses, 2, 3).reshape(*poses.shape[:2], 16)
+    numbers[..., 16] = np.where(np.isfinite(poses).all(axis=(2, 3)), 0.0, -1.0)
+    section = np.nan_to_num(numbers).astype("<f4").tobytes()
+    return padded[:place] + struct.pack("<H", block) + padded[place + 2 :] + section

@@ -258,15 +258,6 @@ def test_damaged_files_are_refused(tmp_path, damage, words):
         read_c3d(path)
 
 
-def test_poses_of_segments_are_named(tmp_path):
-    """Markerless systems write a ROTATION group; without markers there is nothing to follow."""
-    group = {"ROTATION": {"USED": 2, "LABELS": ["pelvis_4X4", "thigh_4X4"]}}
-    assert "poses of 2 segments" in " ".join(read_c3d(write(tmp_path, extra=group), up="y").notes)
-    nothing = write(tmp_path, points=np.zeros((3, 0, 3)), labels=[], extra=group)
-    with pytest.raises(InvalidFile, match=r"holds poses of 2 segments \(pelvis_4X4, thigh_4X4.*export positions"):
-        read_c3d(nothing)
-
-
 def test_what_a_laboratory_computed_is_no_marker(tmp_path):
     """Its angles and moments are stored as points; as places they would be nonsense, and spoil axes and units."""
     standing = np.array([[0, 0, 1700], [100, 0, 1000], [100, 50, 40], [100, -50, 40]], dtype=float)

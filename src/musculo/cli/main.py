@@ -239,6 +239,29 @@ def convert(
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
 
 
+@app.command()
+def c3d(
+    source: Annotated[Path, typer.Argument(metavar="TRIAL.c3d", help="A recording.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the files. Default: this one.")
+    ] = Path(),
+    up: Annotated[
+        str,
+        typer.Option("--up", metavar="x|-x|y|-y|z|-z", help="The axis that points up. Default: as the file says."),
+    ] = "",
+    forward: Annotated[
+        str, typer.Option("--forward", metavar="x|-x|y|-y|z|-z", help="The axis that becomes x. Default: x.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Write what a C3D file holds as files that OpenSim reads: markers, forces of plates, channels, events."""
+    from musculo.cli.commands.recording import convert_recording
+
+    convert_recording(source, output, up or None, forward or None, force, quiet, as_json)
+
+
 @app.command("fit-paths")
 def fit_paths(
     model: ModelFile,

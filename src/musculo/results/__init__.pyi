@@ -55,6 +55,7 @@ from musculo.results.recording import Recording as Recording
 from musculo.results.result import Outcome as Outcome
 from musculo.results.result import Result as Result
 from musculo.results.result import Series as Series
+from musculo.results.segment_poses import SegmentPoses as SegmentPoses
 from musculo.results.table import Table as Table
 from musculo.simulation.simulation import Simulation as Simulation
 from musculo.simulation.simulation import SimulationStatus as SimulationStatus

@@ -131,11 +131,12 @@ def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Colle
     Those of which something was followed in other frames are lost there, and what they have means nothing.
     """
     open_: list[str] = []
-    lost: list[str] = []
+    lost: dict[str, list[str]] = {}  # coordinates by where they are lost
     seen = int((found.status != Status.UNSEEN).sum())
     for name, where in found.undetermined.items():
         if name not in but and where.sum() < seen:
-            lost.append(f"{name} (in {int(where.sum())} of {len(found)} frames, from {found.time[where][0]:g} s)")
+            frames = f"in {int(where.sum())} of {len(found)} frames, from {found.time[where][0]:g} s"
+            lost.setdefault(frames, []).append(name)
         elif name not in but:
             open_.append(name)
     none = f"no visible {what} moves"
@@ -145,8 +146,9 @@ def say_undetermined(found: InverseKinematics, work: Work, what: str, but: Colle
             "them in the model, or give them a task"
         )
     if lost:
+        told = ", ".join(f"{', '.join(names)} ({frames})" for frames, names in lost.items())
         work.trouble(
-            f"{none} {', '.join(lost)}: undetermined there, kept at the value of the frame before; choose a span "
+            f"{none} {told}: undetermined there, kept at the value of the frame before; choose a span "
             f"without these frames, or fill the gaps of the {what}s"
         )
 
