@@ -34,7 +34,7 @@ RUNNING = [page for page in PAGES if any(not block.why_not for block in blocks_o
 # Code words of the pages that are no names of musculo: of NumPy, of files, of OpenSim, and of examples.
 FOREIGN = {
     *("model", "state", "t", "Seth2010", "toll", "dudt", "Geometry"),
-    *("femur_r", "femur_r_imu", "pelvis_tx", "LAT_TMAJhh", "PEC12hum", "TMINhum"),
+    *("femur_r", "femur_l", "l_thigh_4X4", "femur_r_imu", "pelvis_tx", "LAT_TMAJhh", "PEC12hum", "TMINhum"),
     *("__cuda_array_interface__", "computeMomentArm", "PolynomialPathFitter"),
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
