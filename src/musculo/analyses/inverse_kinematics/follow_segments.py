@@ -136,7 +136,7 @@ def follow_segments(
 
 def _known_span(segments: SegmentPoses) -> SegmentPoses:
     """Without the frames at both ends in which nobody is seen."""
-    seen = np.flatnonzero(np.isfinite(segments.origin).all(axis=2).any(axis=1))
+    seen = np.flatnonzero(np.isfinite(segments.origin).all(axis=2).any(axis=-1))
     if not seen.size:
         raise InvalidInput(f"{segments.source or 'the recording'}: no pose of {', '.join(segments.names)} is known")
     return segments.between(segments.time[seen[0]], segments.time[seen[-1]])
