@@ -1,5 +1,6 @@
 """Every name at the top and the module that holds it, a line each; `__init__` imports it from there on first use."""
 
+from musculo import absolute as absolute
 from musculo import demo as demo
 from musculo import errors as errors
 from musculo import io as io

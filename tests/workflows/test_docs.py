@@ -27,7 +27,10 @@ import check_links
 import reference_pages
 
 PAGES = pages()
-FOLDERS = ("errors", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "trajectory", "viewer")
+FOLDERS = (
+    *("absolute", "errors", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "trajectory"),
+    "viewer",
+)
 WINDOWS = (musculo, *(getattr(musculo, name) for name in FOLDERS if name != "errors"))
 PUBLIC = (*WINDOWS, musculo.demo, musculo.report)
 RUNNING = [page for page in PAGES if any(not block.why_not for block in blocks_of(page))]

@@ -1,0 +1,275 @@
+"""Positions, velocities, accelerations and multipliers of a mechanism that is driven over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.absolute.diagnosis import Diagnosis, diagnose
+from musculo.absolute.drivers.euler_driver import EulerDriver
+from musculo.absolute.euler_parameters import product, relative_euler_parameters, rotation_matrix
+from musculo.absolute.frame import Frame
+from musculo.absolute.given_motion import Given, GivenOrientation
+from musculo.absolute.mechanism import Mechanism, before_motion
+from musculo.arrays import FloatArray, IntArray
+from musculo.errors import InvalidInput, UnknownName
+from musculo.kernels.absolute.absolute_frames import (
+    ASSEMBLED,
+    FROM_BEFORE,
+    FROM_GIVEN,
+    AbsoluteFrames,
+    Search,
+    analysis_frames,
+)
+from musculo.kernels.tree.tree_frames import over_frames
+
+# The paper's tolerance of the last step (Antunes2025, section 4.3) [rad, m].
+TOLERANCE = 1e-10
+# What joints weigh against drivers in least squares (the same section).
+JOINT_WEIGHT = 1000.0
+_MOST_STEPS = 50
+
+
+class Status(IntEnum):
+    """How a frame came out."""
+
+    FOUND = 0
+    NOT_CONVERGED = 1
+    NOT_DETERMINED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteAnalysis:
+    """What a kinematic analysis found, and the multipliers where loads were asked for; frames first.
+
+    `residual` is what the equations are off by: zero to rounding where none contradict each other.
+    """
+
+    mechanism: Mechanism
+    x: FloatArray  # (frames, n_positions)
+    v: FloatArray  # (frames, n_unknowns) velocities of mass centers in ground, angular velocities in body axes, ...
+    a: FloatArray  # (frames, n_unknowns)
+    residual: FloatArray  # (frames, n_equations)
+    status: IntArray  # (frames,) `Status`
+    steps: IntArray  # (frames,) steps of Newton's method
+    multipliers: FloatArray  # (frames, n_equations) of M a + J^T multipliers = g; the shortest where not unique
+    load_force: FloatArray  # (frames, loads, 3) in ground or the load's axes [N]
+    load_moment: FloatArray  # (frames, loads, 3) [N m]
+
+    @property
+    def found(self) -> bool:
+        """Whether all frames have a position."""
+        return bool(np.all(self.status == Status.FOUND))
+
+    def parameters(self, body: str) -> FloatArray:
+        """Euler parameters (frames, 4) of a body."""
+        k = self._body(body)
+        return self.x[:, 7 * k + 3 : 7 * k + 7]
+
+    def rotation(self, body: str) -> FloatArray:
+        """(frames, 3, 3) from a body's axes to ground."""
+        return np.asarray(rotation_matrix(self.parameters(body)))
+
+    def place(self, body: str) -> FloatArray:
+        """(frames, 3) origin of a body's frame in ground [m]."""
+        k = self._body(body)
+        center = np.asarray(self.mechanism.bodies[k].mass_center, dtype=float)
+        return np.asarray(self.x[:, 7 * k : 7 * k + 3] - self.rotation(body) @ center)
+
+    def coordinate(self, name: str) -> FloatArray:
+        """(frames,) a coordinate that is an unknown."""
+        if name not in self.mechanism.coordinates:
+            raise UnknownName("coordinate", name, self.mechanism.coordinates)
+        return self.x[:, 7 * len(self.mechanism.bodies) + self.mechanism.coordinates.index(name)]
+
+    def relative(self, first: Frame, second: Frame) -> FloatArray:
+        """Euler parameters (frames, 4) of a second frame relative to a first one, both fixed to their bodies."""
+        return relative_between(self.mechanism, self.x, first, second)
+
+    def load(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Force and moment (frames, 3) that a constraint, or what is reported under this name, exerts."""
+        names = [load.name for load in self.mechanism.loads]
+        if name not in names:
+            raise UnknownName("load", name, names)
+        k = names.index(name)
+        return self.load_force[:, k], self.load_moment[:, k]
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Of the worst frame: which equations repeat or contradict others, and what no equation determines."""
+        bad = np.flatnonzero(self.status != Status.FOUND)
+        off = np.where(np.isfinite(self.residual).all(axis=1), np.abs(self.residual).max(axis=1, initial=0.0), np.inf)
+        frame = int(bad[0]) if bad.size else int(np.argmax(np.where(np.isfinite(off), off, -1.0)))
+        return diagnose(self.mechanism, self.x[frame], self.residual[frame], self._signals[frame], frame)
+
+    @cached_property
+    def _signals(self) -> FloatArray:
+        return np.zeros((len(self.x), max(self.mechanism.compiled.signal_rows, 1)))
+
+    def _body(self, name: str) -> int:
+        names = [b.name for b in self.mechanism.bodies]
+        if name not in names:
+            raise UnknownName("body", name, names)
+        return names.index(name)
+
+
+def kinematic_analysis(
+    mechanism: Mechanism,
+    given: Mapping[str, Given],
+    *,
+    start: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    forces: FloatArray | None = None,
+    loads: bool = False,
+    tolerance: float = TOLERANCE,
+    together: int = 8,
+    weights: tuple[float, float] | None = None,
+    threads: int | None = None,
+) -> AbsoluteAnalysis:
+    """Solve Phi(x, t) = 0, J v = nu, J a = gamma at every frame (Antunes2025 eq. 1-3); loads by eq. 4, 5.
+
+    Where equations repeat each other the solution is that of least squares, in which joints weigh 1000 and drivers 1,
+    and the multipliers are the shortest. Frames whose equations do not determine the motion, or for which Newton's
+    method finds nothing, have that as their status; `diagnosis` names the constraints.
+
+    Args:
+        mechanism: bodies, constraints, and drivers for all that can move.
+        given: what each driver is told, by its name.
+        start: (n_positions,) a position near the first frame, from which each frame follows the one before; or one for
+            each frame. By default the bodies are assembled along `mechanism.chain`.
+        coordinates: (frames, n) of the coordinates that are unknowns, for assembling.
+        forces: (frames, n_unknowns) loads from outside: of each body force and moment about ground's origin, in ground;
+            then forces on coordinates.
+        loads: whether multipliers and loads are wanted.
+        tolerance: of the last step of Newton's method [rad, m].
+        together: how many frames (1 to 8) are sought at once from the same one before them.
+        weights: of joints and of drivers; by default 1 and 1 where there are as many equations as unknowns.
+        threads: the number of threads where frames do not follow each other; all cores by default.
+    """
+    frames = _frames(given, coordinates, start)
+    c, m = mechanism.compiled, mechanism.n_equations
+    signals = mechanism.signals(given, frames)
+    begin, first = _start(mechanism, start, coordinates, frames)
+    if begin == FROM_BEFORE:
+        signals = _same_signs(mechanism, first[0], given, signals)
+    if weights is None:
+        weights = (JOINT_WEIGHT, 1.0) if m > mechanism.n_unknowns else (1.0, 1.0)
+    weight = np.array([w for e in mechanism.equations for w in [weights[e.drives] ** 2] * mechanism.count(e.name)])
+    n = mechanism.n_unknowns
+    search = Search(
+        begin,
+        together,
+        tolerance,
+        _MOST_STEPS,
+        loads,
+        np.concatenate([weight, np.ones(1)]),
+        np.ones(m + 1),
+        np.zeros(n),
+        weights != (1.0, 1.0),
+    )
+    n_loads = 6 * c.system.load_body.size
+    out = AbsoluteFrames(
+        start=first,
+        signals=signals if signals.shape[1] else np.zeros((frames, 1)),
+        forces=np.zeros((0, n)) if forces is None else np.ascontiguousarray(forces, dtype=float),
+        x=np.empty((frames, mechanism.n_positions)),
+        v=np.empty((frames, n)),
+        a=np.empty((frames, n)),
+        multipliers=np.zeros((frames if loads else 0, m)),
+        loads=np.zeros((frames if loads else 0, n_loads)),
+        residual=np.empty((frames, m)),
+        status=np.zeros(frames, dtype=np.int64),
+        steps=np.zeros(frames, dtype=np.int64),
+        pivot=np.zeros(frames),
+    )
+    arguments = (c.system, c.table, c.pattern, search, out)
+    over_frames(analysis_frames, arguments, frames, 1 if begin == FROM_BEFORE else threads)
+    load = out.loads.reshape(len(out.loads), n_loads // 6, 2, 3) * c.load_sign[:, None, None]
+    result = AbsoluteAnalysis(
+        mechanism,
+        out.x,
+        out.v,
+        out.a,
+        out.residual,
+        out.status,
+        out.steps,
+        out.multipliers,
+        load[:, :, 0],
+        load[:, :, 1],
+    )
+    result.__dict__["_signals"] = out.signals
+    return result
+
+
+def _frames(given: Mapping[str, Given], coordinates: ArrayLike | None, start: ArrayLike | None) -> int:
+    """How many frames there are."""
+    counts = {name: told.frames for name, told in given.items()}
+    if coordinates is not None:
+        counts["coordinates"] = len(np.asarray(coordinates))
+    if start is not None and np.ndim(start) == 2:
+        counts["start"] = len(np.asarray(start))
+    if len(set(counts.values())) > 1:
+        stated = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise InvalidInput(f"drivers are told different numbers of frames ({stated})")
+    return next(iter(counts.values()), 1)
+
+
+def _start(
+    mechanism: Mechanism, start: ArrayLike | None, coordinates: ArrayLike | None, frames: int
+) -> tuple[int, FloatArray]:
+    """Where the search begins, and the array that says so."""
+    n, k = mechanism.n_positions, len(mechanism.coordinates)
+    if start is None:
+        if len(mechanism.chain) < len(mechanism.bodies):
+            raise InvalidInput(
+                f"the mechanism does not say how its {len(mechanism.bodies)} bodies are assembled; give a position "
+                "near the first frame as start"
+            )
+        first = np.zeros((frames, k)) if coordinates is None else np.asarray(coordinates, dtype=float)
+        if first.shape != (frames, k):
+            raise InvalidInput(f"coordinates have shape {first.shape}; they need {(frames, k)}")
+        return ASSEMBLED, np.ascontiguousarray(first if k else np.zeros((frames, 1)))
+    array = np.asarray(start, dtype=float)
+    if array.shape not in ((n,), (frames, n)):
+        raise InvalidInput(f"start has shape {array.shape}; it needs {(n,)} or {(frames, n)}")
+    if not np.isfinite(array).all():
+        raise InvalidInput("start holds a number that is not finite")
+    if array.ndim == 1:
+        return FROM_BEFORE, np.ascontiguousarray(array[None])
+    return FROM_GIVEN, np.ascontiguousarray(array)
+
+
+def relative_between(mechanism: Mechanism, x: FloatArray, first: Frame, second: Frame) -> FloatArray:
+    """Euler parameters (frames, 4) of a frame relative to another, both fixed to their bodies."""
+    names = [b.name for b in mechanism.bodies]
+
+    def turned(frame: Frame) -> FloatArray:
+        own = before_motion(frame)[0]
+        if frame.body not in names:
+            return np.broadcast_to(own, (len(x), 4))
+        k = 7 * names.index(frame.body) + 3
+        return np.asarray(product(x[:, k : k + 4], np.broadcast_to(own, (len(x), 4))))
+
+    return np.asarray(relative_euler_parameters(turned(second), turned(first)))
+
+
+def _same_signs(mechanism: Mechanism, start: FloatArray, given: Mapping[str, Given], signals: FloatArray) -> FloatArray:
+    """Prescribed components of Euler parameters with the sign that the bodies' own have at the start.
+
+    p and -p are one orientation. Both the prescribed ones and those of the bodies are continuous over time, so that
+    the first frame decides.
+    """
+    rows = mechanism.compiled.number_rows
+    for driver in mechanism.drivers:
+        told = given[driver.name]
+        if isinstance(driver, EulerDriver) and isinstance(told, GivenOrientation):
+            here = relative_between(mechanism, start[None], *driver.frames)[0]
+            if here @ told.parameters[0] < 0.0:
+                for name in driver.numbers:
+                    signals[:, rows[name] : rows[name] + 3] *= -1.0
+    return signals

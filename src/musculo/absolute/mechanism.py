@@ -1,0 +1,416 @@
+"""Bodies in absolute coordinates with their constraints and drivers, and the arrays that kernels run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.absolute.constraints.constraint import Equations
+from musculo.absolute.drivers.driver import Driver
+from musculo.absolute.euler_parameters import product, rotation_matrix
+from musculo.absolute.frame import Frame
+from musculo.absolute.given_motion import Given
+from musculo.absolute.normal_pattern import normal_pattern
+from musculo.absolute.terms import Term
+from musculo.arrays import FloatArray, IntArray
+from musculo.errors import InvalidInput, InvalidModel, UnknownName
+from musculo.functions.function import Function
+from musculo.functions.function_table import FunctionTable, compile_functions
+from musculo.kernels.absolute.absolute_system import (
+    FUNCTION_FRAME,
+    GIVEN_FRAME,
+    NUMBER_ROWS,
+    POSE_ROWS,
+    AbsoluteSystem,
+    NormalPattern,
+)
+from musculo.kernels.absolute.constraint_terms import ALONG, CONSTANT, DOT, EULER, FUNCTION, LENGTH, NUMBER, QUADRIC
+from musculo.model.body import GROUND, Body, Placement
+from musculo.model.joints.joint import Axis, FunctionMotion
+from musculo.spatial.rotation import quaternion_from_xyz
+
+_BETWEEN_FRAMES = (DOT, ALONG, LENGTH, QUADRIC, EULER)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadOf:
+    """What some of the equations exert on the body of a frame, at its origin; in ground, or in `axes`."""
+
+    name: str
+    equations: tuple[str, ...]
+    at: Frame
+    other: Frame  # the frame on the other side, whose body feels the opposite
+    axes: Frame | None = None
+
+
+class CompiledMechanism(NamedTuple):
+    """A mechanism as arrays."""
+
+    system: AbsoluteSystem
+    table: FunctionTable
+    pattern: NormalPattern
+    number_rows: dict[str, int]  # name of a number over time -> its first row
+    pose_rows: dict[str, int]  # name of a driver that moves a frame -> the first row of its pose
+    signal_rows: int
+    load_sign: FloatArray  # (loads,)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Bodies, constraints and drivers; ground is there without being named.
+
+    Args:
+        bodies: all bodies.
+        equations: constraints and drivers, each of a name of its own.
+        gravity: [m/s^2], in ground.
+        coordinates: the order of the coordinates that are unknowns; by default as they are met in `equations`.
+        chain: pairs of frames, from ground on, of which the second is placed on the first to assemble the bodies.
+        loads: what is reported of the equations; by default the load of each on the body of its second frame.
+    """
+
+    bodies: tuple[Body, ...]
+    equations: tuple[Equations, ...]
+    gravity: tuple[float, float, float] = (0.0, -9.80665, 0.0)
+    coordinates: tuple[str, ...] = ()
+    chain: tuple[tuple[Frame, Frame], ...] = ()
+    loads: tuple[LoadOf, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [e.name for e in self.equations]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidModel(f"two constraints or drivers are called {twice!r}; give each a name of its own")
+        met = dict.fromkeys(self.coordinates)
+        for e in self.equations:
+            met.update(dict.fromkeys(e.unknowns))
+        object.__setattr__(self, "coordinates", tuple(met))
+        if not self.loads:
+            own = [(e.name, e.place) for e in self.equations]
+            loads = tuple(LoadOf(name, (name,), place[1], place[0]) for name, place in own if place is not None)
+            object.__setattr__(self, "loads", loads)
+
+    # --- counts -----------------------------------------------------------------------------------------------------
+    @property
+    def drivers(self) -> tuple[Driver, ...]:
+        """The equations that prescribe motion."""
+        return tuple(e for e in self.equations if isinstance(e, Driver))
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """The constraint or driver of each equation."""
+        return tuple(e.name for e in self.equations for _ in e.rows())
+
+    @property
+    def n_equations(self) -> int:
+        """Equations in the form of angular velocities, where Euler parameters need no norms."""
+        return len(self.row_names)
+
+    @property
+    def n_norms(self) -> int:
+        """Equations that keep Euler parameters at unit length: one a body."""
+        return len(self.bodies)
+
+    @property
+    def n_unknowns(self) -> int:
+        """Unknown velocities: six a body, and the coordinates that are unknowns too."""
+        return 6 * len(self.bodies) + len(self.coordinates)
+
+    @property
+    def n_positions(self) -> int:
+        """Unknown positions: seven a body, and the coordinates."""
+        return 7 * len(self.bodies) + len(self.coordinates)
+
+    def count(self, name: str) -> int:
+        """How many equations a constraint or driver has."""
+        if name not in self.row_names and name not in [e.name for e in self.equations]:
+            raise UnknownName("constraint or driver", name, [e.name for e in self.equations])
+        return self.row_names.count(name)
+
+    # --- arrays -----------------------------------------------------------------------------------------------------
+    @cached_property
+    def compiled(self) -> CompiledMechanism:
+        """The arrays."""
+        return _Compiler(self).compile()
+
+    def signals(self, given: Mapping[str, Given], frames: int) -> FloatArray:
+        """(frames, rows): what the drivers are told, as kernels read it.
+
+        Raises:
+            UnknownName: for a driver that there is none of.
+            InvalidInput: a driver that is told nothing, or arrays that do not fit.
+        """
+        c, drivers = self.compiled, {d.name: d for d in self.drivers}
+        for name in given:
+            if name not in drivers:
+                raise UnknownName("driver", name, drivers)
+        told = np.zeros((frames, c.signal_rows))
+        for first in c.pose_rows.values():
+            told[:, first] = 1.0
+        for name, driver in drivers.items():
+            if name not in given:
+                raise InvalidInput(f"driver {name!r} is told nothing; give it in `given`, or leave the driver out")
+            for key, values in driver.signals(given[name]).items():
+                rows = c.pose_rows if key in c.pose_rows else c.number_rows
+                if len(values) != frames:
+                    raise InvalidInput(f"driver {name!r} is told {len(values)} frames, others {frames}")
+                told[:, rows[key] : rows[key] + values.shape[1]] = values
+        return told
+
+    def positions(self, places: FloatArray, parameters: FloatArray, coordinates: FloatArray) -> FloatArray:
+        """x of body frames at `places` (frames, bodies, 3) turned by `parameters` (frames, bodies, 4)."""
+        center = np.array([b.mass_center for b in self.bodies], dtype=float)
+        p = np.asarray(parameters, dtype=float)
+        r = np.asarray(places, dtype=float) + np.einsum("fbij,bj->fbi", rotation_matrix(p), center)
+        bodies = np.concatenate([r, p], axis=2).reshape(len(r), -1)
+        return np.ascontiguousarray(np.concatenate([bodies, np.asarray(coordinates, dtype=float)], axis=1))
+
+
+class _Compiler:
+    """From a mechanism to arrays."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
+        self.body = {GROUND: 0} | {b.name: k + 1 for k, b in enumerate(mechanism.bodies)}
+        self.center = {GROUND: np.zeros(3)} | {b.name: np.array(b.mass_center) for b in mechanism.bodies}
+        self.coordinate = {name: k for k, name in enumerate(mechanism.coordinates)}
+        self.frames: dict[int, int] = {}
+        self.kept: list[Frame] = []
+        self.functions: list[Function] = []
+        self.argument_rows: list[int] = []
+        self.argument_dof: list[int] = []
+
+    def frame(self, frame: Frame | None) -> int:
+        """The number of a frame."""
+        if frame is None:
+            return 0
+        if id(frame) not in self.frames:
+            if frame.body not in self.body:
+                raise UnknownName("body", frame.body, self.body, "a frame of a constraint")
+            self.frames[id(frame)] = len(self.kept)
+            self.kept.append(frame)
+        return self.frames[id(frame)]
+
+    def arguments(self, names: Sequence[str], dofs: Sequence[int]) -> int:
+        """Where the arguments of a function begin; a constant reads what is there."""
+        first = len(self.argument_rows)
+        for name, dof in zip(names, dofs, strict=True):
+            self.argument_rows.append(7 * len(self.m.bodies) + self.coordinate[name])
+            self.argument_dof.append(dof)
+        return first
+
+    def compile(self) -> CompiledMechanism:
+        m = self.m
+        self.frame(Frame(Placement(GROUND)))
+        rows = [row for e in m.equations for row in e.rows()]
+        for row in rows:
+            for term in row:
+                self.frame(term.first), self.frame(term.second)
+        for known, placed in m.chain:
+            self.frame(known), self.frame(placed)
+        for load in m.loads:
+            self.frame(load.at)
+            if load.axes is not None:
+                self.frame(load.axes)
+        number_rows: dict[str, int] = {}
+        for driver in m.drivers:
+            for name in driver.numbers:
+                number_rows[name] = NUMBER_ROWS * len(number_rows)
+        pose_rows: dict[str, int] = {}
+        for frame in self.kept:
+            if isinstance(frame.motion, str) and frame.motion not in pose_rows:
+                pose_rows[frame.motion] = NUMBER_ROWS * len(number_rows) + POSE_ROWS * len(pose_rows)
+        frames = self._frames(pose_rows)
+        terms = self._terms(rows, frames["dof_first"], number_rows)
+        loads, sign = self._loads()
+        chain = np.array([[self.frame(a), self.frame(b)] for a, b in m.chain], dtype=np.int64).reshape(-1, 2)
+        system = AbsoluteSystem(
+            bodies=len(m.bodies),
+            coordinates=len(m.coordinates),
+            equations=len(rows),
+            mass=np.array([0.0, *(b.mass for b in m.bodies)]),
+            inertia=np.array([(0.0,) * 6, *(b.inertia for b in m.bodies)], dtype=float),
+            gravity=np.array(m.gravity, dtype=float),
+            argument_rows=_ints([*self.argument_rows, 0]),
+            argument_dof=_ints([*self.argument_dof, 0]),
+            chain_known=np.ascontiguousarray(chain[:, 0]),
+            chain_placed=np.ascontiguousarray(chain[:, 1]),
+            **frames,
+            **terms,
+            **loads,
+        )
+        pattern = normal_pattern(system.row_first, system.column, system.bodies, system.coordinates)
+        signal_rows = NUMBER_ROWS * len(number_rows) + POSE_ROWS * len(pose_rows)
+        return CompiledMechanism(
+            system, compile_functions(self.functions), pattern, number_rows, pose_rows, signal_rows, sign
+        )
+
+    def _frames(self, pose_rows: Mapping[str, int]) -> dict[str, np.ndarray]:
+        n = len(self.kept)
+        function, axes = np.full((n, 6), -1, dtype=np.int64), np.zeros((n, 6, 3))
+        argument_first, kind, given = np.zeros((n, 6), dtype=np.int64), np.zeros(n, dtype=np.int64), [0] * n
+        dof_first, dof_coordinate = [0], []
+        for f, frame in enumerate(self.kept):
+            names = frame.coordinates
+            if isinstance(frame.motion, FunctionMotion):
+                kind[f] = FUNCTION_FRAME
+                for j, axis in self._moving(frame.motion):
+                    arguments = axis.coordinates[: axis.function.n_arguments]
+                    function[f, j], axes[f, j] = len(self.functions), _unit(axis.direction)
+                    self.functions.append(axis.function)
+                    argument_first[f, j] = self.arguments(arguments, [names.index(name) for name in arguments])
+            elif isinstance(frame.motion, str):
+                kind[f], given[f] = GIVEN_FRAME, pose_rows[frame.motion]
+            dof_first.append(dof_first[-1] + len(names))
+            dof_coordinate += [self.coordinate[name] for name in names]
+        placements = [frame.place for frame in self.kept]
+        return {
+            "frame_body": _ints([self.body[p.body] for p in placements]),
+            "frame_kind": kind,
+            "frame_quaternion": np.array([before_motion(f)[0] for f in self.kept]),
+            "frame_place": np.array([before_motion(f)[1] - self.center[f.body] for f in self.kept]),
+            "after_quaternion": np.array([quaternion_from_xyz(f.after.orientation) for f in self.kept]),
+            "after_place": np.array([f.after.translation for f in self.kept], dtype=float),
+            "frame_given": _ints(given),
+            "frame_function": function,
+            "frame_axes": axes,
+            "argument_first": argument_first,
+            "dof_first": _ints(dof_first),
+            "dof_coordinate": _ints([*dof_coordinate, 0]),
+        }
+
+    @staticmethod
+    def _moving(motion: FunctionMotion) -> list[tuple[int, Axis]]:
+        """Axes in their places: three rotations, three translations."""
+        if len(motion.rotations) > 3 or len(motion.translations) > 3:
+            raise InvalidModel("a frame moves by at most three rotations and three translations")
+        return [*enumerate(motion.rotations), *((3 + k, axis) for k, axis in enumerate(motion.translations))]
+
+    def _columns(self, term: Term) -> list[int]:
+        """(4,) first columns of the velocity and the angular velocity of both bodies; -1 for what a term is free of."""
+        if term.kind not in _BETWEEN_FRAMES:
+            return [-1] * 4
+        found = []
+        for frame, is_first in ((term.first, True), (term.second, False)):
+            assert frame is not None
+            b = self.body[frame.body]
+            arm = frame.motion is not None or np.any(before_motion(frame)[1] != self.center[frame.body])
+            turning = term.kind in (DOT, EULER)
+            turned = turning or bool(arm) or (is_first and term.kind in (ALONG, QUADRIC))
+            found += [-1 if b == 0 or turning else 6 * b - 6, -1 if b == 0 or not turned else 6 * b - 3]
+        return found
+
+    def _terms(
+        self, rows: Sequence[Sequence[Term]], dof_first: IntArray, number_rows: Mapping[str, int]
+    ) -> dict[str, np.ndarray]:
+        coordinates = 6 * len(self.m.bodies)
+        first_term, row_first = [0], [0]
+        column: list[int] = []
+        terms: list[Term] = []
+        slots: list[list[int]] = []
+        slot_first: list[int] = []
+        coordinate_slots: list[int] = []
+        number: list[int] = []
+        argument: list[int] = []
+        for row in rows:
+            triples: dict[int, int] = {}  # first column of three -> element of J
+            singles: dict[int, int] = {}
+            for term in row:
+                columns = self._columns(term)
+                own = self._coordinates(term)
+                for c in columns:
+                    if c >= 0 and c not in triples:
+                        triples[c] = len(column)
+                        column += [c, c + 1, c + 2]
+                for name in own:
+                    k = coordinates + self.coordinate[name]
+                    if k not in singles:
+                        singles[k] = len(column)
+                        column.append(k)
+                slots.append([triples[c] if c >= 0 else -1 for c in columns])
+                slot_first.append(len(coordinate_slots))
+                coordinate_slots += [singles[coordinates + self.coordinate[name]] for name in own]
+                is_function = term.kind == FUNCTION
+                if is_function:
+                    assert term.function is not None
+                    number.append(len(self.functions))
+                    self.functions.append(term.function)
+                    argument.append(self.arguments(term.coordinates, range(len(term.coordinates))))
+                else:
+                    number.append(number_rows[term.number] if term.kind == NUMBER else 0)
+                    argument.append(0)
+                terms.append(term)
+            first_term.append(len(terms))
+            row_first.append(len(column))
+        kinds = [t.kind for t in terms] or [CONSTANT]
+        return {
+            "first_term": _ints(first_term),
+            "kind": _ints(kinds),
+            "first_frame": _ints([self.frame(t.first) for t in terms] or [0]),
+            "second_frame": _ints([self.frame(t.second) for t in terms] or [0]),
+            "coefficient": np.array([t.coefficient for t in terms] or [0.0]),
+            "a": np.array([(*t.a, *(0.0,) * (4 - len(t.a))) for t in terms] or [(0.0,) * 4], dtype=float),
+            "b": np.array([t.b or (0.0,) * 3 for t in terms] or [(0.0,) * 3], dtype=float),
+            "number": _ints(number or [0]),
+            "term_argument": _ints(argument or [0]),
+            "slots": np.array(slots or [[-1] * 4], dtype=np.int64),
+            "slot_first": _ints(slot_first or [0]),
+            "coordinate_slots": _ints([*coordinate_slots, 0]),
+            "row_first": _ints(row_first),
+            "column": _ints(column or [0]),
+        }
+
+    @staticmethod
+    def _coordinates(term: Term) -> tuple[str, ...]:
+        """Coordinates in a term: of the first frame, of the second; or of its function."""
+        if term.kind in _BETWEEN_FRAMES:
+            assert term.first is not None
+            assert term.second is not None
+            return (*term.first.coordinates, *term.second.coordinates)
+        return term.coordinates
+
+    def _loads(self) -> tuple[dict[str, np.ndarray], FloatArray]:
+        rows: dict[str, list[int]] = {e.name: [] for e in self.m.equations}
+        for k, name in enumerate(self.m.row_names):
+            rows[name].append(k)
+        first, listed, bodies, frames, axes, signs = [0], [], [], [], [], []
+        for load in self.m.loads:
+            for name in load.equations:
+                listed += rows[name]
+            first.append(len(listed))
+            on_ground = load.at.body == GROUND
+            bodies.append(self.body[load.other.body if on_ground else load.at.body])
+            signs.append(-1.0 if on_ground else 1.0)
+            frames.append(self.frame(load.at))
+            axes.append(-1 if load.axes is None else self.frame(load.axes))
+        empty = not self.m.loads
+        return {
+            "load_first": _ints(first + [0] * empty),
+            "load_rows": _ints([*listed, 0]),
+            "load_body": _ints(bodies + [1] * empty),
+            "load_frame": _ints(frames + [0] * empty),
+            "load_axes": _ints(axes + [-1] * empty),
+        }, np.array(signs + [1.0] * empty)
+
+
+def before_motion(frame: Frame) -> tuple[FloatArray, FloatArray]:
+    """Euler parameters and place of a frame on its body, before its motion."""
+    own, more = frame.place, frame.before
+    p = quaternion_from_xyz(own.orientation)
+    shift = rotation_matrix(p) @ np.asarray(more.translation, dtype=float)
+    return product(p, quaternion_from_xyz(more.orientation)), np.asarray(own.translation) + shift
+
+
+def _ints(values: Sequence[int]) -> IntArray:
+    return np.array(values, dtype=np.int64)
+
+
+def _unit(axis: Sequence[float]) -> FloatArray:
+    a = np.asarray(axis, dtype=float)
+    size = np.linalg.norm(a)
+    if not size > 0.0:
+        raise InvalidModel(f"axis {tuple(axis)} has no direction; give three numbers, not all zero")
+    return a / size

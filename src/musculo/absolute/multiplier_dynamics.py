@@ -1,0 +1,147 @@
+"""Inverse dynamics by Lagrange multipliers: generalized forces and the loads of all joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from musculo.absolute.absolute_analysis import AbsoluteAnalysis, kinematic_analysis
+from musculo.absolute.absolute_model import AbsoluteModel, Driven, JointForm, from_model
+from musculo.absolute.given_motion import Given
+from musculo.arrays import FloatArray
+from musculo.compile.coordinate_arrays import motion_in
+from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
+from musculo.errors import InvalidInput, SingularSystem, UnknownName
+from musculo.model.body import GROUND
+from musculo.model.model import Model
+from musculo.results.table import Table
+from musculo.spatial.rotation import from_xyz
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteLoads:
+    """Generalized forces and joint loads from multipliers; arrays have the frames first.
+
+    `force` and `moment` are what each joint exerts on the body outboard of it, at the origin of the outboard joint
+    frame, in ground, drive included, as `joint_reactions` has them.
+    """
+
+    model: Model
+    speed_names: tuple[str, ...]
+    tau: FloatArray  # (frames, speeds) [N m, N]
+    joint_names: tuple[str, ...]
+    force: FloatArray  # (frames, joints, 3) [N]
+    moment: FloatArray  # (frames, joints, 3) [N m]
+    analysis: AbsoluteAnalysis
+
+    def of(self, joint: str) -> tuple[FloatArray, FloatArray]:
+        """(force, moment) of one joint."""
+        if joint not in self.joint_names:
+            raise UnknownName("joint", joint, self.joint_names)
+        k = self.joint_names.index(joint)
+        return self.force[:, k], self.moment[:, k]
+
+
+def loads_by_multipliers(
+    model: Model,
+    q: ArrayLike | Table,
+    u: ArrayLike | Table,
+    udot: ArrayLike | Table,
+    loads: Loads = (),
+    *,
+    driven: Driven = "tree",
+    joints: JointForm = "functions",
+    threads: int | None = None,
+) -> AbsoluteLoads:
+    """M a + J^T lambda = g solved for lambda, where drivers make the bodies move as (q, u, udot) say.
+
+    Source: Antunes2025 eq. 4, 5; where equations repeat each other, the shortest lambda.
+
+    Args:
+        model: the model.
+        q, u, udot: (frames, n), (frames, n_u), (frames, n_u) or single frames, of all coordinates in file order.
+        loads: external loads.
+        driven, joints: as in `from_model`.
+        threads: the number of threads; all cores by default.
+
+    Raises:
+        InvalidInput: positions that contradict the constraints.
+        SingularSystem: equations that do not determine the motion; names what is free.
+    """
+    Q, U, A, _ = motion_in(model, q, u, udot)
+    system = from_model(model, driven=driven, joints=joints)
+    given, coordinates = system.given(Q, U, A), system.coordinates(Q)
+    forces = body_forces(system, listed(loads, len(Q)), given, coordinates, len(Q), threads)
+    found = kinematic_analysis(
+        system.mechanism, given, coordinates=coordinates, forces=forces, loads=True, threads=threads
+    )
+    refuse(found)
+    tau = system.generalized_forces(found.multipliers, found.load_force, found.load_moment)
+    n = len(model.joint_names)
+    return AbsoluteLoads(
+        model,
+        system.speed_names,
+        tau,
+        model.joint_names,
+        found.load_force[:, :n],
+        found.load_moment[:, :n],
+        found,
+    )
+
+
+def refuse(found: AbsoluteAnalysis) -> None:
+    """Refuse an analysis with frames that have no position."""
+    if found.found:
+        return
+    d = found.diagnosis
+    if d.free:
+        raise SingularSystem(str(d))
+    raise InvalidInput(f"positions that satisfy the constraints are not found: {d}")
+
+
+def body_forces(
+    system: AbsoluteModel,
+    loads: Sequence[ExternalLoad],
+    given: Mapping[str, Given],
+    coordinates: FloatArray,
+    frames: int,
+    threads: int | None,
+) -> FloatArray | None:
+    """(frames, n_unknowns): of each body force, and moment about ground's origin, in ground; None without loads."""
+    if not loads:
+        return None
+    names = list(system.model.body_names)
+    forces = np.zeros((frames, system.mechanism.n_unknowns))
+    poses: AbsoluteAnalysis | None = None
+    for load in loads:
+        force, point, moment = (
+            np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.point, load.moment)
+        )
+        if load.body != GROUND and load.body not in names:
+            raise UnknownName("body", load.body, names, load.source or "an external load")
+        if load.force_in != GROUND or load.point_in != GROUND:
+            if poses is None:
+                poses = kinematic_analysis(system.mechanism, given, coordinates=coordinates, threads=threads)
+            R, _ = _frame_pose(system, poses, load.force_in)
+            force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
+            R, p = _frame_pose(system, poses, load.point_in)
+            point = p + np.einsum("fij,fj->fi", R, point)
+        if load.body != GROUND:
+            k = 6 * names.index(load.body)
+            forces[:, k : k + 3] += force
+            forces[:, k + 3 : k + 6] += moment + np.cross(point, force)
+    return forces
+
+
+def _frame_pose(system: AbsoluteModel, found: AbsoluteAnalysis, name: str) -> tuple[FloatArray, FloatArray]:
+    """Rotation and place over frames of any frame of the model."""
+    frames = len(found.x)
+    place = system.model.placement(name)
+    own, origin = from_xyz(place.orientation), np.asarray(place.translation, dtype=float)
+    if place.body == GROUND:
+        return np.broadcast_to(own, (frames, 3, 3)), np.broadcast_to(origin, (frames, 3))
+    R = found.rotation(place.body)
+    return R @ own, found.place(place.body) + R @ origin
