@@ -5,6 +5,8 @@ from musculo.muscle.fibers.capacity import active_force_capacity as active_force
 from musculo.muscle.fibers.de_groote_fregly import with_de_groote_fregly_muscles as with_de_groote_fregly_muscles
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equilibrium
 from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
+from musculo.muscle.fibers.force_derivatives import equilibrium_residual as equilibrium_residual
+from musculo.muscle.fibers.force_derivatives import muscle_force_derivatives as muscle_force_derivatives
 from musculo.muscle.fitted_paths.polynomial_paths import fit_paths as fit_paths
 from musculo.muscle.hill_curves.curves import muscle_curves as muscle_curves
 from musculo.muscle.path_loads.path_forces import path_generalized_forces as path_generalized_forces
