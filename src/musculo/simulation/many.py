@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
+from musculo.dynamics.inverse import on_gpu
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError, Unsupported
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
@@ -72,7 +73,7 @@ class Simulations(Result):
         yield Series("fiber_length", np.moveaxis(self.fiber_length, 1, 0), {**one, **muscles}, "m")
 
 
-class _Case(NamedTuple):
+class Case(NamedTuple):
     """One simulation."""
 
     model: Model
@@ -83,7 +84,7 @@ class _Case(NamedTuple):
     fiber_length: Any
 
 
-class _Options(NamedTuple):
+class Options(NamedTuple):
     """What all share."""
 
     times: FloatArray
@@ -115,6 +116,7 @@ def simulate_many(
     max_step: float = np.inf,
     max_steps: int = 100_000,
     threads: int | None = None,
+    device: Literal["cpu", "gpu"] = "cpu",
     progress: Callable[[int], None] | None = None,
 ) -> Simulations:
     """Motions of a model that its muscles move, from many starts, under many excitations, or of many models.
@@ -132,13 +134,18 @@ def simulate_many(
         method: "imex", which is the default, "rkf45" or "tr-bdf2", which compiled code steps without Python.
         max_steps: so many steps end one simulation as failed.
         threads: how many at once; all cores by default.
+        device: "cpu", or "gpu", one simulation a thread of it; the same but for rounding. Models, if there are several,
+            are then of one structure; and simulations that need what the device lacks (paths over surfaces that
+            overlap) are done on the CPU. The first call compiles, once for a machine.
         progress: called with the number of simulations that have ended.
         Others: as in `simulate`.
 
     Raises:
         InvalidInput: lists of different lengths; what `simulate` refuses of a first state or of excitations.
         Unsupported: a model with closed loops.
+        NoDevice: device="gpu" where there is none.
     """
+    gpu = on_gpu(device)
     cases = _cases(model, q0, u0, excitations, activation, fiber_length)
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
@@ -150,21 +157,21 @@ def simulate_many(
         raise InvalidInput(f"threads is {threads!r}; give a whole number of 1 or more, or None for all cores")
     control = Control(float(rtol), float(atol), float(max_step))
     opensim = method_of(like, None) == "opensim"
-    options = _Options(t, control, method, wrapping_of(like, wrapping), opensim, model_forces, loads, max_steps)
+    options = Options(t, control, method, wrapping_of(like, wrapping), opensim, model_forces, loads, max_steps)
     first = cases[0].model
     for one in cases:
         if (one.model.coordinate_names, one.model.muscle_names) != (first.coordinate_names, first.muscle_names):
             raise InvalidInput(f"the models {first.name!r} and {one.model.name!r} have other coordinates or muscles")
     own, done, lock = threading.local(), [0], threading.Lock()
 
-    def run(k: int) -> _Outcome:
+    def run(k: int) -> Outcome:
         case = cases[k]
         runners = own.__dict__.setdefault("runners", {})
         if case.model not in runners:
             runners.clear()  # a list of models goes from one to the next
             runners[case.model] = _Runner(case.model, options)
         try:
-            found: _Outcome = runners[case.model](case)
+            found: Outcome = runners[case.model](case)
         except MusculoError as error:
             if len(cases) == 1:
                 raise
@@ -175,6 +182,11 @@ def simulate_many(
                 progress(done[0])
         return found
 
+    made = Provenance.of("simulate_many", first, simulations=len(cases), method=method, rtol=rtol, atol=atol)
+    if gpu:
+        from musculo.simulation.many_on_gpu import simulate_on_gpu
+
+        return Simulations(first, t, *simulate_on_gpu(cases, options, run, progress), made)
     # the first one alone: what it compiles and derives from the model is there for the others
     outcomes = [run(0)]
     workers = threads if threads is not None else (os.cpu_count() or 1)
@@ -183,7 +195,6 @@ def simulate_many(
     else:
         with ThreadPoolExecutor(workers) as pool:
             outcomes += list(pool.map(run, range(1, len(cases))))
-    made = Provenance.of("simulate_many", first, simulations=len(cases), method=method, rtol=rtol, atol=atol)
     return Simulations(
         first,
         t,
@@ -198,7 +209,7 @@ def simulate_many(
     )
 
 
-def _cases(model: Any, q0: Any, u0: Any, excitations: Any, activation: Any, fiber_length: Any) -> list[_Case]:
+def _cases(model: Any, q0: Any, u0: Any, excitations: Any, activation: Any, fiber_length: Any) -> list[Case]:
     """Each simulation; what is given once is repeated."""
     listed: dict[str, list[Any]] = {}
     single: dict[str, Any] = {}
@@ -231,10 +242,10 @@ def _cases(model: Any, q0: Any, u0: Any, excitations: Any, activation: Any, fibe
     count = next(iter(counts.values()), 1)
     if not count:
         raise InvalidInput("there is no simulation: the lists are empty")
-    return [_Case(**single, **{name: values[k] for name, values in listed.items()}) for k in range(count)]
+    return [Case(**single, **{name: values[k] for name, values in listed.items()}) for k in range(count)]
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """Of one simulation, at all times."""
 
     q: FloatArray
@@ -249,7 +260,7 @@ class _Outcome(NamedTuple):
 class _Runner:
     """Simulations of one model, one after the other, in rooms of one thread."""
 
-    def __init__(self, model: Model, options: _Options) -> None:
+    def __init__(self, model: Model, options: Options) -> None:
         if embedding_of(model).unsolved or embedding_of(model).loops:
             raise Unsupported(f"{model.name!r} has closed loops; simulate its motions one by one")
         self.model, self.options = model, options
@@ -258,7 +269,7 @@ class _Runner:
             model, functions, options.wrapping, options.like_opensim, springs=options.model_forces
         )
 
-    def __call__(self, case: _Case) -> _Outcome:
+    def __call__(self, case: Case) -> Outcome:
         o, force = self.options, self.muscles
         functions = control_functions(self.model, case.excitations)
         force.follow(functions)
@@ -289,7 +300,7 @@ class _Runner:
 
     def _outcome(
         self, system: DrivenSystem, t: FloatArray, course: list[tuple[FloatArray, FloatArray]], reason: str
-    ) -> _Outcome:
+    ) -> Outcome:
         wanted, force = self.options.times, self.muscles
         there = wanted[wanted <= t[-1]]
         y = np.full((len(wanted), len(course[0][0])), np.nan)
@@ -304,4 +315,4 @@ class _Runner:
             parts.append(np.where(rows >= 0, states[:, rows] if states.shape[1] else np.nan, np.nan))
         status = SimulationStatus.FAILED if reason else SimulationStatus.FINISHED
         text = f"at t = {t[-1]:.9g} s: {reason}" if reason else ""
-        return _Outcome(q, u, parts[0], parts[1], status, text, len(t) - 1)
+        return Outcome(q, u, parts[0], parts[1], status, text, len(t) - 1)

@@ -15,6 +15,13 @@ call_force = Lowered("calls", "call_force")
 
 
 @spliced
+def add_forces(force, t, q, u, tau):
+    """Add to tau what acts on a state; GPUs, which call nothing by address, have one of their own."""
+    if force != 0:
+        call_force(force, t, q, u, tau)
+
+
+@spliced
 def drive(p, x, force, tau, t):
     """Forces x.tau on the state x.q, x.u, and derivatives x.qdot of its coordinates; whether these are there.
 
@@ -24,6 +31,5 @@ def drive(p, x, force, tau, t):
     """
     for i in range(tau.size):
         x.tau[i] = tau[i]
-    if force != 0:
-        call_force(force, t, x.q, x.u, x.tau)
+    add_forces(force, t, x.q, x.u, x.tau)
     return turn(p.speed_row, p.turning_q, p.turning_u, x.q, x.u, x.qdot)

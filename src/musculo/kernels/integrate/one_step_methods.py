@@ -14,6 +14,7 @@ state whose rates came last, and s is `StepRoom`. What is asked for is a, a `Req
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -271,7 +272,7 @@ def _tr_bdf2(rates, h, force, a, t, step):
             for i in range(n):
                 s.x[i] += s.change[i, 0]
                 size += _part(s.change[i, 0], a.y[i], a.y[i], a.control) ** 2
-            near = np.sqrt(size / max(n, 1)) < SMALL
+            near = math.sqrt(size / max(n, 1)) < SMALL
         if how == FOUND and not near:
             how = UNSOLVED
         for i in range(n):
@@ -368,7 +369,7 @@ def onward(rates, land, attempt, h, force, a, end):
                 size = 0.0
                 for i in range(n):
                     size += _part(s.error[i], a.y[i], s.x[i], c) ** 2
-                size = np.sqrt(size / max(n, 1))
+                size = math.sqrt(size / max(n, 1))
             if c.judged == 0:
                 for i in range(n):
                     out.y[0, i], out.f[0, i] = s.x[i], s.error[i]
@@ -386,7 +387,7 @@ def onward(rates, land, attempt, h, force, a, end):
             if how != FOUND:
                 s.why[0] = how
                 going = s.stop[0] == 0 and (how != NO_RATES or c.retries == 1)
-            length = step * (_factor(size, order) if np.isfinite(size) else LEAST)
+            length = step * (_factor(size, order) if math.isfinite(size) else LEAST)
         if landed:
             out.t[count], out.calls[count] = t, s.calls[0] + 1
             for i in range(n):

@@ -5,6 +5,7 @@ What `musculo.simulation.equations.systems.EmbeddedSystem` does one state after 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -204,7 +205,7 @@ def open_rates(h, force, tau, t, real):
             fine = fine and r.P[i, lane] > p.least_pivot
     for i in range(n_z + p.zu.size):
         for lane in range(real):
-            fine = fine and np.isfinite(x.F[i, lane])
+            fine = fine and math.isfinite(x.F[i, lane])
     return fine
 
 

@@ -5,6 +5,7 @@ y = (z, zu, s): the force reads s and writes its rates where it finds them (`mus
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ def driven_rates(h, force, tau, t, real):
             r.x.F[i, lane] = r.tree.x.F[i, lane]
         for i in range(own):
             r.x.F[tree + i, lane] = r.drive.F[i, lane]
-            fine = fine and np.isfinite(r.drive.F[i, lane])
+            fine = fine and math.isfinite(r.drive.F[i, lane])
     return fine
 
 
@@ -92,7 +93,7 @@ def _attempt(rates, h, force, a, t, step):
 
 
 @kernel
-def _serve(h, what, force, a, end):
+def answer_driven(h, what, force, a, end):
     """`driven_state`, without references to arrays being counted."""
     return serve(driven_rates, _land, _attempt, h, what, force, a, end)
 
@@ -103,4 +104,4 @@ def driven_state(h, what, force, end, a):
 
     Args: h: holds `DrivenTree`, `DrivenRoom` and `StepRoom`. force: as in `force_calls`. a: `Request`.
     """
-    return _serve(h, what, force, a, end)
+    return answer_driven(h, what, force, a, end)

@@ -6,7 +6,7 @@ quaternions; and `turning_u` (j, 3) rows of u.
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from musculo.kernels.compiler.parts import kernel
 
@@ -23,7 +23,7 @@ def unit_quaternions(turning_q, q):
             for i in range(4):
                 length += q[turning_q[j, i]] ** 2
             for i in range(4):
-                q[turning_q[j, i]] /= np.sqrt(length)
+                q[turning_q[j, i]] /= math.sqrt(length)
 
 
 @kernel
@@ -42,8 +42,8 @@ def turn(speed_row, turning_q, turning_u, q, u, qdot):
             qdot[at[2]] = 0.5 * (-e_3 * w_x + e_0 * w_y + e_1 * w_z)
             qdot[at[3]] = 0.5 * (e_2 * w_x - e_1 * w_y + e_0 * w_z)
         else:
-            s_0, c_0 = np.sin(q[at[0]]), np.cos(q[at[0]])
-            s_1, c_1 = np.sin(q[at[1]]), np.cos(q[at[1]])
+            s_0, c_0 = math.sin(q[at[0]]), math.cos(q[at[0]])
+            s_1, c_1 = math.sin(q[at[1]]), math.cos(q[at[1]])
             if abs(c_1) < LOCKED:
                 return False
             third = (c_0 * w_z - s_0 * w_y) / c_1

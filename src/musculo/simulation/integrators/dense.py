@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.arrays import FloatArray
+from musculo.kernels.integrate.whole_course import states_between
 
 
 def chebyshev_points(start: float, end: float, degree: int) -> FloatArray:
@@ -43,7 +44,9 @@ class Course:
         if self.polynomials is not None:
             result = self._barycentric(times, step)
         else:
-            result = self._hermite(times, step)
+            assert self.f is not None
+            result = np.empty((len(times), self.y.shape[1]))
+            states_between(*(np.ascontiguousarray(one) for one in (self.t, self.y, self.f, times)), result)
         # at the steps themselves nothing is interpolated
         at = np.searchsorted(self.t, times)
         same = self.t[np.minimum(at, len(self.t) - 1)] == times
@@ -65,25 +68,4 @@ class Course:
         result = np.einsum("tk,tkn->tn", part, values) / part.sum(axis=1)[:, None]
         rows, columns = np.nonzero(exact)
         result[rows] = values[rows, columns]
-        return result
-
-    def _hermite(self, times: FloatArray, step: np.ndarray) -> FloatArray:
-        assert self.f is not None
-        count = min(3, len(self.t))
-        first = np.clip(step - 1, 0, len(self.t) - count)
-        at = first[:, None] + np.arange(count)
-        t, y, f = self.t[at], self.y[at], self.f[at]
-        # in units of the step, so that powers stay near one
-        h = (t[:, -1] - t[:, 0])[:, None]
-        x, nodes = (times[:, None] - t[:, :1]) / h, (t - t[:, :1]) / h
-        result = np.zeros((len(times), self.y.shape[1]))
-        for i in range(count):
-            others = [j for j in range(count) if j != i]
-            basis, slope = np.ones(len(times)), np.zeros(len(times))
-            for j in others:
-                basis *= (x[:, 0] - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
-                slope += 1.0 / (nodes[:, i] - nodes[:, j])
-            away = x[:, 0] - nodes[:, i]
-            result += ((1.0 - 2.0 * away * slope) * basis**2)[:, None] * y[:, i]
-            result += (away * basis**2 * h[:, 0])[:, None] * f[:, i]
         return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,14 @@ _SLOW_START = 0.5
 FiberStart = ArrayLike | Literal["equilibrium", "default"]
 
 
+class PathsAtStart(NamedTuple):
+    """Paths of muscles and controls in the poses that simulations start from."""
+
+    length: FloatArray  # (frames, muscles) [m]
+    speed: FloatArray  # (frames, muscles) [m/s]
+    control: FloatArray  # (frames, actuators)
+
+
 def start_of_muscles(
     force: MuscleForce,
     t: float,
@@ -43,43 +51,65 @@ def start_of_muscles(
         fiber_length: (muscles,) [m]; "equilibrium", which is the default: fibers and tendons carry the same; or
             "default": what the model states.
     """
-    model, states = force.model, np.zeros(force.size)
-    states[force.slow_state] = [number(one, "default_activation", _SLOW_START) for one in force.slow]
+
+    def paths(states: FloatArray) -> PathsAtStart:
+        now, m = force.now(t, q, u, states), len(force.model.muscles)
+        return PathsAtStart(now.length[None, :m], now.speed[None, :m], now.control[None])
+
+    states = starts_of_muscles(force, paths, activation, fiber_length, method)
+    if len(states) != 1:
+        what = "activation" if np.ndim(activation) > 1 else "fiber_length"
+        raise InvalidInput(f"{what} has {len(states)} frames; a simulation starts from one state")
+    return states[0]
+
+
+def starts_of_muscles(
+    force: MuscleForce,
+    paths: Callable[[FloatArray], PathsAtStart],
+    activation: ArrayLike | None,
+    fiber_length: FiberStart | None,
+    method: Method = "exact",
+) -> FloatArray:
+    """(frames, states): as `start_of_muscles`, of many starts; one frame where all that is given is one.
+
+    Args:
+        paths: gives paths and controls, of muscles with states (states,) that some law can be evaluated at.
+        activation, fiber_length: also (frames, muscles).
+    """
+    model, size = force.model, force.size
+    slow = [number(one, "default_activation", _SLOW_START) for one in force.slow]
     if not model.muscles:
+        states = np.zeros((1, size))
+        states[:, force.slow_state] = slow
         return states
     stated = np.array([activation_at_start(muscle) for muscle in model.muscles])
     c = compiled_muscles(model, rigid=True)
-    (given,), _ = muscle_columns(c, activation=stated if activation is None else activation)
-    a = _one_state("activation", given)
+    (a,), _ = muscle_columns(c, activation=stated if activation is None else activation)
     has_a, has_l = force.activation_state >= 0, force.fiber_state >= 0
-    states[force.activation_state[has_a]] = a[has_a]
-    if not has_l.any():
-        return states
-    if fiber_length is None or isinstance(fiber_length, str):
+    fiber = np.zeros((1, len(model.muscles)))
+    if has_l.any() and (fiber_length is None or isinstance(fiber_length, str)):
         if fiber_length not in (None, "equilibrium", "default"):
             raise InvalidInput(
                 f"fiber_length is {fiber_length!r}; give 'equilibrium', 'default', or one length for each muscle [m]"
             )
         if fiber_length == "default":
-            fiber = np.array([_stated_length(muscle) for muscle in model.muscles])
+            fiber = np.array([[_stated_length(muscle) for muscle in model.muscles]])
         else:
-            states[force.fiber_state[has_l]] = c.muscles.optimal_length[has_l]
-            now, m = force.now(t, q, u, states), len(model.muscles)
+            trial = np.zeros(size)
+            trial[force.slow_state], trial[force.activation_state[has_a]] = slow, a[0][has_a]
+            trial[force.fiber_state[has_l]] = c.muscles.optimal_length[has_l]
+            now = paths(trial)
             # a muscle whose activation is its control starts with that
-            full = np.where(has_a, a, np.clip(now.control[force.drive.muscle_control], 0.0, 1.0))
-            balanced = muscle_equilibrium(model, now.length[:m], now.speed[:m], full, method=method)
-            fiber = np.asarray(balanced.fiber_length)
-    else:
-        (lengths,), _ = muscle_columns(c, fiber_length=fiber_length)
-        fiber = _one_state("fiber_length", lengths)
-    states[force.fiber_state[has_l]] = fiber[has_l]
+            full = np.where(has_a, a, np.clip(now.control[:, force.drive.muscle_control], 0.0, 1.0))
+            balanced = muscle_equilibrium(model, now.length, now.speed, full, method=method)
+            fiber = np.atleast_2d(balanced.fiber_length)
+    elif has_l.any():
+        (fiber,), _ = muscle_columns(c, fiber_length=fiber_length)
+    states = np.zeros((np.broadcast_shapes(a.shape, fiber.shape)[0], size))
+    states[:, force.slow_state] = slow
+    states[:, force.activation_state[has_a]] = a[:, has_a]
+    states[:, force.fiber_state[has_l]] = fiber[:, has_l]
     return states
-
-
-def _one_state(what: str, given: FloatArray) -> FloatArray:
-    if len(given) != 1:
-        raise InvalidInput(f"{what} has {len(given)} frames; a simulation starts from one state")
-    return given[0]
 
 
 def _stated_length(muscle: object) -> float:

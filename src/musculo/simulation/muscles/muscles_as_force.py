@@ -222,6 +222,11 @@ class MuscleForce(KernelForce):
         self._first.put(7, 0)
         self.room.turn[LEFT] = 0
 
+    def begins_later(self) -> tuple[str, ...]:
+        """Paths that begin in the second pass, since most poses leave them to it."""
+        later = self._room.later if self._paths.names else ()
+        return tuple(name for name, flag in zip(self._paths.names, later, strict=True) if flag)
+
     def finished(self) -> bool:
         """Whether no path of the last state waits for the second pass; if one does, it is there the next time."""
         if not self.room.turn[LEFT]:
