@@ -312,7 +312,9 @@ class _Runner:
         states = y[:, system.n_tree :]
         parts = []
         for rows in (force.activation_state, force.fiber_state):
-            parts.append(np.where(rows >= 0, states[:, rows] if states.shape[1] else np.nan, np.nan))
+            part = np.full((len(wanted), rows.size), np.nan)
+            part[:, rows >= 0] = states[:, rows[rows >= 0]]
+            parts.append(part)
         status = SimulationStatus.FAILED if reason else SimulationStatus.FINISHED
         text = f"at t = {t[-1]:.9g} s: {reason}" if reason else ""
         return Outcome(q, u, parts[0], parts[1], status, text, len(t) - 1)

@@ -79,7 +79,7 @@ def simulate_on_gpu(
         if progress is not None:
             progress(first + states.shape[2])
 
-    batch.lanes.run(give)
+    batch.lanes().run(give)
     q, u, activation, fiber_length, status, reasons, steps = found
     for k in map(int, left):
         one = on_cpu(k)
@@ -126,7 +126,11 @@ class Batch:
             longest.tolist(),
             *first.path_forces(),
         )
-        self.lanes = LanesOfSimulations(systems, first.kinds(), wanted)
+        self.given = systems, first.kinds(), wanted
+
+    def lanes(self) -> LanesOfSimulations:
+        """Placed for the device."""
+        return LanesOfSimulations(*self.given)
 
     def empty(self) -> Any:
         """Arrays and lists for the results of all."""

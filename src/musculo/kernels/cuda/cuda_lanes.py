@@ -79,8 +79,7 @@ class LaneMemory:
     def vary(self, array: np.ndarray, arrays: Sequence[np.ndarray]) -> _Array:
         """Rows for an array with which simulations begin differently; where `array` is named, each finds its own."""
         self._kept.append(array)
-        wide = _padded([*arrays, array])[:-1]
-        found = self._known[array.ctypes.data, array.size] = self._given_rows(wide)
+        found = self._known[array.ctypes.data, array.size] = self._given_rows(_padded(arrays))
         return found
 
     def numbers(self, values: Sequence[float]) -> _Array:
@@ -92,9 +91,14 @@ class LaneMemory:
         return self._given_rows(_padded(arrays))
 
     def _given_rows(self, arrays: Sequence[np.ndarray]) -> _Array:
-        found = self._rows(arrays[0].shape, _word_type(arrays[0]))
-        self._initial.append(np.zeros(arrays[0].size, dtype=np.int64))
-        self._given.append((found.first, np.stack([_words(one) for one in arrays], axis=1)))
+        first = arrays[0]
+        found = self._rows(first.shape, _word_type(first))
+        if all(one is first for one in arrays):
+            self._initial.append(_words(first))
+            return found
+        self._initial.append(np.zeros(first.size, dtype=np.int64))
+        rows = np.array(arrays, dtype=_word_type(first)).reshape(len(arrays), first.size)
+        self._given.append((found.first, np.ascontiguousarray(rows.T).view(np.int64)))
         return found
 
     def same(self, array: np.ndarray) -> _Array:
@@ -244,9 +248,12 @@ def _place(memory: LaneMemory, name: str, arrays: Sequence[np.ndarray], own_type
     return SHARED, np.ascontiguousarray(first, dtype=_word_type(first))
 
 
-def _padded(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _padded(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     """Of one shape, the largest, with zeros behind."""
-    shape = np.max([one.shape for one in arrays], axis=0)
+    shapes = {one.shape for one in arrays}
+    if len(shapes) == 1:
+        return arrays
+    shape = np.max(list(shapes), axis=0)
     result = []
     for one in arrays:
         wide = np.zeros(shape, dtype=one.dtype)

@@ -266,29 +266,42 @@ class LanesOfSimulations:
         self.recipe = stepper_recipe(lane_layout(self._placed), kinds)
         self._on: LanesOnDevice | None = None
 
-    def run(self, give: Callable[[int, np.ndarray, np.ndarray], None]) -> None:
-        """Simulate, batch by batch.
+    @property
+    def lanes(self) -> int:
+        """How many simulations the device does at once."""
+        if self._on is None:
+            self._on = self._memory.on_device(lanes_of_batch(self._memory, self.simulations, LARGE_BATCH, _SHARE))
+            self._table = lanes_table(self._placed, self._on)
+        return self._on.lanes
 
-        Args:
-            give: called with the number of a batch's first simulation, its states (times, states, lanes) and what
-                `WholeCourse.counts` holds (4, lanes).
-        """
-        memory = self._memory
+    def step(self, first: int) -> int:
+        """Simulate a batch, from the simulation `first` on; results stay on the device. How many there are."""
+        lanes = min(self.lanes, self.simulations - first)
+        assert self._on is not None
         compile_beside([self.recipe])
         run = self.recipe.maker(*self.recipe.arguments)
-        if self._on is None:
-            self._on = memory.on_device(lanes_of_batch(memory, self.simulations, LARGE_BATCH, _SHARE))
-        on = self._on
-        table = lanes_table(self._placed, on)
-        found, counts = (memory.known(one) for one in (self._course.found, self._course.counts))
-        for first in range(0, self.simulations, on.lanes):
-            lanes = min(on.lanes, self.simulations - first)
-            on.begin(first)
-            step_all(run, table, lanes)
-            give(first, on.read(found, lanes), on.read(counts, lanes))
+        self._on.begin(first)
+        _step_all(run, self._table, lanes)
+        return lanes
+
+    def results(self, lanes: int) -> tuple[np.ndarray, np.ndarray]:
+        """States (times, states, lanes) of the last batch, and what `WholeCourse.counts` holds (4, lanes)."""
+        assert self._on is not None
+        found, counts = (self._memory.known(one) for one in (self._course.found, self._course.counts))
+        return self._on.read(found, lanes), self._on.read(counts, lanes)
+
+    def run(self, give: Callable[[int, np.ndarray, np.ndarray], None]) -> None:
+        """Simulate all, batch by batch.
+
+        Args:
+            give: called with the number of a batch's first simulation, and its `results`.
+        """
+        for first in range(0, self.simulations, self.lanes):
+            lanes = self.step(first)
+            give(first, *self.results(lanes))
 
 
-def step_all(run: Any, table: Any, lanes: int) -> None:
+def _step_all(run: Any, table: Any, lanes: int) -> None:
     """Step lanes that have begun to their ends."""
     cuda = cuda_module()
     going = cuda.to_device(np.ones(1, dtype=np.int64))
