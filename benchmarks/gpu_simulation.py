@@ -4,15 +4,16 @@ python benchmarks/gpu_simulation.py --export FILE    simulate a few on the CPU, 
 python benchmarks/gpu_simulation.py --from FILE      thousands on the device; it needs kernels alone, no other package
 
 The arm of six muscles (OpenSim's arm26) with polynomials for paths, with exact paths and with OpenSim's; the same
-without muscles, a double pendulum; and a ball that bounces on the floor. Simulations differ in excitations, in starts, and so in their steps. `resident`: starts and
-excitations go up, results stay; `with transfers`: states at all times come back as NumPy arrays. The CPU's seconds are
-those of the processor for whole calls of `simulate_many`, after one to warm up. Errors are between the two, each
-component over its largest value, which counts as one at least.
+without muscles, a double pendulum; and a ball that bounces on the floor. Simulations differ in excitations, in starts,
+and so in their steps. `resident`: starts and excitations go up, results stay; `with transfers`: states at all times
+come back as NumPy arrays. The CPU's seconds are those of the processor for whole calls of `simulate_many`, after one to
+warm up. Errors are between the two, each component over its largest value, which counts as one at least.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import pickle
 import sys
 import time
@@ -43,7 +44,7 @@ def export(path: str) -> None:
     from support.force_models import bouncing_ball
 
     model = arm()
-    ranges = {name: (-0.6, 2.2) for name in model.coordinate_names}
+    ranges = dict.fromkeys(model.coordinate_names, (-0.6, 2.2))
     fitted = fit_paths(model, ranges=ranges, tolerance=0.02).model
     pendulum = replace(model, forces=())
     random = np.random.default_rng(1)
@@ -57,7 +58,9 @@ def export(path: str) -> None:
         ("double pendulum", pendulum, {"method": "rkf45"}),
         ("bouncing ball", bouncing_ball("HuntCrossleyForce", None, 0.3, 0.5), {"method": "rkf45"}),
     ):
-        low, high = ((0.0, 0.4), (0.5, 1.2)) if one.name != "ball" else ((0.0,) * 4 + (0.3, 0.0), (0.2,) * 4 + (0.6, 0.2))
+        low, high = (
+            ((0.0, 0.4), (0.5, 1.2)) if one.name != "ball" else ((0.0,) * 4 + (0.3, 0.0), (0.2,) * 4 + (0.6, 0.2))
+        )
         starts = random.uniform(low, high, (COMPARED, len(low)))
         levels = random.uniform(0.02, 0.3, (COMPARED, len(one.muscle_names)))
         given: Any = {"excitations": list(levels), "rtol": RTOL, "atol": ATOL, **more}
@@ -72,15 +75,13 @@ def export(path: str) -> None:
             raise InterruptedError
 
         kept, many_on_gpu.simulate_on_gpu = many_on_gpu.simulate_on_gpu, note
-        try:
+        with contextlib.suppress(InterruptedError):
             simulate_many(one, starts, None, TIMES, device="gpu", **given)
-        except InterruptedError:
-            pass
         many_on_gpu.simulate_on_gpu = kept
         (batch,) = seen
         steps = found.n_steps.mean()
         print(f"{name}: {1.0 / seconds:.0f} simulated s a second of a core, {steps:.0f} steps each, {found!r}")
-        cases[name] = (batch.given, found.q, found.fiber_length, found.n_steps, seconds)
+        cases[name] = (batch.given, found.q, found.n_steps, seconds)
     with open(path, "wb") as file:
         pickle.dump(cases, file)
 
@@ -102,7 +103,7 @@ def measure(name: str, case: Any, count: int) -> None:
     from musculo.kernels.cuda.cuda_simulation import LanesOfSimulations
     from musculo.kernels.integrate.whole_course import CALLS, FINISHED, STATUS, STEPS
 
-    (systems, kinds, wanted), q, fiber, n_steps, cpu = case
+    (systems, kinds, wanted), q, n_steps, cpu = case
     begin = time.perf_counter()
     few = LanesOfSimulations(systems, kinds, wanted)
     few.run(lambda *_: None)
@@ -125,16 +126,19 @@ def measure(name: str, case: Any, count: int) -> None:
     rate = [count * (TIMES[-1] - TIMES[0]) / min(times) for times in (resident, whole)]
     done = np.mean([(c[STATUS] == FINISHED).mean() for _, c in got])
     print(f"{name}: {count} simulations of {TIMES[-1]:g} s, {at_once} at once, {done:.2%} finished")
-    print(f"    first call {first_call:.1f} s; placing {placing:.1f} s; resident {min(resident):.3f} s "
-          f"({rate[0]:,.0f} simulated s a second), with transfers {min(whole):.3f} s ({rate[1]:,.0f})")  # fmt: skip
-    print(f"    one core of the CPU {1.0 / cpu:,.0f} simulated s a second: {rate[0] * cpu:,.0f} and {rate[1] * cpu:,.0f} "
-          f"cores; {counts[STEPS].mean():.0f} steps, at most {counts[STEPS].max()}, "
-          f"{counts[CALLS].mean():.0f} right-hand sides; {(resident[0] / (counts[CALLS].mean() * count)) * 1e9:.2f} ns each")  # fmt: skip
+    print(
+        f"    first call {first_call:.1f} s; placing {placing:.1f} s; a core of the CPU {1.0 / cpu:,.0f} simulated s/s"
+    )
+    for what, seconds, per_second in zip(("resident", "with transfers"), (resident, whole), rate, strict=True):
+        print(f"    {what}: {min(seconds):.3f} s, {per_second:,.0f} simulated s/s, {per_second * cpu:,.0f} cores")
+    steps, calls = counts[STEPS], counts[CALLS].mean()
+    print(f"    {steps.mean():.0f} steps, at most {steps.max()}; {calls:.0f} right-hand sides, ", end="")
+    print(f"{1e9 * min(resident) / (calls * count):.2f} ns each")
     ours = np.moveaxis(states[..., :COMPARED], 2, 0)[..., : q.shape[2]]
     off = np.abs(ours - q) / np.maximum(np.abs(q).max(axis=(0, 1)), 1.0)
     same = (counts[STEPS, :COMPARED] == n_steps).mean()
-    print(f"    off the CPU's angles by {np.nanmedian(off.max(axis=(1, 2))):.0e} in the median simulation, "
-          f"{np.nanmax(off):.0e} at most; as many steps in {same:.0%}", flush=True)  # fmt: skip
+    print(f"    off the CPU's angles by {np.nanmedian(off.max(axis=(1, 2))):.0e} in the median simulation, ", end="")
+    print(f"{np.nanmax(off):.0e} at most; as many steps in {same:.0%}", flush=True)
 
 
 def main() -> None:

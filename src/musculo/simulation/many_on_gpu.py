@@ -35,6 +35,7 @@ from musculo.kernels.integrate.whole_course import (
     STEPS,
     TOO_MANY,
 )
+from musculo.like import Method
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_forces import compile_path_forces
 from musculo.muscle.paths.compile_paths import compiled_paths
@@ -52,9 +53,7 @@ if TYPE_CHECKING:
     from musculo.simulation.many import Case, Options, Outcome
 
 # q, u, activation and fiber length (simulations, times, ...), status, reasons, numbers of steps
-Found = tuple[
-    FloatArray, FloatArray, FloatArray, FloatArray, tuple[SimulationStatus, ...], tuple[str, ...], np.ndarray
-]
+Found = tuple[FloatArray, FloatArray, FloatArray, FloatArray, tuple[SimulationStatus, ...], tuple[str, ...], np.ndarray]
 
 
 def simulate_on_gpu(
@@ -210,11 +209,11 @@ class _Drive:
     def __init__(self, model: Model, options: Options, functions: tuple[Function, ...]) -> None:
         e = embedding_of(model)
         if e.unsolved or e.loops or not is_open(model):
-            raise Unsupported(f"{model.name!r} has closed loops, or couplers of freely turning joints; use device='cpu'")
+            raise Unsupported(
+                f"{model.name!r} has closed loops, or couplers of freely turning joints; use device='cpu'"
+            )
         self.model, self._options = model, options
-        self.force = MuscleForce(
-            model, functions, options.wrapping, options.like_opensim, springs=options.model_forces
-        )
+        self.force = MuscleForce(model, functions, options.wrapping, options.like_opensim, springs=options.model_forces)
         later = self.force.begins_later()
         if later:
             raise Unsupported(
@@ -222,9 +221,9 @@ class _Drive:
                 "like='opensim', musculo.fit_paths, or device='cpu'"
             )
         self.system = DrivenSystem(Acting(model, None, None, [self.force]), self.force)
-        method = "opensim" if options.like_opensim else "exact"
+        self._laws: Method = "opensim" if options.like_opensim else "exact"
         self._forces = acting_data(
-            model, passive=options.model_forces, loads=options.loads, rows=control_rows(model), method=method
+            model, passive=options.model_forces, loads=options.loads, rows=control_rows(model), method=self._laws
         )
 
     def kinds(self) -> Kinds:
@@ -272,11 +271,11 @@ class _Drive:
                 now, m = self.force.now(t, Q[0], U[0], states), len(model.muscles)
                 return PathsAtStart(now.length[None, :m], now.speed[None, :m], tables.at(t))
             geometry = muscle_geometry(model, Q, U, wrapping=o.wrapping)
+            assert geometry.speed is not None
             return PathsAtStart(geometry.length, geometry.speed, tables.at(t))
 
         activation, fiber = _listed([case.activation for case in cases]), _listed([case.fiber_length for case in cases])
-        laws = "opensim" if o.like_opensim else "exact"
-        own = starts_of_muscles(self.force, paths, activation, fiber, laws)
+        own = starts_of_muscles(self.force, paths, activation, fiber, self._laws)
         y = np.concatenate([e.independent(Q), e.independent_speeds(Q, U)], axis=1)
         return np.concatenate([np.broadcast_to(x, (count, x.shape[1])) for x in (y, own)], axis=1)
 

@@ -214,7 +214,8 @@ def placed(memory: LaneMemory, named: Sequence[Any], own_types: bool) -> _Placed
     Args:
         own_types: whether all arrays get the type of those that differ, so that whatever differs is compiled once.
     """
-    first, fields = named[0], []
+    first = named[0]
+    fields: list[tuple[str, Any]] = []
     for name in first._fields:
         values = [getattr(one, name) for one in named]
         value = values[0]
@@ -264,7 +265,7 @@ def _padded(arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
 
 def lane_layout(of: _Placed) -> Layout:
     """What `lane_view` has to know of it."""
-    found = []
+    found: list[tuple[str, str, Any, int]] = []
     for name, (kind, value) in zip(of.names, of.fields, strict=True):
         if kind == NESTED:
             found.append((name, kind, lane_layout(value), 0))

@@ -96,8 +96,13 @@ class Wanted(NamedTuple):
     depth: int  # of stacks of expressions
 
 
-_Drive = namedtuple("_Drive", (*MuscleDrive._fields, "path_data", "path_table", "fitted", "fitted_table"))
-_Room = namedtuple("_Room", (*MuscleRoom._fields, "paths", "fitted_work"))
+def _with_more(base: Any, *more: str) -> Any:
+    """A named tuple with more fields: on the device paths are beside what needs them."""
+    return namedtuple(base.__name__, (*base._fields, *more))
+
+
+_DRIVE = _with_more(MuscleDrive, "path_data", "path_table", "fitted", "fitted_table")
+_ROOM = _with_more(MuscleRoom, "paths", "fitted_work")
 
 
 class _System(NamedTuple):
@@ -240,7 +245,7 @@ class LanesOfSimulations:
         self._memory = memory = LaneMemory()
         own = _muscle_room(first, wanted)
         driven = one_lane(driven_room, _NARROW)(DrivenTree(first.tree, first.drive, first.implicit), own)
-        force_room = _Room(*own, *_path_rooms(first, own, kinds))
+        force_room = _ROOM(*own, *_path_rooms(first, own, kinds))
         applied = own.applied[:, None] if own.applied.size else np.zeros((1, 1))
         trees = [ForcedTree(one.drive.tree, one.drive.table, one.forces, applied) for one in systems]
         tree_room = forced_room(trees[0]) if kinds.forces else _Nothing(0)
@@ -248,7 +253,7 @@ class LanesOfSimulations:
         request = _request(first, states, wanted)
         self._course = course = whole_course(wanted.times, states, wanted.most_steps)
         claim(memory, (driven, force_room, tree_room, step, request.here, request.f, request.out, course[2:]))
-        memory.vary(request.y, wanted.first)
+        memory.vary(request.y, list(wanted.first))
         for rows in zip(first.drive.controls, *wanted.controls, strict=True):
             memory.vary(rows[0], rows[1:])
         lanes = [
@@ -287,7 +292,7 @@ class LanesOfSimulations:
     def results(self, lanes: int) -> tuple[np.ndarray, np.ndarray]:
         """States (times, states, lanes) of the last batch, and what `WholeCourse.counts` holds (4, lanes)."""
         assert self._on is not None
-        found, counts = (self._memory.known(one) for one in (self._course.found, self._course.counts))
+        found, counts = (self._memory.own(one) for one in (self._course.found, self._course.counts))
         return self._on.read(found, lanes), self._on.read(counts, lanes)
 
     def run(self, give: Callable[[int, np.ndarray, np.ndarray], None]) -> None:
@@ -335,12 +340,13 @@ def _path_rooms(system: LaneSystem, r: MuscleRoom, kinds: Kinds) -> tuple[Any, n
 def _drive(system: LaneSystem, first: LaneSystem) -> Any:
     """Controls are those of the first, in whose place each simulation finds its own."""
     drive = system.drive._replace(controls=first.drive.controls)
-    return _Drive(*drive, system.paths, system.path_table, system.fitted, system.fitted_table)
+    return _DRIVE(*drive, system.paths, system.path_table, system.fitted, system.fitted_table)
 
 
 def _request(system: LaneSystem, states: int, wanted: Wanted) -> Request:
     n, n_u = system.tree.speed_row.size, system.drive.tree.u_rows.size
-    rows = (np.zeros((1, size)) for size in (states, states, n, n_u, 0))
-    out = Steps(np.zeros(1), *rows, np.zeros(1, dtype=np.int64))
-    control = wanted.control._replace(longest=EachLane(wanted.longest))
+    y, f, q, u, G = (np.zeros((1, size)) for size in (states, states, n, n_u, 0))
+    out = Steps(np.zeros(1), y, f, q, u, G, np.zeros(1, dtype=np.int64))
+    longest: Any = EachLane(wanted.longest)
+    control = wanted.control._replace(longest=longest)
     return Request(np.zeros(n_u), control, np.zeros(2), np.zeros(states), np.zeros(states), out)

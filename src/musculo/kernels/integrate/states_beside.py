@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.integrate.muscle_drive import ALONE, LEFT, NEXT

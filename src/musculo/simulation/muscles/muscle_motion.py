@@ -58,8 +58,7 @@ def start_of_muscles(
 
     states = starts_of_muscles(force, paths, activation, fiber_length, method)
     if len(states) != 1:
-        what = "activation" if np.ndim(activation) > 1 else "fiber_length"
-        raise InvalidInput(f"{what} has {len(states)} frames; a simulation starts from one state")
+        raise InvalidInput(f"activation or fiber_length has {len(states)} frames; a simulation starts from one state")
     return states[0]
 
 
@@ -87,7 +86,9 @@ def starts_of_muscles(
     (a,), _ = muscle_columns(c, activation=stated if activation is None else activation)
     has_a, has_l = force.activation_state >= 0, force.fiber_state >= 0
     fiber = np.zeros((1, len(model.muscles)))
-    if has_l.any() and (fiber_length is None or isinstance(fiber_length, str)):
+    if not has_l.any():
+        pass  # no fiber has a length of its own
+    elif fiber_length is None or isinstance(fiber_length, str):
         if fiber_length not in (None, "equilibrium", "default"):
             raise InvalidInput(
                 f"fiber_length is {fiber_length!r}; give 'equilibrium', 'default', or one length for each muscle [m]"
@@ -103,7 +104,7 @@ def starts_of_muscles(
             full = np.where(has_a, a, np.clip(now.control[:, force.drive.muscle_control], 0.0, 1.0))
             balanced = muscle_equilibrium(model, now.length, now.speed, full, method=method)
             fiber = np.atleast_2d(balanced.fiber_length)
-    elif has_l.any():
+    else:
         (fiber,), _ = muscle_columns(c, fiber_length=fiber_length)
     states = np.zeros((np.broadcast_shapes(a.shape, fiber.shape)[0], size))
     states[:, force.slow_state] = slow
