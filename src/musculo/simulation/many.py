@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from musculo.simulation.integrators.called_steps import StepFailed
 from musculo.simulation.integrators.control import Control
 from musculo.simulation.integrators.dense import Course
 from musculo.simulation.integrators.steppers import OneStep
+from musculo.simulation.many_cases import Case, Options, Outcome, cases_of
 from musculo.simulation.muscles.driven_system import DrivenSystem
 from musculo.simulation.muscles.excitations import Excitations, control_functions, longest_step
 from musculo.simulation.muscles.muscle_motion import start_of_muscles
@@ -71,30 +72,6 @@ class Simulations(Result):
         yield Series("u", np.moveaxis(self.u, 1, 0), {**one, "speed": self.model.speed_names}, "rad/s or m/s")
         yield Series("activation", np.moveaxis(self.activation, 1, 0), {**one, **muscles})
         yield Series("fiber_length", np.moveaxis(self.fiber_length, 1, 0), {**one, **muscles}, "m")
-
-
-class Case(NamedTuple):
-    """One simulation."""
-
-    model: Model
-    q: Any
-    u: Any
-    excitations: Any
-    activation: Any
-    fiber_length: Any
-
-
-class Options(NamedTuple):
-    """What all share."""
-
-    times: FloatArray
-    control: Control
-    method: str
-    wrapping: Wrapping
-    like_opensim: bool
-    model_forces: bool
-    loads: ExternalLoads | None
-    max_steps: int
 
 
 def simulate_many(
@@ -146,7 +123,7 @@ def simulate_many(
         NoDevice: device="gpu" where there is none.
     """
     gpu = on_gpu(device)
-    cases = _cases(model, q0, u0, excitations, activation, fiber_length)
+    cases = cases_of(model, q0, u0, excitations, activation, fiber_length)
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
         raise InvalidInput(f"times is {times!r:.60}; give two times or more, finite and increasing [s]")
@@ -207,54 +184,6 @@ def simulate_many(
         np.array([one.steps for one in outcomes]),
         made,
     )
-
-
-def _cases(model: Any, q0: Any, u0: Any, excitations: Any, activation: Any, fiber_length: Any) -> list[Case]:
-    """Each simulation; what is given once is repeated."""
-    listed: dict[str, list[Any]] = {}
-    single: dict[str, Any] = {}
-    if isinstance(model, Model):
-        single["model"] = model
-    else:
-        listed["model"] = list(model)
-        if not listed["model"] or not all(isinstance(one, Model) for one in listed["model"]):
-            raise InvalidInput("model is neither a model nor a list of models")
-    if isinstance(excitations, list | tuple):
-        listed["excitations"] = list(excitations)
-    else:
-        single["excitations"] = {} if excitations is None else excitations
-    for name, value in (("q", q0), ("u", u0), ("activation", activation), ("fiber_length", fiber_length)):
-        if value is None or isinstance(value, str):
-            single[name] = value
-            continue
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{name}: not an array of numbers: {error}") from None
-        if array.ndim > 1:
-            listed[name] = list(array)
-        else:
-            single[name] = array
-    counts = {name: len(values) for name, values in listed.items()}
-    if len(set(counts.values())) > 1:
-        stated = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise InvalidInput(f"simulations are counted by the first axis, and lists differ in it: {stated}")
-    count = next(iter(counts.values()), 1)
-    if not count:
-        raise InvalidInput("there is no simulation: the lists are empty")
-    return [Case(**single, **{name: values[k] for name, values in listed.items()}) for k in range(count)]
-
-
-class Outcome(NamedTuple):
-    """Of one simulation, at all times."""
-
-    q: FloatArray
-    u: FloatArray
-    activation: FloatArray
-    fiber_length: FloatArray
-    status: SimulationStatus
-    reason: str
-    steps: int
 
 
 class _Runner:

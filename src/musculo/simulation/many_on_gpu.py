@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -43,14 +43,12 @@ from musculo.muscle.paths.geometry import muscle_geometry
 from musculo.simulation.equations.embedded_state import is_open, open_tree
 from musculo.simulation.forces.acting import Acting
 from musculo.simulation.integrators.ahead import bounds_of
+from musculo.simulation.many_cases import Case, Options, Outcome
 from musculo.simulation.muscles.driven_system import DrivenSystem
 from musculo.simulation.muscles.excitations import control_functions, control_rows, longest_step
 from musculo.simulation.muscles.muscle_motion import PathsAtStart, starts_of_muscles
 from musculo.simulation.muscles.muscles_as_force import MuscleForce
 from musculo.simulation.simulation import SimulationStatus
-
-if TYPE_CHECKING:
-    from musculo.simulation.many import Case, Options, Outcome
 
 # q, u, activation and fiber length (simulations, times, ...), status, reasons, numbers of steps
 Found = tuple[FloatArray, FloatArray, FloatArray, FloatArray, tuple[SimulationStatus, ...], tuple[str, ...], np.ndarray]
