@@ -40,6 +40,7 @@ COMMANDS = {
     "demo": "demo -o {}",
     **STEPS,
     **{f"{name} {drivers.LIKE_OPENSIM}": f"{line} {drivers.LIKE_OPENSIM}" for name, line in STEPS.items()},
+    f"id {drivers.CHECK}": f"{STEPS['id']} {drivers.CHECK}",
     "view": "view arm.osim arm_ik.mot --no-open -o page.html",
     "report": "report . -o page.html",
     "info": "info arm.osim",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LIKE_OPENSIM = "--like-opensim"
+LIKE_OPENSIM, CHECK = "--like-opensim", "--check"
 
 # A spline through the frames of a motion, and its derivatives.
 _SPLINE = (
@@ -69,6 +69,7 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "walk": (_POSES, _TRACK, *_MOTION, _MOMENTS, _PATHS, _CAPACITIES, _FORCES, *_LOADS),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
+    f"id {CHECK}": (*_MOTION, _MOMENTS, "absolute.absolute_frames:analysis_frames", _TRANSMITTED, _POSES),
     "rra": (*_MOTION, _TRACKED, _POSES),
     "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
@@ -337,6 +338,8 @@ def _drivers(command: str, given: Mapping[str, Any]) -> list[str]:
 
 def _keys(command: str, given: Mapping[str, Any]) -> list[str]:
     """What of the table a command needs."""
+    if given.get("check"):
+        return [f"{command} {CHECK}"]
     if command != "run":
         return [f"{command} {LIKE_OPENSIM}" if given.get("opensim") else command]
     found = []

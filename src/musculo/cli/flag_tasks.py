@@ -184,8 +184,8 @@ class MotionFlags(NamedTuple):
     prepare: Preparation = NOTHING
 
 
-def inverse_dynamics_task(given: MotionFlags) -> InverseDynamicsTask:
-    """Generalized forces of a motion; muscles do nothing."""
+def inverse_dynamics_task(given: MotionFlags, check: bool = False) -> InverseDynamicsTask:
+    """Generalized forces of a motion; muscles do nothing. `check`: by a second formulation, too."""
     cutoff, notes = _cutoff(given)
     name = _name(given.motion)
     return InverseDynamicsTask(
@@ -200,6 +200,7 @@ def inverse_dynamics_task(given: MotionFlags) -> InverseDynamicsTask:
         notes=notes,
         source=f"id_{name}",
         preparation=given.prepare,
+        check=check,
     )
 
 

@@ -43,9 +43,13 @@ class InverseKinematicsTask(InverseKinematicsSetup):
 
 @dataclass(frozen=True)
 class InverseDynamicsTask(InverseDynamicsSetup):
-    """Inverse dynamics of a motion and loads that are prepared first."""
+    """Inverse dynamics of a motion and loads that are prepared first.
+
+    With `check` the loads are computed a second time, in absolute coordinates, and both are compared.
+    """
 
     preparation: Preparation = NOTHING
+    check: bool = False
 
 
 @dataclass(frozen=True)

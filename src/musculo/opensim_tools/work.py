@@ -333,6 +333,11 @@ class Work:
                 self.findings.append(one)
             (self.trouble if one.severity is Severity.TROUBLE else self.note)(one.text)
 
+    def looked_at(self, one: Finding) -> None:
+        """A finding that the summary shows even where all is well, since the user asked."""
+        self.findings.append(one)
+        self.note(one.text)
+
     def trouble(self, text: str) -> None:
         if text not in self.troubles:
             self.troubles.append(text)

@@ -163,12 +163,15 @@ def id_(
     fill_gaps: FillGaps = None,
     resample: Resample = None,
     time: Time = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="Compute all loads a second time, in absolute coordinates, and compare.")
+    ] = False,
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
     from musculo.cli.flag_tasks import MotionFlags, inverse_dynamics_task, preparation
 
     prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
-    return inverse_dynamics_task(MotionFlags(model, motion, loads, lowpass, time, prepare))
+    return inverse_dynamics_task(MotionFlags(model, motion, loads, lowpass, time, prepare), check)
 
 
 @step

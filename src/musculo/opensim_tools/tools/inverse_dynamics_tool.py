@@ -10,6 +10,7 @@ import numpy as np
 from musculo.analyses.recorded_motion import Motion, filtered_motion, motion_of, opensim_rows
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
+from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.loads import foot_findings, plate_findings
 from musculo.diagnostics.recordings import motion_findings, padding_findings
 from musculo.dynamics.inverse import inverse_dynamics
@@ -70,6 +71,9 @@ def run_inverse_dynamics(task: InverseDynamicsTask, work: Work) -> None:
             _compare_columns(model, motion, loads, external, work)
     if not work.exact:
         _say_paths(model, table, cutoff, rows, external, tau, work, controls)
+    if task.check:
+        with work.beside("both formulations"):
+            work.looked_at(_agreement(model, motion, external, work))
     work.tell(padding_findings(table.time, motion.time))
     work.tell(foot_findings(model, motion.q, external, loads))
     work.report("writing", 0.9)
@@ -139,6 +143,15 @@ def _forces(
     if lost:
         work.trouble(f"forces that are not computed and do not act: {lost}; exclude them, or do without")
     return tau
+
+
+def _agreement(model: Model, motion: Motion, external: list[ExternalLoad], work: Work) -> Finding:
+    """Whether absolute coordinates give the same loads of all joints."""
+    from musculo.absolute.two_formulations import agreement
+
+    found = agreement(model, motion.q, motion.u, motion.udot, external, threads=work.threads)
+    severity = Severity.GOOD if found.agree else Severity.WRONG
+    return Finding(str(found), severity, "Two formulations", "" if found.agree else "report it, with the model")
 
 
 def _compare(model: Model, motion: Motion, external: list[ExternalLoad], theirs: FloatArray, work: Work) -> None:
