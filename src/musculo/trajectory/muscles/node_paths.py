@@ -1,0 +1,193 @@
+"""Lengths of muscles at nodes, with three derivatives: from polynomials in closed form, else from exact paths.
+
+Each muscle has a short list of independent coordinates, its own, and derivatives are by these: moment arms r_i = -dl/dq_i
+and their derivatives by coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from musculo.arrays import FloatArray, IntArray
+from musculo.embedding.embedding import Embedding, embedding_of
+from musculo.functions.multivariate import MultivariatePolynomial, exponent_rows
+from musculo.model.function_path import FunctionPath
+from musculo.model.model import Model
+from musculo.muscle.paths.geometry import muscle_geometry
+from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
+
+# Steps of the differences of exact derivatives of moment arms [rad, m].
+_STEP = 1e-6
+# Poses at which it is seen which coordinates move a path.
+_POSES, _SPREAD, _SEED = 8, 0.2, 5
+
+
+class PathState(NamedTuple):
+    """Paths at nodes; K is the largest number of coordinates that one has, and what is over is zero."""
+
+    length: FloatArray  # (nodes, muscles) [m]
+    arms: FloatArray  # (nodes, muscles, K) r_i
+    bends: FloatArray  # (nodes, muscles, K, K) dr_i/dq_j; empty unless asked for
+
+
+class NodePaths(Protocol):
+    """Paths of all muscles of a model."""
+
+    own: IntArray  # (muscles, K) independent coordinates; -1: none
+
+    def at(self, z: FloatArray, q: FloatArray, bends: bool) -> PathState:
+        """In poses: independent coordinates (nodes, n), and all coordinates of the tree that follow."""
+
+    def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
+        """(nodes, muscles, K, K) sum over i of along_i d2 r_i / dq dq, along (nodes, muscles, K)."""
+
+
+def node_paths(model: Model, threads: int | None = None) -> NodePaths:
+    """Polynomials where every muscle has one of independent coordinates, else exact paths."""
+    e = embedding_of(model)
+    known = set(e.coordinate_names)
+    for muscle in model.muscles:
+        path = muscle.path
+        if (
+            not isinstance(path, FunctionPath)
+            or not isinstance(path.length_function, MultivariatePolynomial)
+            or not known.issuperset(path.coordinates)
+        ):
+            return ExactPaths(model, e, threads)
+    return PolynomialPaths(model, e)
+
+
+# --- polynomials ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Polynomials of the same coordinates: columns of coefficients of values and derivatives, over shared monomials."""
+
+    coordinates: IntArray  # (d,) independent
+    muscles: IntArray
+    exponents: IntArray  # (terms, d)
+    # (terms, muscles * derivatives) of each order, and which derivative (derivatives, order) stands where
+    columns: tuple[FloatArray, ...]
+
+    def monomials(self, z: FloatArray) -> FloatArray:
+        """(nodes, terms)."""
+        x = z[:, self.coordinates]
+        found = np.ones((len(z), len(self.exponents)))
+        for k in range(x.shape[1]):
+            powers = x[:, k : k + 1] ** np.arange(self.exponents[:, k].max(initial=0) + 1)
+            found *= powers[:, self.exponents[:, k]]
+        return found
+
+
+class PolynomialPaths:
+    """Paths whose lengths are polynomials of independent coordinates."""
+
+    def __init__(self, model: Model, e: Embedding) -> None:
+        paths = [muscle.path for muscle in model.muscles]
+        lists: dict[tuple[str, ...], list[int]] = {}
+        for k, path in enumerate(paths):
+            assert isinstance(path, FunctionPath)
+            lists.setdefault(path.coordinates, []).append(k)
+        width = max((len(names) for names in lists), default=0)
+        self.own = np.full((len(paths), width), -1, dtype=np.int64)
+        self.groups = []
+        for names, muscles in lists.items():
+            index = np.array([e.coordinate_names.index(name) for name in names], dtype=np.int64)
+            self.own[muscles, : len(names)] = index
+            functions = [paths[k].length_function for k in muscles]  # type: ignore[union-attr]
+            self.groups.append(_group(index, np.array(muscles), functions))
+
+    def at(self, z: FloatArray, q: FloatArray, bends: bool) -> PathState:
+        """In poses z (nodes, n)."""
+        n, (count, width) = len(z), self.own.shape
+        length, arms = np.empty((n, count)), np.zeros((n, count, width))
+        second = np.zeros((n if bends else 0, count, width, width))
+        for g in self.groups:
+            M, m, d = g.monomials(z), len(g.muscles), len(g.coordinates)
+            length[:, g.muscles] = M @ g.columns[0]
+            arms[:, g.muscles, :d] = -(M @ g.columns[1]).reshape(n, m, d)
+            if bends:
+                second[:, g.muscles, :d, :d] = -(M @ g.columns[2]).reshape(n, m, d, d)
+        return PathState(length, arms, second)
+
+    def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
+        """Of third derivatives in closed form."""
+        n, (count, width) = len(z), self.own.shape
+        found = np.zeros((n, count, width, width))
+        for g in self.groups:
+            M, m, d = g.monomials(z), len(g.muscles), len(g.coordinates)
+            every = (M @ g.columns[3]).reshape(n, m, d, d * d)
+            found[:, g.muscles, :d, :d] = -np.matmul(along[:, g.muscles, None, :d], every).reshape(n, m, d, d)
+        return found
+
+
+def _group(index: IntArray, muscles: IntArray, functions: list[MultivariatePolynomial]) -> _Group:
+    d, order = len(index), max(f.order for f in functions)
+    rows = list(exponent_rows(d, order))
+    place = {e: k for k, e in enumerate(rows)}
+    values = np.zeros((len(rows), len(functions)))
+    for k, f in enumerate(functions):
+        for e, coefficient in zip(exponent_rows(d, f.order), f.coefficients, strict=True):
+            values[place[e], k] = coefficient
+    slopes = []  # matrices that turn coefficients into those of the derivative by each coordinate
+    for k in range(d):
+        D = np.zeros((len(rows), len(rows)))
+        for e, column in place.items():
+            if e[k]:
+                D[place[(*e[:k], e[k] - 1, *e[k + 1 :])], column] = e[k]
+        slopes.append(D)
+    columns = [values]
+    for _ in range(3):
+        last = columns[-1]
+        ahead = np.stack([D @ last for D in slopes], axis=-1)  # the new derivative is the last axis
+        columns.append(ahead.reshape(len(rows), -1))
+    return _Group(index, muscles, np.array(rows, dtype=np.int64).reshape(len(rows), d), tuple(columns))
+
+
+# --- exact paths ------------------------------------------------------------------------------------------------------
+class ExactPaths:
+    """Paths over points and surfaces, as `muscle_geometry` and `moment_arm_derivatives` have them."""
+
+    def __init__(self, model: Model, e: Embedding, threads: int | None) -> None:
+        self.model, self.embedding, self.threads = model, e, threads
+        rng = np.random.default_rng(_SEED)
+        z = e.independent(e.default_pose()) + rng.uniform(-_SPREAD, _SPREAD, (_POSES, len(e.coordinate_names)))
+        arms = muscle_geometry(model, e.coordinates(z), threads=threads).moment_arm_independent
+        lists = [np.flatnonzero(row) for row in (arms != 0.0).any(axis=0)]
+        self.own = np.full((len(lists), max(map(len, lists), default=0)), -1, dtype=np.int64)
+        for k, one in enumerate(lists):
+            self.own[k, : len(one)] = one
+        self._muscle = np.arange(len(lists))[:, None]
+
+    def at(self, z: FloatArray, q: FloatArray, bends: bool) -> PathState:
+        """In poses q (nodes, all)."""
+        g = muscle_geometry(self.model, q, threads=self.threads)
+        arms = self._own_arms(g.moment_arm_independent)
+        return PathState(g.length, arms, self._bends(q) if bends else np.zeros((0, *arms.shape[1:], 0)))
+
+    def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
+        """By differences of exact derivatives of moment arms."""
+        found = np.zeros(bends.shape)
+        for k in range(self.own.shape[1]):
+            for which in np.unique(self.own[:, k]):
+                if which < 0:
+                    continue
+                moved = z.copy()
+                moved[:, which] += _STEP
+                muscles = np.flatnonzero(self.own[:, k] == which)
+                ahead = self._bends(self.embedding.coordinates(moved))[:, muscles]
+                slope = (ahead - bends[:, muscles]) / _STEP
+                found[:, muscles, k] = np.einsum("nmi,nmij->nmj", along[:, muscles], slope)
+        return 0.5 * (found + np.swapaxes(found, 2, 3))
+
+    def _bends(self, q: FloatArray) -> FloatArray:
+        dense = moment_arm_derivatives(self.model, q, threads=self.threads).independent
+        own = np.maximum(self.own, 0)
+        found = dense[:, self._muscle[:, :, None], own[:, :, None], own[:, None, :]]
+        there = self.own >= 0
+        return np.where(there[:, :, None] & there[:, None, :], found, 0.0)
+
+    def _own_arms(self, dense: FloatArray) -> FloatArray:
+        return np.where(self.own >= 0, dense[:, self._muscle, np.maximum(self.own, 0)], 0.0)
