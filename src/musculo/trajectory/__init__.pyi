@@ -7,7 +7,12 @@ from musculo.trajectory.functions.inverse_dynamics import InverseDynamics as Inv
 from musculo.trajectory.functions.points import PointDistances as PointDistances
 from musculo.trajectory.functions.points import PointPositions as PointPositions
 from musculo.trajectory.functions.points import PointVelocities as PointVelocities
+from musculo.trajectory.muscles.muscle_driven import MuscleDriven as MuscleDriven
 from musculo.trajectory.muscles.muscle_inverse import muscle_inverse as muscle_inverse
+from musculo.trajectory.muscles.straight_controls import StraightControls as StraightControls
+from musculo.trajectory.muscles.track_motion import tendon_forces as tendon_forces
+from musculo.trajectory.muscles.track_motion import track_motion as track_motion
+from musculo.trajectory.muscles.track_motion import tracking_problem as tracking_problem
 from musculo.trajectory.node_function import NodeFunction as NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion as PredictedMotion
 from musculo.trajectory.problem.constraints import At as At

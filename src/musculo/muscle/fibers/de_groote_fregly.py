@@ -14,7 +14,7 @@ _KIND = "DeGrooteFregly2016Muscle"
 _THELEN_DAMPING = 0.0
 
 
-def with_de_groote_fregly_muscles(model: Model, *, passive: bool = True) -> Model:
+def with_de_groote_fregly_muscles(model: Model, *, passive: bool = True, active_width: float = 1.0) -> Model:
     """The model with every muscle as a DeGrooteFregly2016Muscle, whose curves and rates have no corners.
 
     Optimization of motions needs equations that are smooth. Strengths, lengths, angles, speeds, controls and paths
@@ -27,15 +27,18 @@ def with_de_groote_fregly_muscles(model: Model, *, passive: bool = True) -> Mode
     Args:
         model: the model; muscles of the kinds Millard2012Equilibrium, Thelen2003 and DeGrooteFregly2016.
         passive: whether fibers resist being stretched. Many models of whole legs have tendons too short for it.
+        active_width: scales the width of the active force-length curve; 1.5 lets long and short fibers pull harder.
 
     Raises:
         Unsupported: a muscle of another kind.
     """
-    forces = tuple(_converted(force, passive) if isinstance(force, Muscle) else force for force in model.forces)
+    forces = tuple(
+        _converted(force, passive, active_width) if isinstance(force, Muscle) else force for force in model.forces
+    )
     return model.replace(forces=forces)
 
 
-def _converted(muscle: Muscle, passive: bool) -> Muscle:
+def _converted(muscle: Muscle, passive: bool, active_width: float) -> Muscle:
     values: dict[str, Scalar] = dict(PARAMETERS[_KIND])
     if muscle.kind == "Millard2012EquilibriumMuscle":
         values |= {
@@ -60,6 +63,8 @@ def _converted(muscle: Muscle, passive: bool) -> Muscle:
         values[key] = muscle.parameter(key, PARAMETERS[muscle.kind][key])
     if muscle.kind == _KIND:
         values |= dict(muscle.parameters)
+    if active_width != 1.0:
+        values["active_force_width_scale"] = active_width * float(values["active_force_width_scale"])
     if not passive:
         values["ignore_passive_fiber_force"] = True
     return replace(muscle, kind=_KIND, parameters=tuple(values.items()), curves=(), functions=())

@@ -1,1 +1,6 @@
-"""Muscles in optimal motions: `muscle_nodes` (equations of a node), `inverse_program`, `muscle_inverse`."""
+"""Muscles in optimal motions.
+
+Known motion: `known_motion` -> `inverse_program` -> `muscle_inverse`. Motion to be found: `muscle_nodes` (fibers and
+tendons), `node_paths` (lengths) -> `muscle_driven` (a node function; `muscle_curvature` has its second derivatives,
+`scattered_blocks` puts blocks into sparse matrices) -> `track_motion`, with `straight_controls`.
+"""

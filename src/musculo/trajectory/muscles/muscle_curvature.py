@@ -16,7 +16,7 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.embedding.slopes import embedding_slopes
 from musculo.kernels.hill.muscle_slopes import CURVATURE_ROWS
-from musculo.trajectory.muscles.muscle_driven import MuscleDriven, Pull, TreeMotion
+from musculo.trajectory.muscles.muscle_state import MuscleEquations, Pull, TreeMotion
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks
 
 _A_S, _A_V, _S_S, _S_V, _V_V, _E_E, _E_A, _A_A = range(CURVATURE_ROWS)
@@ -27,7 +27,7 @@ _STEP, _SPEED_STEP = 1e-6, 1e-5
 _FRAMES = 1024
 
 
-def curvature_places(f: MuscleDriven) -> ScatteredBlocks:
+def curvature_places(f: MuscleEquations) -> ScatteredBlocks:
     """Where the numbers of `curvature_blocks` belong."""
     x, m, own = f.layout, f.muscles, f.paths.own
     moving = np.concatenate([x.value, x.speed, x.acceleration])
@@ -52,7 +52,7 @@ def curvature_places(f: MuscleDriven) -> ScatteredBlocks:
     return blocks.made(len(f.inputs), lower=True)
 
 
-def curvature_blocks(f: MuscleDriven, v: FloatArray, multipliers: FloatArray) -> list[FloatArray]:
+def curvature_blocks(f: MuscleEquations, v: FloatArray, multipliers: FloatArray) -> list[FloatArray]:
     """Blocks of the symmetric matrix of every node, in the order of `curvature_places`.
 
     By (q, u, udot) of dynamics; by (q, q), (q, u) and (u, u) of each muscle, by its own coordinates; by its states
@@ -65,7 +65,7 @@ def curvature_blocks(f: MuscleDriven, v: FloatArray, multipliers: FloatArray) ->
 
 
 def _of_muscles(
-    f: MuscleDriven, v: FloatArray, motion: TreeMotion, pull: Pull, multipliers: FloatArray
+    f: MuscleEquations, v: FloatArray, motion: TreeMotion, pull: Pull, multipliers: FloatArray
 ) -> list[FloatArray]:
     m, x, n = f.muscles, f.layout, len(f.names)
     el, rigid, count = m.elastic, m.rigid, len(m.names)
@@ -132,7 +132,7 @@ def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
     return a[..., :, None] * b[..., None, :]
 
 
-def _of_dynamics(f: MuscleDriven, v: FloatArray, motion: TreeMotion, moments: FloatArray) -> FloatArray:
+def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments: FloatArray) -> FloatArray:
     """(nodes, 3 n, 3 n) of lambda . tau. Where coordinates are coupled, bends of the coupling are ignored."""
     n, nodes, e, J = len(f.names), len(v), f.embedding, motion.J
     G = embedding_slopes(e, motion.q, motion.time)[0] if e.rules else np.broadcast_to(np.eye(n), (nodes, n, n))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,56 +13,23 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
-from musculo.embedding.embedding import embedding_of
 from musculo.errors import Unsupported
 from musculo.forces.actuator_rows import AT_COORDINATE
 from musculo.model.model import Model
-from musculo.trajectory.muscles.muscle_nodes import Fibers, SmoothMuscles, Tendons
-from musculo.trajectory.muscles.node_paths import PathState, node_paths
+from musculo.results.angle_columns import coordinate_units
+from musculo.trajectory.functions.rates import RateModel
+from musculo.trajectory.muscles.inverse_program import TENSION_BOUNDS, TENSION_RATE_BOUNDS
+from musculo.trajectory.muscles.muscle_curvature import curvature_blocks, curvature_places
+from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
+from musculo.trajectory.muscles.muscle_state import Layout, Pull, TreeMotion
+from musculo.trajectory.muscles.node_paths import node_paths
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks
+from musculo.trajectory.problem.variables import Control, Coordinate, State, Variable
 
-TendonChoice = Literal["stated", "rigid"]
 TIME = "time"
 # States at which zeros of slopes are looked for: what is zero at all of them is zero because nothing connects it.
 _LOOKS = 5
 _SEED = 7
-
-
-class TreeMotion(NamedTuple):
-    """The motion of the tree at the nodes."""
-
-    q: FloatArray  # (nodes, all)
-    u: FloatArray
-    udot: FloatArray
-    J: FloatArray  # (nodes, n_u, n)
-    time: FloatArray
-    loads: list[ExternalLoad]
-
-
-class Pull(NamedTuple):
-    """What muscles do at the nodes."""
-
-    paths: PathState
-    speeds: FloatArray  # (nodes, muscles, K) of their own coordinates
-    tendons: Tendons
-    fibers: Fibers
-    force: FloatArray  # (nodes, muscles) [N]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which columns of a node's variables are what."""
-
-    value: IntArray  # (n,)
-    speed: IntArray  # (n,)
-    acceleration: IntArray  # (n,)
-    excitation: IntArray  # (muscles,)
-    activation: IntArray  # (muscles,) that of the excitation where a muscle has no dynamics
-    tension: IntArray  # (elastic,)
-    tension_rate: IntArray  # (elastic,)
-    control: IntArray  # (actuators,)
-    time: int
-    names: tuple[str, ...]
 
 
 class MuscleDriven:
@@ -105,9 +71,9 @@ class MuscleDriven:
         threads: int | None = None,
     ) -> None:
         self.model, self.loads, self.threads = model, loads, threads
-        self.embedding = embedding_of(model)
-        self.names = self.embedding.speed_names
-        _refuse(model, self.embedding.coordinate_names, self.names)
+        self.tendons, self.reserves = tendons, reserves
+        rates = RateModel(model, type(self).__name__)
+        self.embedding, self.names = rates.embedding, rates.names
         self.muscles = SmoothMuscles(model, rigid=tendons == "rigid")
         self.paths = node_paths(model, threads)
         self.actuators = (*actuators_of(model), *reserves_of(model, reserves, self.names))
@@ -152,6 +118,34 @@ class MuscleDriven:
         return Layout(
             value, speed, acceleration, excitation, of_muscle, tension, rate, control, int(time), tuple(names)
         )
+
+    def variables(self, *, speed_limit: float = 50.0, control_limit: float | None = None) -> tuple[Variable, ...]:
+        """Variables of a `Problem`, with the limits that the model states.
+
+        Args:
+            speed_limit: of all speeds [rad/s, m/s].
+            control_limit: of actuators that state none.
+        """
+        m = self.muscles
+        ranges = {one.name: one.range for one in self.model.coordinates}
+        speed = (-speed_limit, speed_limit)
+        found: list[Variable] = [Coordinate(name, (ranges[name][0], ranges[name][1]), speed) for name in self.names]
+        found += [State(f"{m.names[k]}/activation", (m.low[k], m.top[k])) for k in m.driven]
+        for k in m.elastic:
+            found.append(State(f"{m.names[k]}/normalized_tendon_force", TENSION_BOUNDS, scale=1.0))
+            found.append(Control(f"{m.names[k]}/normalized_tendon_force_rate", TENSION_RATE_BOUNDS, scale=1.0))
+        found += [
+            Control(f"{name}/excitation", (low, top)) for name, low, top in zip(m.names, m.low, m.top, strict=True)
+        ]
+        limit = np.inf if control_limit is None else control_limit
+        for one in self.actuators:
+            low, top = max(one.min_control, -limit), min(one.max_control, limit)
+            found.append(Control(f"{one.name}/control", (low, top), scale=1.0))
+        return tuple(found)
+
+    def translates(self, coordinate: str) -> bool:
+        """Whether a coordinate is a length."""
+        return coordinate_units(self.model).get(coordinate) == "m"
 
     # --- values -------------------------------------------------------------------------------------------------------
     def motion(self, v: FloatArray) -> TreeMotion:
@@ -263,7 +257,8 @@ class MuscleDriven:
     def _dynamics_entries(self) -> tuple[IntArray, IntArray]:
         """Rows and columns (0 .. 3 n) of moments that the motion needs."""
         found = self._dynamics_slopes(self.motion(self.some_states()))
-        return np.nonzero((found != 0.0).any(axis=0))
+        rows, columns = np.nonzero((found != 0.0).any(axis=0))
+        return rows, columns
 
     @cached_property
     def _slope_blocks(self) -> ScatteredBlocks:
@@ -313,21 +308,8 @@ class MuscleDriven:
 
     @cached_property
     def _curvature_blocks(self) -> ScatteredBlocks:
-        from musculo.trajectory.muscles.muscle_curvature import curvature_places
-
         return curvature_places(self)
 
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times second derivatives."""
-        from musculo.trajectory.muscles.muscle_curvature import curvature_blocks
-
         return self._curvature_blocks.gathered(curvature_blocks(self, variables, multipliers))
-
-
-def _refuse(model: Model, coordinates: tuple[str, ...], speeds: tuple[str, ...]) -> None:
-    if coordinates != speeds:
-        other = next((name for name in speeds if name not in coordinates), speeds[0])
-        raise Unsupported(
-            f"speed {other!r} of {model.name!r} is no derivative of a coordinate; joints of a kind whose speeds are "
-            "(Gimbal and Custom in place of Ball and Free) can be optimized"
-        )

@@ -18,7 +18,7 @@ from musculo.results.result import Result, Series, also
 from musculo.results.table import Table
 from musculo.trajectory.muscles.inverse_program import Effort, InverseProgram, KnownMotion
 from musculo.trajectory.muscles.known_motion import known_motion, mesh_nodes, motion_at
-from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles
+from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
 from musculo.trajectory.solvers.ipopt import Progress, solve
 from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus
 
@@ -87,6 +87,7 @@ def muscle_inverse(
     end: float | None = None,
     interval: float = 0.02,
     reserves: Reserves | None = None,
+    tendons: TendonChoice = "stated",
     weights: Mapping[str, float] | None = None,
     tension_rate_weight: float = 0.01,
     activation_weight: float = 0.0,
@@ -120,6 +121,7 @@ def muscle_inverse(
         start, end: of the mesh [s]; those of the motion by default.
         interval: length of an interval of the mesh at most [s]; each has a node in its middle.
         reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
+        tendons: "rigid" lets no tendon stretch, "stated" those that the model does not say are rigid.
         weights: of squares of excitations and controls, by muscle and actuator; 1 for those not named.
         tension_rate_weight: w_f.
         activation_weight: of squares of activations.
@@ -135,7 +137,7 @@ def muscle_inverse(
         InvalidInput: times that the motion does not span.
     """
     time = mesh_nodes(motion, start, end, interval)
-    muscles = SmoothMuscles(model)
+    muscles = SmoothMuscles(model, rigid=tendons == "rigid")
     made = motion_at(model, motion, time, cutoff, like)
     known, actuators = known_motion(model, made, loads, reserves, like, threads)
     names = (*muscles.names, *(a.name for a in actuators))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
 
+TendonChoice = Literal["stated", "rigid"]
 # The tendon's curve: f = c (e^(k (x - 1)) - 1).
 _OFFSET = 0.2
 

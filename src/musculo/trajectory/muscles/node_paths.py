@@ -1,11 +1,12 @@
 """Lengths of muscles at nodes, with three derivatives: from polynomials in closed form, else from exact paths.
 
-Each muscle has a short list of independent coordinates, its own, and derivatives are by these: moment arms r_i = -dl/dq_i
-and their derivatives by coordinates.
+Each muscle has a short list of independent coordinates, its own, and derivatives are by these: moment arms are
+r_i = -dl/dq_i.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -16,6 +17,7 @@ from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.functions.multivariate import MultivariatePolynomial, exponent_rows
 from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
+from musculo.model.model_path import Path
 from musculo.muscle.paths.geometry import muscle_geometry
 from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
 
@@ -46,18 +48,59 @@ class NodePaths(Protocol):
 
 
 def node_paths(model: Model, threads: int | None = None) -> NodePaths:
-    """Polynomials where every muscle has one of independent coordinates, else exact paths."""
+    """Polynomials of independent coordinates in closed form, other paths exactly."""
     e = embedding_of(model)
     known = set(e.coordinate_names)
-    for muscle in model.muscles:
-        path = muscle.path
-        if (
-            not isinstance(path, FunctionPath)
-            or not isinstance(path.length_function, MultivariatePolynomial)
-            or not known.issuperset(path.coordinates)
-        ):
-            return ExactPaths(model, e, threads)
-    return PolynomialPaths(model, e)
+    smooth = np.array([_is_polynomial(muscle.path, known) for muscle in model.muscles], dtype=bool)
+    if smooth.all():
+        return PolynomialPaths(model, e)
+    if not smooth.any():
+        return ExactPaths(model, e, threads)
+    parts: list[tuple[IntArray, NodePaths]] = []
+    for own in (smooth, ~smooth):
+        which = np.flatnonzero(own)
+        some = model.replace(forces=tuple(model.muscles[k] for k in which))
+        parts.append((which, PolynomialPaths(some, e) if own is smooth else ExactPaths(some, e, threads)))
+    return MixedPaths(len(smooth), parts)
+
+
+def _is_polynomial(path: Path | None, known: set[str]) -> bool:
+    return (
+        isinstance(path, FunctionPath)
+        and isinstance(path.length_function, MultivariatePolynomial)
+        and known.issuperset(path.coordinates)
+    )
+
+
+class MixedPaths:
+    """Some paths of one kind, some of another."""
+
+    def __init__(self, count: int, parts: Sequence[tuple[IntArray, NodePaths]]) -> None:
+        self.parts = parts
+        width = max(part.own.shape[1] for _, part in parts)
+        self.own = np.full((count, width), -1, dtype=np.int64)
+        for which, part in parts:
+            self.own[which, : part.own.shape[1]] = part.own
+
+    def at(self, z: FloatArray, q: FloatArray, bends: bool) -> PathState:
+        """In poses."""
+        n, (count, width) = len(z), self.own.shape
+        length, arms = np.empty((n, count)), np.zeros((n, count, width))
+        second = np.zeros((n if bends else 0, count, width, width))
+        for which, part in self.parts:
+            found, k = part.at(z, q, bends), part.own.shape[1]
+            length[:, which], arms[:, which, :k] = found.length, found.arms
+            if bends:
+                second[:, which, :k, :k] = found.bends
+        return PathState(length, arms, second)
+
+    def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
+        """Of each part."""
+        found = np.zeros(bends.shape)
+        for which, part in self.parts:
+            k = part.own.shape[1]
+            found[:, which, :k, :k] = part.third(z, q, along[:, which, :k], bends[:, which, :k, :k])
+        return found
 
 
 # --- polynomials ------------------------------------------------------------------------------------------------------
