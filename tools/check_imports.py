@@ -49,6 +49,7 @@ LAYERS = (
     "replications",
     "viewer",
     "report",
+    "study",
     "demo",
     "cli",
 )

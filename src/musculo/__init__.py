@@ -15,6 +15,7 @@ What everyday work needs is here; the rest is in
     musculo.simulation  events, projection onto constraints
     musculo.trajectory  optimal motions
     musculo.absolute  absolute coordinates: constraints, drivers, multipliers
+    musculo.study    many subjects and trials
     musculo.results  what functions return, with their statuses
     musculo.opensim  OpenSim's tools and their set-up files
     musculo.errors   what is raised
@@ -33,7 +34,19 @@ __version__ = "0.1.0"
 
 def _where_else(name: str) -> str:
     """Where a name is that is not here."""
-    for folder in ("model", "muscle", "io", "signals", "simulation", "trajectory", "results", "opensim", "absolute"):
+    folders = (
+        "model",
+        "muscle",
+        "io",
+        "signals",
+        "simulation",
+        "trajectory",
+        "study",
+        "absolute",
+        "results",
+        "opensim",
+    )
+    for folder in folders:
         if name in _shown(f"musculo.{folder}"):
             return f"; it is musculo.{folder}.{name}"
     for module, names in _ELSEWHERE.items():

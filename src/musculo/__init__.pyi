@@ -11,6 +11,7 @@ from musculo import report as report
 from musculo import results as results
 from musculo import signals as signals
 from musculo import simulation as simulation
+from musculo import study as study
 from musculo import trajectory as trajectory
 from musculo import viewer as viewer
 from musculo.analyses.body_kinematics import body_kinematics as body_kinematics

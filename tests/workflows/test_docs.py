@@ -28,7 +28,19 @@ import reference_pages
 
 PAGES = pages()
 FOLDERS = (
-    *("absolute", "errors", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "trajectory"),
+    *(
+        "absolute",
+        "errors",
+        "io",
+        "model",
+        "muscle",
+        "opensim",
+        "results",
+        "signals",
+        "simulation",
+        "study",
+        "trajectory",
+    ),
     "viewer",
 )
 WINDOWS = (musculo, *(getattr(musculo, name) for name in FOLDERS if name != "errors"))

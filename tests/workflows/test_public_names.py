@@ -19,7 +19,7 @@ from support.doc_pages import ROOT
 sys.path.append(str(ROOT / "tools"))
 import reference_pages
 
-FOLDERS = ("absolute", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "trajectory")
+FOLDERS = ("absolute", "io", "model", "muscle", "opensim", "results", "signals", "simulation", "study", "trajectory")
 WINDOWS = (musculo, *(getattr(musculo, name) for name in FOLDERS))
 MODULES = (*WINDOWS, musculo.demo, musculo.report, musculo.viewer)
 CLASSES = {name: one for m in MODULES for name in m.__all__ if inspect.isclass(one := getattr(m, name))}

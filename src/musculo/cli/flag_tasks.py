@@ -42,6 +42,7 @@ from musculo.opensim_tools.tasks import (
     MusclesAtActivations,
     ScaleTask,
 )
+from musculo.opensim_tools.trial_tasks import MotionInputs, analysis_of, kinematics_of, moments_of
 
 Span = tuple[float, float]
 AUTO = "auto"  # a cutoff by residual analysis
@@ -130,17 +131,7 @@ def inverse_kinematics_task(
     given = {name: MarkerTask(name, weight=weight, apply=weight > 0.0) for name, weight in stated.items()}
     changed = [given.get(task.name, task) if isinstance(task, MarkerTask) else task for task in listed]
     added = [task for name, task in given.items() if name not in tasked]
-    return InverseKinematicsTask(
-        _name(markers),
-        model_file=model,
-        marker_file=markers,
-        time_range=span_of(time),
-        tasks=(*changed, *added),
-        output_motion_file=Path(f"{_name(markers)}_ik.mot"),
-        report_marker_locations=places,
-        source=f"ik_{_name(markers)}",
-        preparation=prepare,
-    )
+    return kinematics_of(model, markers, (*changed, *added), span_of(time), places, prepare)
 
 
 def preparation(
@@ -186,22 +177,7 @@ class MotionFlags(NamedTuple):
 
 def inverse_dynamics_task(given: MotionFlags, check: bool = False) -> InverseDynamicsTask:
     """Generalized forces of a motion; muscles do nothing. `check`: by a second formulation, too."""
-    cutoff, notes = _cutoff(given)
-    name = _name(given.motion)
-    return InverseDynamicsTask(
-        name,
-        model_file=given.model,
-        coordinates_file=given.motion,
-        external_loads_file=given.loads,
-        lowpass_cutoff_frequency_for_coordinates=cutoff,
-        time_range=span_of(given.time),
-        forces_to_exclude=("Muscles",),
-        output_gen_force_file=f"{name}_id.sto",
-        notes=notes,
-        source=f"id_{name}",
-        preparation=given.prepare,
-        check=check,
-    )
+    return moments_of(_inputs(given), check)
 
 
 def analyze_task(
@@ -212,25 +188,12 @@ def analyze_task(
     replace_forces: bool = False,
 ) -> AnalyzeTask:
     """One analysis of a motion."""
-    start, end = span_of(given.time)
+    return analysis_of(command, analysis, _inputs(given), force_sets, replace_forces)
+
+
+def _inputs(given: MotionFlags) -> MotionInputs:
     cutoff, notes = _cutoff(given)
-    name = _name(given.motion)
-    return AnalyzeTask(
-        name,
-        model_file=given.model,
-        coordinates_file=given.motion,
-        external_loads_file=given.loads,
-        lowpass_cutoff_frequency_for_coordinates=cutoff,
-        initial_time=start,
-        final_time=end,
-        force_set_files=tuple(force_sets),
-        replace_force_set=replace_forces,
-        solve_for_equilibrium_for_auxiliary_states=True,
-        analyses=(analysis,),
-        notes=notes,
-        preparation=given.prepare,
-        source=f"{command}_{name}",
-    )
+    return MotionInputs(given.model, given.motion, given.loads, cutoff, span_of(given.time), given.prepare, notes)
 
 
 def forward_task(

@@ -239,6 +239,31 @@ def convert(
     convert_model(source, target, opensim_rounding, force, quiet, as_json)
 
 
+@app.command(epilog=EXIT_CODES)
+def study(
+    source: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="A study.toml, or a folder with a folder for each subject.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for all results.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes at once. Default: all cores.")
+    ] = None,
+    scheduler: Annotated[
+        str, typer.Option("--scheduler", metavar="tcp://...", help="A Dask scheduler whose workers do the trials.")
+    ] = "",
+    pages: Annotated[bool, typer.Option("--pages", help="Write a page for every trial, too.")] = False,
+    dry: Annotated[bool, typer.Option("--list", help="List the trials and run none.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call does what is left."""
+    from musculo.cli.commands.study import make_study
+
+    raise typer.Exit(make_study(source, output, jobs, scheduler, pages, dry, quiet, as_json))
+
+
 @app.command()
 def c3d(
     source: Annotated[Path, typer.Argument(metavar="TRIAL.c3d", help="A recording.")],

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from musculo.errors import InvalidFile
+from musculo.io.bids_motion import ENDING, read_bids_motion
 from musculo.io.c3d import read_c3d
 from musculo.io.file_axes import TAKEN_UP, to_ground
 from musculo.io.lengths import METRES, unit_note
@@ -24,7 +25,7 @@ _OTHER_ENDING = (
 
 
 def read_markers(path: PathLike, up: str | None = None) -> Markers:
-    """Markers of a .trc, .c3d or .sto file, by its ending.
+    """Markers of a .trc, .c3d, .sto or BIDS (`_motion.tsv`) file, by its ending.
 
     A .sto holds vectors (`DataType=Vec3`), or three numbers a marker in columns that end in x, y, z; it is in meters
     unless its header states `Units`.
@@ -42,6 +43,8 @@ def read_markers(path: PathLike, up: str | None = None) -> Markers:
         markers = read_trc(path)
     elif suffix in (".sto", ".mot"):
         markers = _from_table(path, where)
+    elif where.endswith(ENDING):
+        markers = read_bids_motion(path)
     else:
         if Path(where).is_file():
             read_bytes(path, _KIND)  # says what it is, where that can be told

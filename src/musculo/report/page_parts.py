@@ -17,12 +17,14 @@ _LARGEST = float(np.finfo(np.float32).max)  # what a page can draw: curves trave
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A quantity over time. `side` is "r", "l" or empty; `per_mass` says whether it may be shown for each kilogram."""
+    """A quantity over time. `side` is "r", "l" or empty."""
 
     name: str
-    time: FloatArray = field(repr=False)  # (frames,) [s]
+    time: FloatArray = field(repr=False)  # (frames,) [s], or what the panel's axis says
     values: FloatArray = field(repr=False)  # (frames,)
     side: str = ""
+    spread: FloatArray | None = field(default=None, repr=False)  # (frames,) a band this far above and below
+    color: int | None = None  # of a palette, where curves are of several groups; by the side otherwise
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Panel:
     range: tuple[float, float] | None = None  # of the y axis, where all panels should share one
     limit: float | None = None  # lines at this value and its negative
     not_judged: tuple[tuple[float, float], ...] = ()  # shaded spans of time [s]
+    across: str = ""  # what the x axis shows, where it is not time
 
 
 @dataclass(frozen=True, eq=False)

@@ -223,7 +223,9 @@ def _data(report: Report) -> dict[str, Any]:
         if id(c.time) not in times:
             times[id(c.time)] = len(axes)
             axes.append(_packed(c.time))
-        return {"name": c.name, "side": c.side, "t": times[id(c.time)], "y": _packed(c.values)}
+        band = {"spread": _packed(c.spread)} if c.spread is not None else {}
+        color = {"color": c.color} if c.color is not None else {}
+        return {"name": c.name, "side": c.side, "t": times[id(c.time)], "y": _packed(c.values)} | band | color
 
     sections = [
         {
@@ -236,6 +238,7 @@ def _data(report: Report) -> dict[str, Any]:
                     "range": p.range,
                     "limit": p.limit,
                     "notJudged": p.not_judged,
+                    "across": p.across,
                     "curves": [curve(c) for c in p.curves],
                 }
                 for p in section.panels

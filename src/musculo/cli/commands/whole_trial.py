@@ -15,7 +15,6 @@ from musculo.cli.commands.pipeline import (
     Folder,
     ModelFile,
     Names,
-    Opensim,
     PlateLoads,
     Plates,
     Time,
@@ -67,10 +66,9 @@ def walk(
     up: Up = "",
     zeros_as_gaps: Zeros = False,
     output: Folder = RESULTS,
-    opensim: Opensim = False,
 ) -> list[Setup]:
     """A whole trial: angles, moments, muscle forces and joint loads from one recording, on one page."""
-    from musculo.cli.trial_tasks import whole_trial
+    from musculo.cli.trial_flags import whole_trial
 
     return whole_trial(
         model,
@@ -90,7 +88,6 @@ def walk(
         zeros_as_gaps=zeros_as_gaps,
         feet=foot or (),
         plates=plate or (),
-        opensim=opensim,
     )
 
 

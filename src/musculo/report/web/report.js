@@ -16,6 +16,9 @@
   const times = data.times.map(unpack);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const colour = (side) => css(side === "r" ? "--right" : side === "l" ? "--left" : "--other");
+  // Of groups: told apart by people who do not see colours, too (Okabe and Ito).
+  const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#b8a900"];
+  const colourOf = (curve) => (curve.color == null ? colour(curve.side) : palette[curve.color % palette.length]);
   const said = { r: "right", l: "left" };
 
   // --- theme ---------------------------------------------------------------------------------------------------------
@@ -71,10 +74,18 @@
     const alone = xs.some((_, k) => there(k) && !there(k - 1) && !there(k + 1));
     return {
       x: xs, y: ys, name: said[curve.side] || curve.name, mode: alone ? "lines+markers" : "lines", connectgaps: false,
-      marker: { size: 6, color: colour(curve.side) },
-      line: { color: colour(curve.side), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" },
+      marker: { size: 6, color: colourOf(curve) },
+      line: { color: colourOf(curve), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" },
       hovertemplate: "%{y:.4g}",
     };
+  };
+  // The band around a curve: two lines that are not seen, and what is between them.
+  const band = (curve) => {
+    if (!curve.spread) return [];
+    const x = Array.from(times[curve.t]), y = (curve.ys ||= unpack(curve.y)), s = (curve.spreads ||= unpack(curve.spread));
+    const edge = (sign) => ({ x, y: Array.from(y, (v, k) => v + sign * s[k]), mode: "lines", hoverinfo: "skip",
+      line: { width: 0, color: colourOf(curve) }, showlegend: false });
+    return [edge(1), { ...edge(-1), fill: "tonexty", fillcolor: colourOf(curve) + "33" }];
   };
   // Limits as dashed lines, and times that are not judged as shaded parts; in per cent of a cycle times have no place.
   const shapes = (panel) => {
@@ -98,7 +109,7 @@
       font: { family: "system-ui, sans-serif", size: 11, color: css("--ink") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink") } },
       xaxis: {
-        ...axis, zeroline: false, title: { text: state.percent ? "% of gait cycle" : "time [s]", standoff: 4 },
+        ...axis, zeroline: false, title: { text: panel.across || (state.percent ? "% of gait cycle" : "time [s]"), standoff: 4 },
         hoverformat: state.percent ? ".1f" : ".3f",
         ...(state.percent ? { range: [0, 100], tickvals: [0, 20, 40, 60, 80, 100], ticktext: ["0", "20", "40", "60", "80", "100"] } : { autorange: true }),
       },
@@ -137,7 +148,7 @@
     const { panel, section } = drawn.get(box);
     box.querySelector("h3 span").textContent = unitOf(panel, section);
     const library = await plotly();
-    const traces = panel.names ? barTraces(panel) : panel.curves.map((c) => trace(c, section));
+    const traces = panel.names ? barTraces(panel) : [...panel.curves.flatMap(band), ...panel.curves.map((c) => trace(c, section))];
     library.react(box.querySelector(".plot"), traces, panel.names ? barLayout(panel) : layout(panel, traces),
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
@@ -182,6 +193,18 @@
         line.style.borderTopColor = `var(--${said[side]})`;
         if (side === "l") line.style.borderTopStyle = "dashed";
         one.append(line, said[side]);
+        key.append(one);
+      }
+      grid.before(key);
+    }
+    const groups = new Map(section.panels.flatMap((p) => p.curves).filter((c) => c.color != null).map((c) => [c.name, c]));
+    if (groups.size) {
+      const key = document.createElement("p");
+      key.className = "key";
+      for (const [name, curve] of groups) {
+        const one = document.createElement("span"), line = document.createElement("i");
+        line.style.borderTopColor = colourOf(curve);
+        one.append(line, name);
         key.append(one);
       }
       grid.before(key);

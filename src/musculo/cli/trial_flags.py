@@ -1,24 +1,17 @@
-"""Tasks of a whole trial, made from flags: each step reads what the ones before it wrote."""
+"""`musculo walk`: its flags as options of a trial."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from musculo.cli.exit_codes import WrongUsage
-from musculo.cli.flag_tasks import (
-    MotionFlags,
-    analyze_task,
-    inverse_dynamics_task,
-    inverse_kinematics_task,
-    joint_reaction,
-    least_effort,
-    preparation,
-)
+from musculo.cli.flag_tasks import inverse_kinematics_task, preparation, span_of
 from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
+from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, trial_tasks
 
-STEPS = ("ik", "id", "so", "jr")
 _C3D = ".c3d"
 
 
@@ -41,7 +34,6 @@ def whole_trial(
     zeros_as_gaps: bool,
     feet: Sequence[str],
     plates: Sequence[str],
-    opensim: bool,
 ) -> list[Setup]:
     """Angles, moments, muscle forces and joint loads of one recording, as far as `steps` names them.
 
@@ -52,21 +44,27 @@ def whole_trial(
         loads = trial
     if filter_loads is not None and loads is None:
         raise WrongUsage(f"--filter-loads: {trial} holds no plates; give the loads with --loads, or omit it")
+    if not (math.isfinite(lowpass) and lowpass >= 0.0):
+        raise WrongUsage(f"--lowpass {lowpass:g}: give a frequency [Hz], or 0 for no filter")
+    if not (math.isfinite(reserve) and reserve >= 0.0):
+        raise WrongUsage(f"--reserve {reserve:g}: give a strength [N m, N], or 0 for no reserves")
     recording = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
-    made: list[Setup] = [inverse_kinematics_task(model, trial, tasks, weights, time, False, recording)]
-    motion = output / f"{trial.stem}_ik.mot"
-    # the filter takes all of the motion; gaps were filled in the markers
-    prepare = preparation(None, filter_loads, loads, up=up, feet=feet, plates=plates)
-    given = MotionFlags(model, motion, loads, f"{lowpass:g}" if lowpass else "", time, prepare)
-    if "id" in wanted:
-        made.append(inverse_dynamics_task(given))
-    if "so" in wanted:
-        effort = least_effort(2.0, True, False, "rigid", reserve or None, [], opensim)
-        made.append(analyze_task("so", effort, given, force_sets))
-    if "jr" in wanted:
-        forces = output / f"{motion.stem}_StaticOptimization_force.sto" if "so" in wanted else None
-        made.append(analyze_task("jr", joint_reaction(model, forces, [], "child", "ground"), given, force_sets))
-    return made
+    given = preparation(None, filter_loads, loads, up=up, feet=feet, plates=plates)
+    options = TrialOptions(
+        wanted,
+        span_of(time),
+        lowpass,
+        filter_loads,
+        fill_gaps,
+        reserve or None,
+        inverse_kinematics_task(model, trial, tasks, weights, time, False, recording).tasks,
+        tuple(force_sets),
+        up or None,
+        zeros_as_gaps,
+        given.feet,
+        given.plates,
+    )
+    return trial_tasks(model, trial, loads, output, options)
 
 
 def steps_of(text: str) -> tuple[str, ...]:

@@ -1,0 +1,135 @@
+"""What a study keeps of a trial: its curves, on 101 points of each gait cycle or of the whole trial."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from musculo.analyses.trial_quantities import gait_cycles, joint_powers
+from musculo.arrays import FloatArray
+from musculo.io.text import write_beside
+from musculo.model.named_sides import side_of
+from musculo.results.angle_columns import shown_units
+from musculo.results.table import Table
+from musculo.results.trial import Trial
+
+SUMMARY = "summary.npz"
+POINTS = 101  # 0 to 100 % of a cycle
+
+
+class TrialSummary(NamedTuple):
+    """Curves of one trial.
+
+    Each quantity has as many cycles as its side has strikes less one, each from strike to strike; a quantity without
+    a side has those of the right foot. Where there are no cycles, the one curve is the whole trial.
+    """
+
+    quantities: tuple[str, ...]  # such as `angle/knee_angle_r`, or `load/hip_r` for the size of the force there
+    units: tuple[str, ...]
+    curves: FloatArray  # (quantities, cycles, 101); NaN where a quantity has fewer cycles
+    cycles: bool  # whether curves are gait cycles
+
+
+def summarize(trial: Trial) -> TrialSummary:
+    """Angles, moments, powers, activations and joint loads of a trial."""
+    strikes = gait_cycles(trial).strikes
+    whole = not strikes
+    kinds: list[tuple[str, Table | None, dict[str, str]]] = []
+    model = trial.model
+    angles, units = trial.angles, {}
+    if angles is not None and model is not None:
+        angles, units = angles.in_degrees(model), shown_units(model)
+    kinds.append(("angle", angles, units))
+    kinds.append(("moment", trial.moments, {}))
+    kinds.append(("power", joint_powers(trial), {}))
+    kinds.append(("activation", _muscles(trial), {}))
+    kinds += [("load", _sizes(table), {}) for table in trial.reactions]
+    names: list[str] = []
+    shown: list[str] = []
+    rows: list[list[FloatArray]] = []
+    for kind, table, known in kinds:
+        if table is None or len(table) < 2:
+            continue
+        for k, name in enumerate(table.names):
+            short = name.split("/")[-2] if name.endswith("/value") else name
+            if f"{kind}/{short}" in names:
+                continue
+            names.append(f"{kind}/{short}")
+            shown.append(known.get(short, "") or _unit(kind, short))
+            marks = strikes.get(side_of(short) or "r") or next(iter(strikes.values()), [])
+            rows.append(_cycles(table.time, table.values[:, k], marks, whole))
+    most = max((len(row) for row in rows), default=0)
+    curves = np.full((len(rows), most, POINTS), np.nan)
+    for k, row in enumerate(rows):
+        for i, curve in enumerate(row):
+            curves[k, i] = curve
+    return TrialSummary(tuple(names), tuple(shown), curves, not whole)
+
+
+def _muscles(trial: Trial) -> Table | None:
+    """Activations without those of reserves."""
+    table = trial.activations
+    if table is None or trial.model is None:
+        return table
+    muscles = set(trial.model.muscle_names)
+    return table.pick([name for name in table.names if name in muscles])
+
+
+def _sizes(table: Table) -> Table | None:
+    """The size of the force at each joint [N], by the joint's name."""
+    names, values = [], []
+    for name in table.names:
+        if name.endswith("_fx"):
+            parts = np.stack([table.column(f"{name[:-1]}{axis}") for axis in "xyz"], axis=1)
+            names.append(name.partition("_on_")[0])
+            values.append(np.linalg.norm(parts, axis=1))
+    return Table(table.time, tuple(names), np.stack(values, axis=1)) if names else None
+
+
+def _unit(kind: str, name: str) -> str:
+    if kind == "moment":
+        return "N" if name.endswith("_force") else "N m"
+    return {"power": "W", "load": "N"}.get(kind, "")
+
+
+def _cycles(time: FloatArray, values: FloatArray, marks: list[float], whole: bool) -> list[FloatArray]:
+    if whole:
+        marks = [float(time[0]), float(time[-1])]
+    found = []
+    step = float(np.median(np.diff(time)))
+    for start, end in pairwise(marks):
+        if start >= time[0] - step and end <= time[-1] + step:
+            found.append(np.interp(np.linspace(start, end, POINTS), time, values))
+    return found
+
+
+def write_summary(path: Path, summary: TrialSummary) -> None:
+    """One file, complete or not there."""
+    stream = io.BytesIO()
+    np.savez(
+        stream,
+        quantities=np.array(summary.quantities, dtype=np.str_),
+        units=np.array(summary.units, dtype=np.str_),
+        curves=summary.curves,
+        cycles=summary.cycles,
+    )
+
+    def write(part: str) -> None:
+        Path(part).write_bytes(stream.getvalue())
+
+    write_beside(path, write)
+
+
+def read_summary(path: Path) -> TrialSummary:
+    """What `write_summary` wrote."""
+    with np.load(path, allow_pickle=False) as known:
+        return TrialSummary(
+            tuple(str(name) for name in known["quantities"]),
+            tuple(str(unit) for unit in known["units"]),
+            np.asarray(known["curves"]),
+            bool(known["cycles"]),
+        )

@@ -1,0 +1,330 @@
+"""A study: each trial by itself, the same answers whoever computes them, and nothing lost or done twice."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from typer.testing import CliRunner
+
+import musculo
+from musculo.cli.main import app
+from musculo.demo import arm_chain
+from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.opensim_tools.trial_tasks import TrialOptions
+from musculo.study import StudyTrial, TrialStatus, collect, read_study, run_study, study_page, trial_run
+from musculo.study.study_page import distances
+from musculo.study.trial_run import DiskFull, run_trial
+
+STEPS = ("ik", "id", "so", "jr")
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory) -> Path:
+    """Two subjects of two trials each, as folders."""
+    home = tmp_path_factory.mktemp("study")
+    chain = home / "chain"
+    chain.mkdir()
+    arm_chain().write(chain)
+    markers = musculo.read_trc(chain / "arm_markers.trc").between(0.0, 0.5)
+    rng = np.random.default_rng(1)
+    for subject in ("S1", "S2"):
+        (home / subject).mkdir()
+        shutil.copy(chain / "arm.osim", home / subject / "subject.osim")
+        for trial in ("reach1", "reach2"):
+            moved = musculo.Markers(
+                markers.time, markers.names, markers.position + 1e-3 * rng.normal(size=markers.position.shape)
+            )
+            musculo.write_trc(moved, home / subject / f"{trial}.trc")
+    shutil.rmtree(chain)
+    return home
+
+
+@pytest.fixture
+def study(recordings, tmp_path):
+    return read_study(recordings, tmp_path / "results")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Hashes of all results by their place; records and logs tell times, and are no results."""
+    files = [one for one in sorted(folder.rglob("*")) if one.suffix in (".sto", ".mot", ".npz", ".csv", ".nc")]
+    return {str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+
+
+# --- what a study is --------------------------------------------------------------------------------------------------
+def test_a_folder_is_a_study(recordings):
+    found = read_study(recordings)
+    assert [trial.key for trial in found.trials] == ["S1/reach1", "S1/reach2", "S2/reach1", "S2/reach2"]
+    assert found.trials[0].model == recordings / "S1" / "subject.osim"
+    assert found.trials[0].loads is None
+    assert found.folder == recordings / "results"
+
+
+def test_a_file_says_more(recordings, tmp_path):
+    (tmp_path / "study.toml").write_text(
+        f"""
+        name = "reaching"
+        lowpass = 8
+        steps = ["ik", "id"]
+        [[subject]]
+        name = "A"
+        model = "{recordings}/S1/subject.osim"
+        group = "control"
+        [[subject.trial]]
+        file = "{recordings}/S1/reach1.trc"
+        name = "first"
+        condition = "fast"
+        lowpass = 10
+        [[subject.trial]]
+        file = "{recordings}/S1/reach2.trc"
+        time = [0.1, 0.4]
+        """
+    )
+    first, second = read_study(tmp_path).trials
+    assert (first.key, first.group, first.condition) == ("A/first", "control", "fast")
+    assert (first.options.cutoff, second.options.cutoff) == (10.0, 8.0)
+    assert second.options == TrialOptions(("ik", "id"), (0.1, 0.4), 8.0)
+
+
+def test_names_of_files_are_a_study(recordings, tmp_path):
+    for group, trial in (("control", "reach1"), ("patient", "reach2")):
+        (tmp_path / group).mkdir()
+        shutil.copy(recordings / "S1" / f"{trial}.trc", tmp_path / group / f"P7_slow_{trial}.trc")
+    shutil.copy(recordings / "S1" / "subject.osim", tmp_path / "P7.osim")
+    (tmp_path / "study.toml").write_text(
+        'pattern = "{group}/{subject}_{condition}_{trial}.trc"\nmodel = "{subject}.osim"\noutput = "out"\n'
+    )
+    found = read_study(tmp_path)
+    assert [(one.subject, one.group, one.condition, one.name) for one in found.trials] == [
+        ("P7", "control", "slow", "P7_slow_reach1"),
+        ("P7", "patient", "slow", "P7_slow_reach2"),
+    ]
+    assert found.folder == tmp_path / "out"
+
+
+def test_a_bids_folder_is_a_study(recordings, tmp_path):
+    """sub-01_task-reach_run-1_tracksys-omc_motion.tsv has columns that the channels file names."""
+    markers = musculo.read_trc(recordings / "S1" / "reach1.trc")
+    home = tmp_path / "sub-01" / "motion"
+    home.mkdir(parents=True)
+    stem = "sub-01_task-reach_run-1_tracksys-omc"
+    rows = ["name\tcomponent\ttype\ttracked_point\tunits"]
+    columns = []
+    for k, name in enumerate(markers.names):
+        for axis in range(3):
+            rows.append(f"{name}_{'xyz'[axis]}\t{'xyz'[axis]}\tPOS\t{name}\tmm")
+            columns.append(1000.0 * markers.position[:, k, axis])
+        rows.append(f"{name}_q\tquat_w\tORNT\t{name}\tn/a")
+        columns.append(np.full(len(markers), np.nan))
+    columns[4][3] = np.nan
+    (home / f"{stem}_channels.tsv").write_text("\n".join(rows) + "\n")
+    table = np.stack(columns, axis=1)
+    lines = ["\t".join("n/a" if np.isnan(v) else repr(float(v)) for v in row) for row in table]
+    (home / f"{stem}_motion.tsv").write_text("\n".join(lines) + "\n")
+    (home / f"{stem}_motion.json").write_text(json.dumps({"SamplingFrequency": markers.rate}))
+    (tmp_path / "models").mkdir()
+    shutil.copy(recordings / "S1" / "subject.osim", tmp_path / "models" / "01.osim")
+    (tmp_path / "study.toml").write_text('bids = "."\nmodel = "models/{subject}.osim"\nup = "y"\nsteps = ["ik"]\n')
+    (trial,) = read_study(tmp_path).trials
+    assert (trial.subject, trial.condition, trial.name) == ("01", "reach", "task-reach_run-1_tracksys-omc")
+    found = musculo.read_markers(trial.recording, up="y")
+    assert found.names == markers.names
+    known = ~np.isnan(found.position)
+    assert (~known).sum() == 3
+    assert_allclose(found.position[known], markers.position[known], atol=1e-12)
+    assert run_trial(trial, tmp_path / "out").status is TrialStatus.DONE
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("name = 3", InvalidFile, "name = 3 should be text"),
+        ("nam = 'x'", UnknownName, "did you mean 'name'"),
+        ("lowpass = -1\n", InvalidFile, "0 or above"),
+        ("steps = ['ik', 'od']", UnknownName, "no step 'od'"),
+        ("time = 3", InvalidFile, r"\[start, end\]"),
+        ("[[subject]]\nname = 'A'", InvalidFile, "has no trials"),
+        ("[[subject]]\nname = 'A'\ntrials = 'no/*.trc'", InvalidFile, "no file fits"),
+        ("[[subject]]\nname = 'A'\n[[subject.trial]]\nfile = 'no.trc'", InvalidFile, "no file"),
+        ("pattern = '{who}.trc'\nmodel = 'a.osim'", InvalidFile, r"may hold \{subject\}, which it needs"),
+        ("bids = '.'\nmodel = 'a.osim'", InvalidFile, "no recording of motion"),
+        ("a = [", InvalidFile, "cannot be read"),
+        ("name = 'x'", InvalidInput, "has no trial"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, text, kind, words):
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(kind, match=words):
+        read_study(tmp_path)
+
+
+def test_two_trials_of_one_name_are_refused(recordings):
+    trial = StudyTrial("A", "x", recordings / "S1" / "subject.osim", recordings / "S1" / "reach1.trc")
+    with pytest.raises(InvalidInput, match="both trial 'x'"):
+        musculo.study.Study("s", recordings, (trial, trial))
+
+
+# --- what it does -----------------------------------------------------------------------------------------------------
+def test_one_trial_that_fails_stops_no_other(recordings, tmp_path):
+    broken = tmp_path / "data"
+    shutil.copytree(recordings, broken)
+    (broken / "S1" / "reach1.trc").write_text("no recording")
+    trials = read_study(broken, tmp_path / "results")
+    outcomes = run_study(trials, jobs=1)
+    assert [one.status for one in outcomes] == [TrialStatus.FAILED, *[TrialStatus.DONE] * 3]
+    assert "reach1.trc" in outcomes[0].reason
+    assert "failed" in (tmp_path / "results" / "S1" / "reach1" / "log.txt").read_text()
+    results = collect(trials, outcomes)
+    assert [one.key for one in results.trials] == ["S1/reach2", "S2/reach1", "S2/reach2"]
+    page = study_page(results)
+    assert page.checks[0].text == "1 of 4 trials have no results"
+    assert page.sections[0].tables[0].rows[0][0] == "S1/reach1"
+
+
+def test_what_is_done_is_not_done_again(study, recordings):
+    first = run_study(study, jobs=1)
+    assert not any(one.resumed for one in first)
+    before = contents(study.folder)
+    assert all(one.resumed for one in run_study(study, jobs=1))
+    changed = study.trials[0].options.__class__(cutoff=12.0)
+    other = musculo.study.Study(
+        study.name,
+        study.folder,
+        (study.trials[0].__class__(**{**vars(study.trials[0]), "options": changed}), *study.trials[1:]),
+    )
+    again = run_study(other, jobs=1)
+    assert [one.resumed for one in again] == [False, True, True, True]
+    assert contents(study.folder) != before
+    run_study(study, jobs=1)
+    assert contents(study.folder) == before
+
+
+def test_processes_give_the_same_bits_though_some_are_killed(study, tmp_path):
+    run_study(study, jobs=1)
+    expected = contents(study.folder)
+    killed: list[int] = []
+
+    def kill(outcome, done, count):
+        for child in multiprocessing.active_children() if not killed else ():
+            os.kill(child.pid, signal.SIGKILL)
+            killed.append(child.pid)
+
+    other = replace(study, folder=tmp_path / "other")
+    outcomes = run_study(other, jobs=2, progress=kill)
+    assert killed
+    assert [one.status for one in outcomes] == [TrialStatus.DONE] * 4
+    assert contents(tmp_path / "other") == expected
+
+
+def test_a_study_that_was_killed_goes_on(recordings, study, tmp_path):
+    run_study(study, jobs=1)
+    expected = contents(study.folder)
+    words = [sys.executable, "-m", "musculo", "study", str(recordings), "-o", str(tmp_path / "cut"), "-j", "1", "-q"]
+    running = subprocess.Popen(words)
+    marks = tmp_path / "cut" / "S1" / "reach1" / "trial.json"
+    for _ in range(1200):
+        if marks.is_file() or running.poll() is not None:
+            break
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    assert marks.is_file()
+    told = CliRunner().invoke(app, [*words[3:-1], "--json"], catch_exceptions=False)
+    assert told.exit_code == 0, told.output
+    known = json.loads(told.stdout)
+    assert 1 <= known["resumed"] <= 4
+    found = contents(tmp_path / "cut")
+    assert {name: mark for name, mark in found.items() if name.startswith("S")} == expected
+    assert {"curves.nc", "peaks.csv"} <= found.keys()
+    assert (tmp_path / "cut" / "study.html").is_file()
+
+
+def test_a_full_disk_stops_the_study_and_it_goes_on(study, monkeypatch):
+    write = trial_run.write_summary
+    count = iter(range(9))
+
+    def full(path, summary):
+        if next(count) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write(path, summary)
+
+    monkeypatch.setattr(trial_run, "write_summary", full)
+    with pytest.raises(DiskFull, match=r"disk is full.*S1/reach2.*goes on from there"):
+        run_study(study, jobs=1)
+    outcomes = run_study(study, jobs=1)
+    assert [one.resumed for one in outcomes] == [True, False, False, False]
+    assert all(one.status is TrialStatus.DONE for one in outcomes)
+
+
+def test_a_fault_of_ours_is_one_trial_s(study, monkeypatch):
+    monkeypatch.setattr(trial_run, "summarize", lambda trial: 1 / 0)
+    outcome = run_trial(study.trials[0], study.folder)
+    assert outcome.status is TrialStatus.FAILED
+    assert "ZeroDivisionError" in outcome.reason
+
+
+def test_dask_gives_the_same_bits(study, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    run_study(study, jobs=1)
+    other = replace(study, folder=tmp_path / "dask")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        outcomes = run_study(other, scheduler=cluster.scheduler_address)
+    assert [one.status for one in outcomes] == [TrialStatus.DONE] * 4
+    assert contents(tmp_path / "dask") == contents(study.folder)
+    with pytest.raises(InvalidInput, match="no Dask scheduler answers"):
+        run_study(replace(study, folder=tmp_path / "none"), scheduler="tcp://127.0.0.1:9")
+
+
+# --- what it shows ----------------------------------------------------------------------------------------------------
+def test_curves_and_peaks(study):
+    results = collect(study, run_study(study, jobs=1))
+    data = results.to_xarray()
+    assert data["curve"].dims == ("trial", "quantity", "percent")
+    elbow = data["curve"].sel(trial="S1/reach1", quantity="angle/elbow_flexion")
+    table = musculo.read_storage(study.folder / "S1" / "reach1" / "reach1_ik.mot")
+    whole = table.column("elbow_flexion")
+    assert_allclose(elbow.values[[0, -1]], whole[[0, -1]])
+    peaks = results.to_pandas().set_index(["trial", "subject", "quantity"])
+    assert_allclose(peaks.loc[("reach1", "S1", "angle/elbow_flexion"), "maximum"], elbow.max())
+    assert {name.partition("/")[0] for name in results.quantities} == {"angle", "moment", "power", "activation", "load"}
+    with pytest.raises(InvalidInput, match="other trials"):
+        collect(study, run_study(study, jobs=1)[1:])
+
+
+def test_outliers_are_far_from_the_others():
+    """The distance does not depend on scale or offset, and one curve that is moved away is found."""
+    rng = np.random.default_rng(2)
+    offsets = np.linspace(-0.1, 0.1, 8)[:, None]
+    curves = np.sin(np.linspace(0, 6, 101)) + offsets + 0.02 * rng.normal(size=(8, 101))
+    near = distances(curves)
+    assert near.max() < 2.5
+    assert_allclose(distances(3.0 * curves - 7.0), near, rtol=1e-10)
+    curves[5] += 1.0
+    far = distances(curves)
+    assert far.argmax() == 5
+    assert far[5] > 5.0
+    curves[2, 4] = np.nan
+    assert np.isnan(distances(curves)[2])
+    assert np.isnan(distances(curves[:3])).all()
+
+
+def test_the_list_of_trials(recordings):
+    told = CliRunner().invoke(app, ["study", str(recordings), "--list"], catch_exceptions=False)
+    assert told.stdout.endswith("4 trials\n")
+    known = json.loads(CliRunner().invoke(app, ["study", str(recordings), "--list", "--json"]).stdout)
+    assert [one["trial"] for one in known] == ["reach1", "reach2", "reach1", "reach2"]
