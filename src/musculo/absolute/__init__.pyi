@@ -46,8 +46,13 @@ from musculo.absolute.mechanism import LoadOf as LoadOf
 from musculo.absolute.mechanism import Mechanism as Mechanism
 from musculo.absolute.multiplier_dynamics import AbsoluteLoads as AbsoluteLoads
 from musculo.absolute.multiplier_dynamics import loads_by_multipliers as loads_by_multipliers
+from musculo.absolute.muscles_on_bodies import muscle_jacobian as muscle_jacobian
 from musculo.absolute.parameter_choice import ParameterChoice as ParameterChoice
 from musculo.absolute.parameter_choice import choose_parameters as choose_parameters
 from musculo.absolute.parameter_choice import judge_parameters as judge_parameters
 from musculo.absolute.two_formulations import Agreement as Agreement
 from musculo.absolute.two_formulations import agreement as agreement
+from musculo.analyses.static_optimization.effort_by_multipliers import EffortByMultipliers as EffortByMultipliers
+from musculo.analyses.static_optimization.effort_by_multipliers import (
+    static_optimization_by_multipliers as static_optimization_by_multipliers,
+)

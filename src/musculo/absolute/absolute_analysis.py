@@ -60,6 +60,7 @@ class AbsoluteAnalysis:
     multipliers: FloatArray  # (frames, n_equations) of M a + J^T multipliers = g; the shortest where not unique
     load_force: FloatArray  # (frames, loads, 3) in ground or the load's axes [N]
     load_moment: FloatArray  # (frames, loads, 3) [N m]
+    signals: FloatArray  # (frames, rows) what the drivers were told, as kernels read it
 
     @property
     def found(self) -> bool:
@@ -105,11 +106,7 @@ class AbsoluteAnalysis:
         bad = np.flatnonzero(self.status != Status.FOUND)
         off = np.where(np.isfinite(self.residual).all(axis=1), np.abs(self.residual).max(axis=1, initial=0.0), np.inf)
         frame = int(bad[0]) if bad.size else int(np.argmax(np.where(np.isfinite(off), off, -1.0)))
-        return diagnose(self.mechanism, self.x[frame], self.residual[frame], self._signals[frame], frame)
-
-    @cached_property
-    def _signals(self) -> FloatArray:
-        return np.zeros((len(self.x), max(self.mechanism.compiled.signal_rows, 1)))
+        return diagnose(self.mechanism, self.x[frame], self.residual[frame], self.signals[frame], frame)
 
     def _body(self, name: str) -> int:
         names = [b.name for b in self.mechanism.bodies]
@@ -190,7 +187,7 @@ def kinematic_analysis(
     arguments = (c.system, c.table, c.pattern, search, out)
     over_frames(analysis_frames, arguments, frames, 1 if begin == FROM_BEFORE else threads)
     load = out.loads.reshape(len(out.loads), n_loads // 6, 2, 3) * c.load_sign[:, None, None]
-    result = AbsoluteAnalysis(
+    return AbsoluteAnalysis(
         mechanism,
         out.x,
         out.v,
@@ -201,9 +198,8 @@ def kinematic_analysis(
         out.multipliers,
         load[:, :, 0],
         load[:, :, 1],
+        out.signals,
     )
-    result.__dict__["_signals"] = out.signals
-    return result
 
 
 def _frames(given: Mapping[str, Given], coordinates: ArrayLike | None, start: ArrayLike | None) -> int:

@@ -56,7 +56,7 @@ class AbsoluteModel:
     driven: Driven
     speed_names: tuple[str, ...]  # whose generalized forces come out, as the recursion has them
     joints: Mapping[str, JointEquations]
-    _rows: tuple[tuple[int, int], ...]  # of each speed: (its driver's equation, -1), or (a load, a component)
+    speed_rows: tuple[tuple[int, int], ...]  # of each speed: (its driver's equation, -1), or (a load, a component)
 
     def given(self, q: FloatArray, u: FloatArray, udot: FloatArray) -> dict[str, Given]:
         """What the drivers are told for a motion (frames, n), (frames, n_u), (frames, n_u) of the model."""
@@ -101,7 +101,7 @@ class AbsoluteModel:
     def generalized_forces(self, multipliers: FloatArray, force: FloatArray, moment: FloatArray) -> FloatArray:
         """(frames, speeds) from multipliers and the loads that are reported."""
         columns = []
-        for first, component in self._rows:
+        for first, component in self.speed_rows:
             if component < 0:
                 columns.append(-multipliers[:, first])
             else:
