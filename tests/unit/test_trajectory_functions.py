@@ -136,3 +136,21 @@ def test_what_cannot_be_is_refused():
         Deviation(Table(np.arange(3.0), ("a",), np.zeros((3, 1))), ("b",))
     with pytest.raises(InvalidInput, match="in_radians"):
         Deviation(Table(np.arange(3.0), ("a",), np.zeros((3, 1)), degrees=True), ("a",))
+
+
+def test_curvatures_of_inverse_dynamics_are_slopes_of_slopes():
+    function = functions()["inverse dynamics of the arm"]
+    random = np.random.default_rng(2)
+    v, pull = random.uniform(0.2, 0.6, (2, len(function.inputs))), random.normal(size=(2, len(function.outputs)))
+    found = np.zeros((2, v.shape[1], v.shape[1]))
+    rows, columns = function.curvature_pattern
+    found[:, rows, columns] = found[:, columns, rows] = function.curvatures(v, pull)
+
+    def slope(v):
+        full = np.zeros((2, len(function.outputs), v.shape[1]))
+        full[:, function.pattern[0], function.pattern[1]] = function.slopes(v)[1]
+        return np.einsum("no,nov->nv", pull, full)
+
+    for k, e in enumerate(1e-4 * np.eye(v.shape[1])):
+        near, far = (slope(v + j * e) - slope(v - j * e) for j in (1, 2))
+        assert_allclose(found[:, k], (8 * near - far) / 12e-4, atol=1e-7 * np.abs(found).max())

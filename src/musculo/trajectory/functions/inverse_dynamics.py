@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.model.model import Model
 from musculo.trajectory.functions.rates import RateModel
+
+# Of differences of slopes: their error is of the order of its square, and of rounding over it.
+_STEP = 1e-5
 
 
 class InverseDynamics:
@@ -26,6 +29,10 @@ class InverseDynamics:
         self.inputs = self._rates.inputs(2)
         self.outputs = tuple(f"{name}/moment" for name in self._rates.names)
         self.pattern = self._rates.nonzeros(self._all_slopes, 2)
+        n = len(self._rates.names)
+        rows, columns = np.tril_indices(3 * n)
+        bends = columns < 2 * n
+        self.curvature_pattern: tuple[IntArray, IntArray] = (rows[bends], columns[bends])
 
     def __repr__(self) -> str:
         return f"InverseDynamics({self.model.name!r})"
@@ -40,6 +47,26 @@ class InverseDynamics:
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, coordinates) and (nodes, entries)."""
         return self.values(variables), self._all_slopes(variables)[:, self.pattern[0], self.pattern[1]]
+
+    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """(nodes, entries) of the sum over outputs of multipliers times d2tau/dv2: central differences of exact slopes.
+
+        Accelerations enter in a line, so only values and speeds are moved. That takes 4 passes for each coordinate.
+        """
+        rows, columns = self.curvature_pattern
+        found = np.empty((len(variables), len(rows)))
+        for k in range(2 * len(self._rates.names)):
+            moved = np.stack([variables, variables])
+            step = _STEP * np.maximum(1.0, np.abs(variables[:, k]))
+            moved[0, :, k] += step
+            moved[1, :, k] -= step
+            slopes = self._all_slopes(moved.reshape(-1, variables.shape[1]))
+            change = slopes[: len(step)] - slopes[len(step) :]
+            # the smaller index is of a value or speed wherever a second derivative is not zero
+            mine = columns == k
+            by = np.einsum("no,nov->nv", multipliers, change[:, :, rows[mine]])
+            found[:, mine] = by / (2.0 * step[:, None])
+        return found
 
     def _all_slopes(self, variables: FloatArray) -> FloatArray:
         """(nodes, coordinates, inputs)."""

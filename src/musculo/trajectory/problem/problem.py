@@ -51,6 +51,12 @@ class Problem:
         for name in ("variables", "dynamics", "goals", "constraints"):
             given = getattr(self, name)
             object.__setattr__(self, name, tuple(given) if isinstance(given, tuple | list) else (given,))
+        for one in self.variables:
+            if not hasattr(one, "signals"):
+                raise InvalidInput(
+                    f"variables: {type(one).__module__}.{type(one).__name__} is none; give Coordinate, State, Control "
+                    "and Parameter of musculo.trajectory (musculo.model has another Coordinate)"
+                )
         low, high = limits_of(self.duration, "duration")
         if not (low > 0 or (low == 0 and high > 0)):
             raise InvalidInput(f"duration={self.duration!r}; a motion takes a positive time")
@@ -91,7 +97,7 @@ class Problem:
                 variables. What it does not say, and all by default, goes straight from the start's limits to the end's.
             tolerance, max_iterations, linear_solver, exact_hessian, progress, options: as
                 `trajectory.solvers.ipopt.solve` has them. The Hessian is exact by default where every function has
-                one and nothing is a spline of free duration.
+                one.
         """
         program = self.program(transcription)
         d = program.discretization

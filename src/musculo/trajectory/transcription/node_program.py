@@ -90,7 +90,7 @@ class NodeProgram:
             known = self._slopes(k)
             pull = source.goal_slopes(known.values, self._T)
             rows = source.pattern[0]
-            into = (source.entry_columns.T @ (pull[:, rows] * known.slopes).T).T
+            into = source.into_inputs(pull[:, rows] * known.slopes)
             total += source.variables.T @ (into * self._T**-source.orders).ravel()
             if self._free:
                 total[self._column] += np.vdot(pull, self._by_duration(k))

@@ -39,6 +39,10 @@ class Source:
         """Rows and columns of the slopes."""
         return self.function.pattern
 
+    def into_inputs(self, entries: FloatArray) -> FloatArray:
+        """(nodes, inputs) sums of (nodes, entries) by the column of each entry."""
+        return np.asarray((self.entry_columns.T @ entries.T).T)
+
     def goal_slopes(self, values: FloatArray, duration: float) -> FloatArray:
         """(nodes, outputs) d(objective)/dy."""
         total = np.zeros_like(values)
