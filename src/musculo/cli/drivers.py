@@ -41,6 +41,7 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
     "tree.tree_frames:crba_frames",
     "constraints.multipliers:constrained_frames",
 )
+_MOMENT_SLOPES = "tree.derivatives.torque_slope_frames:torque_slope_frames"
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
 # Of a model that its muscles move.
@@ -218,6 +219,8 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _SECOND_PASS,
         _CAPACITIES,
     ),
+    "two-link": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
+    "prismatic": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,

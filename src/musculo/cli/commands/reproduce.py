@@ -62,6 +62,8 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
         "Ehsani2023: a shoulder follows an elevation, as ODE and as DAE",
         _in("shoulder.shoulder_tracking"),
     ),
+    "two-link": ("Barman2020: two revolute joints in the least time", _in("prediction.two_link")),
+    "prismatic": ("Barman2020: a prismatic joint, time against effort", _in("prediction.prismatic")),
     "ellipsoid": ("Seth2010: a body on an ellipsoid by mobilizer and by constraints", _in("joints.ellipsoid_study")),
     "knee": ("Seth2010: a knee along splines by mobilizer and by constraints", _in("joints.knee")),
     "screw": ("Seth2010: a collar on a screw by mobilizer and by constraint", _in("joints.screw_study")),

@@ -8,6 +8,7 @@ from musculo.model.body import GROUND, Body, Placement
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model import Model
+from musculo.trajectory.problem import variables
 
 SOURCE = "Barman 2020, Recursive Newton-Euler Dynamics and Sensitivity Analysis for Dynamic Motion Planning"
 LENGTH, MASS, INERTIA = 0.4, 0.5, 0.1  # of either link [m, kg, kg m^2]; the inertia is about the center of mass
@@ -50,3 +51,8 @@ def prismatic(zero: float) -> Model:
         joints,
         gravity=(0.0, 0.0, 0.0),
     )
+
+
+def rest_to_rest(name: str, start: float, end: float) -> variables.Coordinate:
+    """A coordinate that moves from rest to rest; limits of its value, speed and acceleration are wide enough for all."""
+    return variables.Coordinate(name, (-4.0, 4.0), (-20.0, 20.0), (-400.0, 400.0), start, end, 0.0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from musculo.trajectory.transcription.discretization import Discretization, Sign
 class Transcription(Protocol):
     """A way to write functions of time with finitely many numbers."""
 
-    rates_are_variables: bool  # whether every rate of a state is a variable of the nodes
+    rates_are_variables: ClassVar[bool]  # whether every rate of a state is a variable of the nodes
 
     def discretize(
         self,
