@@ -54,5 +54,5 @@ def prismatic(zero: float) -> Model:
 
 
 def rest_to_rest(name: str, start: float, end: float) -> variables.Coordinate:
-    """A coordinate that moves from rest to rest; limits of its value, speed and acceleration are wide enough for all."""
+    """A coordinate that moves from rest to rest; wide limits of its value, speed and acceleration."""
     return variables.Coordinate(name, (-4.0, 4.0), (-20.0, 20.0), (-400.0, 400.0), start, end, 0.0, 0.0)
