@@ -12,6 +12,8 @@ from musculo.trajectory.functions.rates import RateModel
 
 # Of differences of slopes: their error is of the order of its square, and of rounding over it.
 _STEP = 1e-5
+# Of models with more coordinates, second derivatives take longer than the iterations that they save.
+_FEW = 12
 
 
 class InverseDynamics:
@@ -22,9 +24,11 @@ class InverseDynamics:
     Args:
         model: without joints whose speeds are angular velocities (ball, free), and without closed loops.
         threads: the number of threads; all cores by default.
+        curved: whether second derivatives are computed, so that the Hessian of a program is exact; by default of
+            models with at most 12 coordinates. They take 4 passes for each coordinate.
     """
 
-    def __init__(self, model: Model, *, threads: int | None = None) -> None:
+    def __init__(self, model: Model, *, threads: int | None = None, curved: bool | None = None) -> None:
         self.model, self.threads, self._rates = model, threads, RateModel(model, "InverseDynamics")
         self.inputs = self._rates.inputs(2)
         self.outputs = tuple(f"{name}/moment" for name in self._rates.names)
@@ -32,7 +36,9 @@ class InverseDynamics:
         n = len(self._rates.names)
         rows, columns = np.tril_indices(3 * n)
         bends = columns < 2 * n
-        self.curvature_pattern: tuple[IntArray, IntArray] = (rows[bends], columns[bends])
+        self.curvature_pattern: tuple[IntArray, IntArray] | None = None
+        if curved or (curved is None and n <= _FEW):
+            self.curvature_pattern = (rows[bends], columns[bends])
 
     def __repr__(self) -> str:
         return f"InverseDynamics({self.model.name!r})"
@@ -51,8 +57,9 @@ class InverseDynamics:
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) of the sum over outputs of multipliers times d2tau/dv2: central differences of exact slopes.
 
-        Accelerations enter in a line, so only values and speeds are moved. That takes 4 passes for each coordinate.
+        Accelerations enter in a line, so only values and speeds are moved.
         """
+        assert self.curvature_pattern is not None
         rows, columns = self.curvature_pattern
         found = np.empty((len(variables), len(rows)))
         for k in range(2 * len(self._rates.names)):

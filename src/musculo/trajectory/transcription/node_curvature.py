@@ -66,7 +66,7 @@ class NodeCurvature:
     @classmethod
     def of(cls, sources: Sequence[Source], d: Discretization) -> NodeCurvature | None:
         """The Hessian, or None where a function does not know its second derivatives."""
-        if any(not hasattr(source.function, "curvatures") for source in sources):
+        if any(getattr(source.function, "curvature_pattern", None) is None for source in sources):
             return None
         return cls(sources, d)
 
