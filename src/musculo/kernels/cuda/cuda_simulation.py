@@ -52,7 +52,7 @@ from musculo.kernels.tree.node_kinematics import kinematics, twists
 
 # Threads a block. Fewer than of other kernels: those of a warp wait for the one with the most steps, blocks for none.
 _THREADS = 64
-# So many registers a thread let four times as many threads share a multiprocessor (measured on an H200: a tenth faster).
+# So many registers a thread let four times as many threads share a multiprocessor (on an H200: a tenth faster).
 _REGISTERS = 128
 # Functions of more LLVM instructions stay functions, see `cuda_paths`.
 _LARGE = 500
