@@ -38,6 +38,7 @@ from musculo.dynamics.derivatives.dynamics_derivatives import (
     inverse_dynamics_derivatives as inverse_dynamics_derivatives,
 )
 from musculo.dynamics.derivatives.dynamics_derivatives import mass_matrix_derivatives as mass_matrix_derivatives
+from musculo.dynamics.derivatives.frame_derivatives import joint_frame_derivatives as joint_frame_derivatives
 from musculo.dynamics.derivatives.inertia_regressor import inverse_dynamics_regressor as inverse_dynamics_regressor
 from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_derivatives as joint_reaction_derivatives
 from musculo.dynamics.energy import center_of_mass as center_of_mass

@@ -26,6 +26,7 @@ from musculo.dynamics.derivatives.body_derivatives import BodyDerivatives as Bod
 from musculo.dynamics.derivatives.dynamics_derivatives import EmbeddedDerivatives as EmbeddedDerivatives
 from musculo.dynamics.derivatives.dynamics_derivatives import ForwardDynamicsDerivatives as ForwardDynamicsDerivatives
 from musculo.dynamics.derivatives.dynamics_derivatives import InverseDynamicsDerivatives as InverseDynamicsDerivatives
+from musculo.dynamics.derivatives.frame_derivatives import JointFrameDerivatives as JointFrameDerivatives
 from musculo.dynamics.derivatives.inertia_regressor import InverseDynamicsRegressor as InverseDynamicsRegressor
 from musculo.dynamics.derivatives.reaction_derivatives import EmbeddedReactionDerivatives as EmbeddedReactionDerivatives
 from musculo.dynamics.derivatives.reaction_derivatives import JointReactionDerivatives as JointReactionDerivatives
