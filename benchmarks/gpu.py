@@ -112,6 +112,8 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     elapsed = time.perf_counter() - start
     print(f"{name}: inverse dynamics with transfers {lanes / elapsed / 1e6:.1f} million frames a second")
 
+    derivatives(name, tree, table, Q, U, A, q, u, udot)
+
     def lanes_of(n: int):
         return cuda.device_array((n, lanes))
 
@@ -129,6 +131,49 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     accelerations, least = cuda.device_array((n_u, some)), cuda.device_array((1, some))
     forward = (*model, *short, short[2], cuda.to_device(free), short[0], False, W, articulated, accelerations, least)
     resident(f"{name}: forward dynamics", launcher(aba), forward, some)
+
+
+def derivatives(name: str, tree, table, Q, U, A, q, u, udot) -> None:
+    """Print the rate of derivatives of inverse dynamics, resident and with transfers, and how far they are off."""
+    from numba import cuda
+
+    from musculo.kernels.cuda.cuda_dynamics import slope_launcher, slopes_on_gpu
+    from musculo.kernels.cuda.device_arrays import to_device
+    from musculo.kernels.tree.derivatives.joint_slopes import own_slope_rows
+    from musculo.kernels.tree.derivatives.torque_slope_frames import (
+        SlopeFrames,
+        general_joints,
+        own_slope_frames,
+        torque_slope_frames,
+    )
+    from musculo.kernels.tree.derivatives.torque_slopes import slope_rows
+    from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+    from musculo.kernels.tree.tree_frames import over_frames, work_rows
+
+    n_q, n_u, nothing = q.shape[1], u.shape[1], np.zeros((0, 6))
+    widths = (n_u * n_q, n_u * n_u, n_u * n_u)
+    few = min(256, len(q))
+    cpu = SlopeFrames(q[:few], u[:few], udot[:few], nothing, *(np.zeros((few, n)) for n in widths))
+    over_frames(torque_slope_frames, (tree, table, cpu, False), few, None)
+    expected, gpu = np.hstack(cpu[4:]), slopes_on_gpu(tree, table, cpu, False)
+    print(f"{name}: derivatives, GPU against CPU {abs(gpu - expected).max() / abs(expected).max():.1e} relative")
+    lanes = min(len(Q), 1 << 16)
+    short = SlopeFrames(*(x[:lanes] for x in (Q, U, A)), nothing, nothing, nothing, nothing)
+    slopes_on_gpu(tree, table, short, False)
+    start = time.perf_counter()
+    slopes_on_gpu(tree, table, short, False)
+    rate = lanes / (time.perf_counter() - start) / 1e6
+    print(f"{name}: derivatives with transfers {rate:.2f} million frames a second")
+    turned = [cuda.to_device(np.ascontiguousarray(x.T)) for x in short[:3]]
+    own = turned[0]
+    if general_joints.py_func(tree):
+        rows = np.zeros((lanes, own_slope_rows.py_func(tree)))
+        over_frames(own_slope_frames, (tree, table, short, rows), lanes)
+        own = cuda.to_device(np.ascontiguousarray(rows.T))
+    sizes = (work_rows.py_func(tree), MOTION_ROWS * tree.parent.size, 6 * n_u, slope_rows.py_func(tree), sum(widths))
+    work = [cuda.device_array((rows, lanes)) for rows in sizes]
+    arguments = (to_device(tree), to_device(table), *turned, own, turned[0], False, *work)
+    resident(f"{name}: derivatives of inverse dynamics", slope_launcher(), arguments, lanes)
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ CONDITIONED = 1e-11
 
 SCRIPT = """
 import numpy as np
-from musculo import (Body, Coordinate, ExternalLoad, Model, Placement, forward_dynamics, inverse_dynamics, mass_matrix)
+from musculo import (Body, Coordinate, ExternalLoad, Model, Placement, forward_dynamics, inverse_dynamics,
+    inverse_dynamics_derivatives, mass_matrix)
 from musculo.model.joints import BallJoint, CustomJoint, EllipsoidJoint, PinJoint, SliderJoint
 
 def coordinates(*names):
@@ -42,6 +43,13 @@ for external in ([], load):
     print("conditioned", abs(again - udot).max())
 cpu, gpu = mass_matrix(model, q), mass_matrix(model, q, device="gpu")
 print("rounding", abs(gpu - cpu).max() / abs(cpu).max())
+for external in ([], load):
+    cpu, gpu = (
+        inverse_dynamics_derivatives(model, q, u, udot, loads=external, device=device) for device in ("cpu", "gpu")
+    )
+    for name in ("dtau_dq", "dtau_du", "dtau_dudot"):
+        a, b = getattr(cpu, name), getattr(gpu, name)
+        print("rounding", abs(a - b).max() / abs(a).max())
 locked = model.with_coordinate("p", locked=True, default_value=0.2)
 q[:, -1], u[:, -1], tau = 0.2, 0.0, np.ones_like(u)
 cpu, gpu = (forward_dynamics(locked, q, u, tau, device=device) for device in ("cpu", "gpu"))
@@ -51,13 +59,13 @@ print("conditioned", abs(gpu - cpu).max() / abs(cpu).max())
 
 def test_simulated_gpu_agrees_with_cpu():
     """Prismatic, ball, spline and reversed ellipsoid nodes: inverse and forward dynamics with and without external
-    loads, mass matrix, and a locked coordinate."""
+    loads, mass matrix, derivatives of inverse dynamics, and a locked coordinate."""
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
     if "No module named 'numba.cuda" in done.stderr:
         pytest.skip("this Numba has no CUDA simulator")
     assert done.returncode == 0, done.stderr[-2000:]
     errors = [line.split() for line in done.stdout.splitlines()]
-    assert len(errors) == 6
+    assert len(errors) == 12
     for kind, error in errors:
         assert float(error) < {"rounding": ROUNDING, "conditioned": CONDITIONED}[kind]

@@ -15,7 +15,7 @@ from musculo.compile.coordinate_arrays import coordinates_of, motion_in
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.derivatives.embedded_slopes import EmbeddedSlopes, embedded_slopes
 from musculo.dynamics.forward import forward_dynamics
-from musculo.dynamics.inverse import inverse_dynamics
+from musculo.dynamics.inverse import Device, check_device, inverse_dynamics, on_gpu, on_host
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed, node_wrenches
 from musculo.dynamics.loads.moving_loads import load_columns, load_slopes, moves
 from musculo.dynamics.poses import kinematics
@@ -23,6 +23,7 @@ from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
 from musculo.embedding.speed_rates import rate_matrix
 from musculo.errors import InvalidInput
+from musculo.kernels.cuda.device_arrays import is_on_device
 from musculo.kernels.tree.derivatives.acceleration_slopes import AccelerationFrames, acceleration_slope_frames
 from musculo.kernels.tree.derivatives.torque_slope_frames import SlopeFrames, torque_slope_frames
 from musculo.kernels.tree.tree_frames import over_frames
@@ -118,6 +119,7 @@ def inverse_dynamics_derivatives(
     loads: Loads = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
+    device: Device = "cpu",
     out: InverseDynamicsDerivatives | None = None,
 ) -> InverseDynamicsDerivatives:
     """d(tau)/dq, d(tau)/du and d(tau)/d(udot) of `inverse_dynamics`, exact, for one state or many.
@@ -136,15 +138,23 @@ def inverse_dynamics_derivatives(
         loads: external loads. Their numbers stay constant: forces and points given in moving frames move with these.
         time: (frames,) or a number, for loads over time and prescribed motion [s].
         threads: the number of threads; all cores by default.
+        device: `cpu` or `gpu`, where the same kernel runs; what joints of functions do comes from the CPU.
         out: a result of an earlier call for this model with as many frames, whose arrays are used again.
     """
     c = compiled(model)
+    if check_device(device, False, q=q, u=u, udot=udot):
+        q, u, udot = (on_host(x) if is_on_device(x) else x for x in (q, u, udot))
     Q, U, A, single = motion_in(model, q, u, udot)
     c.check_coordinates(Q)
     frames = len(Q)
     times = times_of(time, frames)
     acting = listed(loads, frames, times if np.ndim(time) else None)
-    if out is None:
+    gpu = on_gpu(device)
+    if gpu and out is not None:
+        raise InvalidInput("out is there with device='cpu'; a GPU's results come in arrays of their own")
+    if gpu:
+        slopes = rates = mass = np.zeros((0, 0, 0))
+    elif out is None:
         # one block for three arrays: freed at once, it is used again by the next call instead of going to the system
         block = np.zeros(frames * c.n_u * (c.n_q + 2 * c.n_u))
         parts = np.split(block, frames * c.n_u * np.array([c.n_q, c.n_q + c.n_u]))
@@ -157,7 +167,14 @@ def inverse_dynamics_derivatives(
         poses = kinematics(model, Q, threads=threads)
         wrenches = node_wrenches(c, acting, frames, lambda: poses)
     x = SlopeFrames(Q, U, A, wrenches, *map(_flat, (slopes, rates, mass)))
-    over_frames(torque_slope_frames, (c.tree, c.table, x, bool(acting)), frames, threads)
+    if gpu:
+        from musculo.kernels.cuda.cuda_dynamics import slopes_on_gpu
+
+        side_by_side = slopes_on_gpu(c.tree, c.table, x, bool(acting))
+        parts = np.split(side_by_side, c.n_u * np.array([c.n_q, c.n_q + c.n_u]), axis=1)
+        slopes, rates, mass = (p.reshape(frames, c.n_u, n) for p, n in zip(parts, (c.n_q, c.n_u, c.n_u), strict=True))
+    else:
+        over_frames(torque_slope_frames, (c.tree, c.table, x, bool(acting)), frames, threads)
     if poses is not None and any(map(moves, acting)):
         slopes += load_slopes(c, poses, Q, acting)
     _finite("tau", slopes, model.speed_names, model.coordinate_names)

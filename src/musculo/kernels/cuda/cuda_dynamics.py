@@ -13,8 +13,12 @@ from musculo.kernels.cuda.cuda_device import cuda_module, device_function, with_
 from musculo.kernels.cuda.device_arrays import to_device
 from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
+from musculo.kernels.tree.derivatives.joint_slopes import own_slope_rows
+from musculo.kernels.tree.derivatives.torque_slope_frames import SlopeFrames, general_joints, own_slope_frames
+from musculo.kernels.tree.derivatives.torque_slopes import slope_rows, torque_slopes
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.rnea import rnea
-from musculo.kernels.tree.tree_frames import work_rows
+from musculo.kernels.tree.tree_frames import over_frames, work_rows
 
 # So many registers a thread let four blocks of 128 threads share a multiprocessor (measured on an H200, 37-dof tree:
 # 200 million frames a second, against 158 with the 132 the compiler would take and 177 with 64).
@@ -52,6 +56,15 @@ def _aba_lanes(tree, table, q, u, tau, given, prescribed, external, loaded, W, A
         least[0, lane] = worst
 
 
+def _slope_lanes(tree, table, q, u, udot, own, external, loaded, W, K, S, C, out):
+    lane = cuda.grid(1)  # noqa: F821
+    if lane < out.shape[1]:
+        moving = tree.parent.size > 0
+        kinematics_of(tree, table, q, u, udot, moving, W, K, lane)  # noqa: F821
+        twists_of(tree, W, K, S, lane)  # noqa: F821
+        slopes_of(tree, K, S, own, external, loaded, C, out, lane)  # noqa: F821
+
+
 _LANES = {rnea: _rnea_lanes, crba: _crba_lanes, aba: _aba_lanes}
 
 
@@ -59,6 +72,37 @@ _LANES = {rnea: _rnea_lanes, crba: _crba_lanes, aba: _aba_lanes}
 def launcher(kernel: Any) -> Any:
     """The CUDA kernel that runs `rnea`, `crba` or `aba` for every lane."""
     return jit(with_names(_LANES[kernel], run=device_function(kernel)), Limits(max_registers=_REGISTERS))
+
+
+@cache
+def slope_launcher() -> Any:
+    """The CUDA kernel that runs `torque_slopes` for every lane."""
+    parts = {"kinematics_of": kinematics, "twists_of": twists, "slopes_of": torque_slopes}
+    named = with_names(_slope_lanes, **{name: device_function(part) for name, part in parts.items()})
+    return jit(named, Limits(max_registers=_REGISTERS))
+
+
+def slopes_on_gpu(tree: Any, table: Any, x: SlopeFrames, loaded: bool) -> np.ndarray:
+    """d(tau)/dq, d(tau)/du and the mass matrix of all frames side by side: (frames, n_u n_q + 2 n_u n_u)."""
+    tree_d, table_d, run = to_device(tree), to_device(table), slope_launcher()
+    n_q, n_u = x.q.shape[1], x.u.shape[1]
+    inputs = [x.q, x.u, x.udot]
+    if loaded:
+        inputs.append(x.external)
+    general = bool(general_joints.py_func(tree))
+    if general:
+        # joints of functions are differentiated in complex numbers, which lanes of the device are not
+        own = np.zeros((len(x.q), own_slope_rows.py_func(tree)))
+        over_frames(own_slope_frames, (tree, table, x, own), len(x.q))
+        inputs.append(own)
+
+    def launch(blocks: Any, given: list[Any], work: list[Any], out: list[Any]) -> None:
+        external, own = given[3] if loaded else given[0], given[-1] if general else given[0]
+        run[blocks](tree_d, table_d, *given[:3], own, external, loaded, *work, out[0])
+
+    rows = (work_rows.py_func(tree), MOTION_ROWS * tree.parent.size, 6 * n_u, slope_rows.py_func(tree))
+    workspaces = [(n, np.float64) for n in rows]
+    return np.asarray(over_batches(inputs, workspaces, [(n_u * n_q + 2 * n_u * n_u, False)], launch)[0])
 
 
 def rnea_on_gpu(

@@ -132,6 +132,24 @@ def slopes_of_block(tree, table, x, loaded, general, w, block, stop):
 
 
 @driver
+def own_slope_frames(tree, table, x, own, start, stop):
+    """What `joint_slopes` gives for frames start .. stop - 1 of a `SlopeFrames`, into own (frames, `own_slope_rows`).
+
+    The GPU, which has no complex lanes, is handed this where joints are general.
+    """
+    n_q, n_u = x.q.shape[1], x.u.shape[1]
+    w = slope_space(tree.parent.size, n_q, n_u, work_rows(tree), own_slope_rows(tree), 0)
+    for block in range(start, stop, WIDTH):
+        take(x.q, block, stop, w.Q)
+        take(x.u, block, stop, w.U)
+        take(x.udot, block, stop, w.A)
+        for lane in range(min(WIDTH, stop - block)):
+            joint_slopes(tree, table, w.Q, w.U, w.A, w.state, w.own, lane)
+            for k in range(own.shape[1]):
+                own[block + lane, k] = w.own[k, lane]
+
+
+@driver
 def torque_slope_frames(tree, table, x, loaded, start, stop):
     """d(tau)/d(q, u, udot) of frames start .. stop - 1 of a `SlopeFrames`."""
     n_q, n_u = x.q.shape[1], x.u.shape[1]
