@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput
 from musculo.trajectory.solvers import ipopt_library as c_types
+from musculo.trajectory.solvers import ma57
 from musculo.trajectory.solvers.evaluations import Evaluations, NotFinite
 from musculo.trajectory.solvers.ipopt_library import ipopt
 from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram, Scaling
@@ -50,7 +51,10 @@ _INVALID_PROBLEM, _INVALID_OPTION = -11, -12
 _TIMES = 3
 # Nested dissection keeps the factors of collocation's equations sparse, and a matching that permutes large entries to
 # the diagonal spoils it (measured on synthetic walks with 92 muscles: without these choices 8 and 31 times the time).
-_MUMPS = {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0}
+_OF_LINEAR_SOLVERS: dict[str, dict[str, str | float | int]] = {
+    "mumps": {"mumps_pivot_order": 5, "mumps_permuting_scaling": 0},
+    "multifrontal": {"ma57_pivtol": 1e-6, "ma57_pivtolmax": 1e-2, "linear_system_scaling": "none"},
+}
 # How far a warm start is pushed off its bounds; IPOPT's 1e-2 would spoil it.
 _WARM_PUSH = 1e-8
 
@@ -91,7 +95,7 @@ def solve(
         start: (variables,) from which the search starts; it need not be feasible.
         tolerance: of optimality (scaled) and of constraints (as they are).
         max_iterations: after which the search stops.
-        linear_solver: `mumps` or `spral`; `auto` chooses.
+        linear_solver: `multifrontal` (ours), `mumps` or `spral`; `auto` chooses.
         exact_hessian: whether to use the program's Hessian, by default where it has one; else it is approximated
             (L-BFGS).
         warm_start: an outcome whose multipliers and barrier the search starts from.
@@ -102,7 +106,7 @@ def solve(
     exact = program.hessian_pattern is not None if exact_hessian is None else exact_hessian
     if exact and program.hessian_pattern is None:
         raise InvalidInput("exact_hessian: the program has no Hessian; leave exact_hessian away to approximate it")
-    linear_solver = "mumps" if linear_solver == "auto" else linear_solver
+    linear_solver = _linear_solver(linear_solver)
     chosen: dict[str, str | float | int] = {
         "linear_solver": linear_solver,
         "tol": tolerance,
@@ -116,15 +120,14 @@ def solve(
         "sb": "yes",
         "print_timing_statistics": "yes",
     }
-    if linear_solver == "mumps":
-        chosen |= _MUMPS
+    chosen |= _OF_LINEAR_SOLVERS.get(linear_solver, {})
     if warm_start is not None:
         pushes = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
         chosen |= {"warm_start_init_point": "yes", "mu_init": max(warm_start.barrier, tolerance / 10)}
         chosen |= {f"warm_start_{name}": _WARM_PUSH for name in pushes}
     run = _Run(program, exact, progress)
     with tempfile.TemporaryDirectory() as folder, _interruptible(run):
-        return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder) / "ipopt.txt")
+        return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder))
 
 
 class _Run:
@@ -147,10 +150,14 @@ class _Run:
         options: Mapping[str, str | float | int],
         warm_start: SolverOutcome | None,
         tolerance: float,
-        report: Path,
+        folder: Path,
     ) -> SolverOutcome:
         """What IPOPT finds with these options."""
-        program, library = self.program, ipopt()
+        program, library, report = self.program, ipopt(), folder / "ipopt.txt"
+        linear_solver = options["linear_solver"]
+        if linear_solver == "multifrontal":
+            ours = ma57.Ma57(self._fail)
+            options = {**options, "linear_solver": "ma57", "hsllib": str(ours.write(folder))}
         n, m = len(x), len(program.row_lower)
         callbacks = self._callbacks(n, m)
         limits = [
@@ -210,7 +217,7 @@ class _Run:
             barrier=self.last.barrier,
             dual_infeasibility=self.last.dual_infeasibility,
             times=SolverTimes(wall, cpu, known.wall, known.cpu, algebra_wall, algebra_cpu, dict(known.counts)),
-            linear_solver=str(options["linear_solver"]),
+            linear_solver=str(linear_solver),
             tolerance=tolerance,
             variable_names=program.variable_names,
             row_names=program.row_names,
@@ -220,6 +227,10 @@ class _Run:
             row_upper=np.array(program.row_upper, dtype=float),
             notes=tuple(notes),
         )
+
+    def _fail(self, error: BaseException) -> None:
+        """What goes wrong first is raised when IPOPT has ended."""
+        self.raised = self.raised or error
 
     def _callbacks(self, n: int, m: int) -> list[Any]:
         """As IPOPT calls them. What they raise is kept; from then on they refuse everything, and IPOPT ends."""
@@ -236,7 +247,7 @@ class _Run:
             except NotFinite:
                 return False
             except BaseException as error:
-                self.raised = error
+                self._fail(error)
                 return False
             return True
 
@@ -303,6 +314,18 @@ class _Run:
             c_types.EvaluateHessian(hessian),
             c_types.AfterIteration(after_iteration),
         ]
+
+
+def _linear_solver(asked: str) -> str:
+    """The linear solver that is asked for, if it is here."""
+    if asked == "auto":
+        return "multifrontal" if ma57.is_available() else "mumps"
+    if asked == "multifrontal" and not ma57.is_available():
+        raise InvalidInput(
+            "linear_solver='multifrontal' needs Linux, METIS from casadi's wheel and a folder for temporary files from "
+            "which libraries may be loaded; linear_solver='mumps' works everywhere"
+        )
+    return asked
 
 
 def _set_option(problem: int, name: str, value: str | float | int) -> None:

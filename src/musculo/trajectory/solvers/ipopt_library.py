@@ -54,7 +54,7 @@ def ipopt() -> ctypes.CDLL:
             tried.append(f"{path}: {error}")
         else:
             return _typed(library)
-    folder = _casadi_folder()
+    folder = casadi_folder()
     if folder is None:
         raise MusculoError(f"IPOPT is not here: casadi is not installed. {_ADVICE}")
     reasons = "; ".join(tried) or f"no file of that name in {folder} or {_environment_folder()}"
@@ -70,7 +70,7 @@ def version() -> tuple[int, int, int]:
 
 def _candidates() -> Iterator[Path]:
     """Files that may be the library: in casadi's folder, else in the environment's (conda keeps it there)."""
-    for folder in (_casadi_folder(), _environment_folder()):
+    for folder in (casadi_folder(), _environment_folder()):
         if folder is None:
             continue
         names = {"win32": ("libipopt*.dll", "ipopt*.dll"), "darwin": ("libipopt*.dylib",)}
@@ -78,7 +78,7 @@ def _candidates() -> Iterator[Path]:
             yield from sorted(folder.glob(pattern))
 
 
-def _casadi_folder() -> Path | None:
+def casadi_folder() -> Path | None:
     """Where casadi's files are; importing it would take long and is not needed."""
     spec = find_spec("casadi")
     if spec is None or not spec.submodule_search_locations:

@@ -131,7 +131,7 @@ class SolverOutcome(Result):
     barrier: float  # the last barrier parameter, from which a warm start may go on
     dual_infeasibility: float  # largest slope of the Lagrangian, scaled as the solver scales
     times: SolverTimes
-    linear_solver: str  # `mumps`, `stages` and so on
+    linear_solver: str  # `multifrontal`, `mumps` and so on
     tolerance: float
     variable_names: Sequence[str]
     row_names: Sequence[str]
