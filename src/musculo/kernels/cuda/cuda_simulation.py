@@ -52,12 +52,14 @@ from musculo.kernels.tree.node_kinematics import kinematics, twists
 
 # Threads a block. Fewer than of other kernels: those of a warp wait for the one with the most steps, blocks for none.
 _THREADS = 64
-# So many registers a thread let four times as many threads share a multiprocessor (on an H200: a tenth faster).
+# So many registers a thread let twice as many threads share a multiprocessor (on an H200: a tenth faster).
 _REGISTERS = 128
 # Functions of more LLVM instructions stay functions, see `cuda_paths`.
 _LARGE = 500
-# Steps in one launch, after which it is asked whether all are at their ends.
-_ROUNDS = 64
+# Steps between two looks at the times that are wanted. Lanes try steps together in between, whether they land or not.
+_STEPS = 16
+# So many times as many in one launch, after which it is asked whether all are at their ends.
+_ROUNDS = 4
 # The part of the free memory that lanes may take.
 _SHARE = 0.6
 # How paths are laid, beside those that are functions of coordinates.
@@ -351,8 +353,8 @@ def _drive(system: LaneSystem, first: LaneSystem) -> Any:
 
 def _request(system: LaneSystem, states: int, wanted: Wanted) -> Request:
     n, n_u = system.tree.speed_row.size, system.drive.tree.u_rows.size
-    y, f, q, u, G = (np.zeros((1, size)) for size in (states, states, n, n_u, 0))
-    out = Steps(np.zeros(1), y, f, q, u, G, np.zeros(1, dtype=np.int64))
+    y, f, q, u, G = (np.zeros((_STEPS, size)) for size in (states, states, n, n_u, 0))
+    out = Steps(np.zeros(_STEPS), y, f, q, u, G, np.zeros(_STEPS, dtype=np.int64))
     longest: Any = EachLane(wanted.longest)
     control = wanted.control._replace(longest=longest)
     return Request(np.zeros(n_u), control, np.zeros(2), np.zeros(states), np.zeros(states), out)

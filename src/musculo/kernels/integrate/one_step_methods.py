@@ -352,47 +352,48 @@ def onward(rates, land, attempt, h, force, a, end):
     s, c, here, out = h[2], a.control, a.here, a.out
     n, count, going = a.y.size, 0, True
     order = TR_BDF2_ORDER if c.method == TR_BDF2 else FEHLBERG_ORDER if c.method == FEHLBERG else IMEX_ORDER
-    s.why[0] = FOUND
+    s.why[0], s.calls[0] = FOUND, 0
+    length = min(here[1], c.longest)
+    # one trial a round, whether it lands or not: lanes of a GPU that stay together try together
     while going and count < out.t.size and here[0] < end:
-        t, length, landed = here[0], min(here[1], c.longest), False
-        s.calls[0] = 0
-        while going and not landed:
-            left = end - t
-            # two halves rather than a step and a splinter
-            step = left if length >= left else (0.5 * left if 2.0 * length > left else length)
-            if step <= SMALLEST * max(abs(t), abs(end)) and step < left:
-                going = False
-                break
-            how = attempt(rates, h, force, a, t, step)
-            size = np.inf
-            if how == FOUND:
-                size = 0.0
-                for i in range(n):
-                    size += _part(s.error[i], a.y[i], s.x[i], c) ** 2
-                size = math.sqrt(size / max(n, 1))
-            if c.judged == 0:
-                for i in range(n):
-                    out.y[0, i], out.f[0, i] = s.x[i], s.error[i]
-                s.why[0] = how
-                return 1 if how == FOUND else 0
-            if size <= 1.0:
-                arrival = end if step == left else t + step
-                landed = land(h, force, a, arrival, count)
-                if landed:
-                    t = arrival
-                    # a step cut short by the end says nothing against the length before it
-                    here[0], here[1] = t, max(step * _factor(size, order), length if step < length else 0.0)
-                else:
-                    how, size = NO_RATES, np.inf
+        t = here[0]
+        left = end - t
+        # two halves rather than a step and a splinter
+        step = left if length >= left else (0.5 * left if 2.0 * length > left else length)
+        if step <= SMALLEST * max(abs(t), abs(end)) and step < left:
+            break
+        how = attempt(rates, h, force, a, t, step)
+        size = np.inf
+        if how == FOUND:
+            size = 0.0
+            for i in range(n):
+                size += _part(s.error[i], a.y[i], s.x[i], c) ** 2
+            size = math.sqrt(size / max(n, 1))
+        if c.judged == 0:
+            for i in range(n):
+                out.y[0, i], out.f[0, i] = s.x[i], s.error[i]
+            s.why[0] = how
+            return 1 if how == FOUND else 0
+        landed = False
+        arrival = end if step == left else t + step
+        if size <= 1.0:
+            landed = land(h, force, a, arrival, count)
+            if not landed:
+                how, size = NO_RATES, np.inf
+        if landed:
+            # a step cut short by the end says nothing against the length before it
+            here[0], here[1] = arrival, max(step * _factor(size, order), length if step < length else 0.0)
+            out.t[count], out.calls[count] = arrival, s.calls[0] + 1
+            for i in range(n):
+                a.y[i], a.f[i] = out.y[count, i], out.f[count, i]
+            count += 1
+            s.calls[0] = 0
+            length = min(here[1], c.longest)
+        else:
             if how != FOUND:
                 s.why[0] = how
                 going = s.stop[0] == 0 and (how != NO_RATES or c.retries == 1)
             length = step * (_factor(size, order) if math.isfinite(size) else LEAST)
-        if landed:
-            out.t[count], out.calls[count] = t, s.calls[0] + 1
-            for i in range(n):
-                a.y[i], a.f[i] = out.y[count, i], out.f[count, i]
-            count += 1
     return count
 
 

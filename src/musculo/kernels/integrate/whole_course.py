@@ -119,11 +119,11 @@ def states_between(t, y, f, times, out):
 
 
 @kernel
-def _keep(a, c, row):
-    """The state that the simulation has come to, in row `row` of the last ones."""
-    c.t[row] = a.here[0]
-    for i in range(a.y.size):
-        c.y[row, i], c.f[row, i] = a.y[i], a.f[i]
+def _keep(t, y, f, c, row):
+    """A state at t with its rates, in row `row` of the last ones."""
+    c.t[row] = t
+    for i in range(y.size):
+        c.y[row, i], c.f[row, i] = y[i], f[i]
 
 
 @kernel
@@ -147,7 +147,7 @@ def _begin(h, force, a, c):
     if fine == 0:
         return NO_START
     a.here[1] = first_length(a.y, a.f, a.control)
-    _keep(a, c, 0)
+    _keep(a.here[0], a.y, a.f, c, 0)
     for i in range(a.y.size):
         c.found[0, i] = a.y[i]
     c.counts[GIVEN] = 1
@@ -155,12 +155,25 @@ def _begin(h, force, a, c):
 
 
 @kernel
+def _take_step(out, k, c):
+    """A step that landed: the last states, and those at times within it."""
+    c.counts[STEPS] += 1
+    c.counts[CALLS] += out.calls[k]
+    if c.counts[STEPS] >= _NODES:
+        for i in range(_NODES - 1):
+            _keep(c.t[i + 1], c.y[i + 1], c.f[i + 1], c, i)
+    nodes = min(c.counts[STEPS] + 1, _NODES)
+    _keep(out.t[k], out.y[k], out.f[k], c, nodes - 1)
+    # the first step waits for the second, whose end the states in it are made of, too
+    if nodes == _NODES:
+        _give(c, nodes)
+
+
+@kernel
 def course_of(h, force, a, c, rounds):
-    """Up to `rounds` steps of a simulation towards its end; c.counts say where it stands then.
+    """Steps of a simulation towards its end, `rounds` times as many as a.out has rows; c.counts say where it stands.
 
-    A request a has room for one step, its a.y is the first state at first.
-
-    Args: h, force, a: as in `driven_state`. c: `WholeCourse`.
+    Args: h, force, a: as in `driven_state`; a.y is the first state at first. c: `WholeCourse`.
     """
     if c.counts[STATUS] == BEGINS:
         c.counts[STATUS] = _begin(h, force, a, c)
@@ -169,22 +182,13 @@ def course_of(h, force, a, c, rounds):
         if c.counts[STATUS] != UNDER_WAY:
             break
         landed = answer_driven(h, ONWARD, force, a, end)
-        if landed == 0:
+        for k in range(landed):
+            _take_step(a.out, k, c)
+        if a.here[0] >= end:
+            c.counts[STATUS] = FINISHED
+        elif c.counts[STEPS] >= c.most_steps:
+            c.counts[STATUS] = TOO_MANY
+        elif landed < a.out.t.size:
             c.counts[STATUS] = FOR_SECOND_PASS if h[1].drive.turn[LEFT] != 0 else STUCK
-        else:
-            c.counts[STEPS] += 1
-            c.counts[CALLS] += a.out.calls[0]
-            if c.counts[STEPS] >= _NODES:
-                for k in range(_NODES - 1):
-                    c.t[k] = c.t[k + 1]
-                    for i in range(a.y.size):
-                        c.y[k, i], c.f[k, i] = c.y[k + 1, i], c.f[k + 1, i]
-            _keep(a, c, min(c.counts[STEPS], _NODES - 1))
-            if a.here[0] >= end:
-                c.counts[STATUS] = FINISHED
-            elif c.counts[STEPS] >= c.most_steps:
-                c.counts[STATUS] = TOO_MANY
-        nodes = min(c.counts[STEPS] + 1, _NODES)
-        # the first step waits for the second, whose end the states in it are made of, too
-        if nodes == _NODES or (nodes == 2 and c.counts[STATUS] != UNDER_WAY):
-            _give(c, nodes)
+        if c.counts[STATUS] != UNDER_WAY and c.counts[STEPS] == 1:
+            _give(c, 2)
