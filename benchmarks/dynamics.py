@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from musculo import forward_dynamics, inverse_dynamics, inverse_dynamics_derivatives, mass_matrix, read_osim
+from musculo import forward_dynamics, inverse_dynamics, mass_matrix, read_osim
 from musculo.model.model import Model
 from musculo.spatial.inertia import tensor
 from musculo.spatial.rotation import from_xyz
@@ -77,40 +77,8 @@ def against_pinocchio() -> None:
         time_of(loop(lambda i: pin.aba(peer, data, q[i], u[i], tau[i])), FRAMES),
         "2x",
     )
-    against_pinocchio_derivatives(model, pin, peer)
     one = time_of(lambda: inverse_dynamics(model, q[0], u[0], udot[0], threads=1), 1, 200)
     print(f"a single frame, one call: {one}")
-
-
-def against_pinocchio_derivatives(model: Model, pin, peer) -> None:
-    """All three matrices, into arrays used again, as Pinocchio has them, and into new ones; and differences."""
-    frames, data, n = 256, peer.createData(), len(model.speed_names)
-    q, u, udot = random_motion(model, frames)
-    kept = inverse_dynamics_derivatives(model, q, u, udot, threads=1)
-    parts = pin.computeRNEADerivatives(peer, data, q[7], u[7], udot[7])
-    ours = (kept.dtau_dq[7], kept.dtau_du[7])
-    error = max(abs(a - b).max() / abs(b).max() for a, b in zip(ours, parts[:2], strict=True))
-    print(f"derivatives of inverse dynamics against Pinocchio: {error:.1e} relative")
-
-    def theirs() -> None:
-        for i in range(frames):
-            pin.computeRNEADerivatives(peer, data, q[i], u[i], udot[i])
-
-    def again() -> None:
-        for _ in range(8):
-            inverse_dynamics_derivatives(model, q, u, udot, threads=1, out=kept)
-
-    name, peers = "derivatives of inverse dynamics", time_of(theirs, frames)
-    report(name, time_of(again, 8 * frames), "Pinocchio", peers, "2.5x")
-    fresh = time_of(lambda: inverse_dynamics_derivatives(model, q, u, udot, threads=1), frames)
-    report("  into new arrays", fresh, "Pinocchio", peers, "2.5x")
-    step, few = 1e-7, 16
-    shifts = np.concatenate([np.zeros((1, 2 * n)), step * np.eye(2 * n)])
-    Q, U = (np.repeat(x[:few], len(shifts), axis=0) + np.tile(part, (few, 1)) for x, part in
-            ((q, shifts[:, :n]), (u, shifts[:, n:])))  # fmt: skip
-    A = np.repeat(udot[:few], len(shifts), axis=0)
-    differences = time_of(lambda: (inverse_dynamics(model, Q, U, A, threads=1), mass_matrix(model, q[:few])), few)
-    report("  the same", time_of(again, 8 * frames), "one-sided differences of ours", differences, "-")
 
 
 def against_opensim() -> None:
