@@ -38,7 +38,7 @@ DIFFERENCES = 2e-7
 def pendulum(**more: object) -> Problem:
     """A pendulum with a motor that wears out, all kinds of goals and constraints at once."""
     motion = Formula(
-        lambda q, u, m, g: (m - g * np.sin(q) - 0.1 * u, -0.3 * m * m, m * u),
+        lambda q, u, m, g: (m - g * np.sin(q) - 0.1 * u * np.cos(q), -0.3 * m * m, m * u),
         ("swing/value", "swing/speed", "moment", "gravity"),
         ("swing/acceleration", "battery_rate", "power"),
     )

@@ -81,6 +81,13 @@ def test_curvatures_of_a_recording_are_slopes_of_slopes():
     assert_allclose(function.curvatures(v, pull)[:, 0], (by_time[0] - by_time[1]) / 2e-5, atol=1e-5)
 
 
+def test_a_recorded_speed_is_the_slope_of_its_value():
+    function = functions()["deviation"]
+    t = np.linspace(0.1, 1.9, 7)
+    expected = (function.reference(t + 1e-6) - function.reference(t - 1e-6))[:, 1] / 2e-6
+    assert_allclose(function.reference(t)[:, 2], expected, atol=1e-7)
+
+
 def test_ground_carries_the_model_at_the_zero_moment_point():
     """With the ground's force and moment as a load on any body, joints to ground have nothing to do."""
     model = random_tree(np.random.default_rng(8), ("custom_six", "pin", "gimbal"), depth=1, gravity=(0, -9.81, 0))

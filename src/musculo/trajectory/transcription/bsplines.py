@@ -33,9 +33,11 @@ from musculo.trajectory.transcription.schemes import duration_scale
 class BSplines:
     """Every coordinate, state and control as a B-spline; speeds and accelerations are its exact derivatives.
 
-    Integrals and limits are evaluated at Lobatto points of every span, both ends included. Dynamics that are equations
-    (rates of states, algebraic rows) hold at as many points as the derivative of the spline has coefficients: its
-    Greville points.
+    Splines suit problems that state what a motion takes (inverse dynamics): nothing is left to be solved, and a few
+    control points suffice. Integrals and limits are evaluated at Lobatto points of every span, both ends included.
+    Dynamics that are equations (rates of states, algebraic rows) hold at as many points as the derivative of the spline
+    has coefficients, its Greville points. With controls that are splines, too, this converges slowly: prefer
+    collocation.
 
     Args:
         control_points: of every spline, more than `degree`.

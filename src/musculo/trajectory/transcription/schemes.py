@@ -37,8 +37,12 @@ class Collocation:
 
     intervals: int | ArrayLike = 25
 
-    order: ClassVar[int]  # of convergence of smooth motions
     rates_are_variables: ClassVar[bool] = False
+
+    @property
+    def order(self) -> int:
+        """Of convergence: the error of a smooth motion's objective falls with this power of the interval."""
+        raise NotImplementedError
 
     @property
     def points(self) -> FloatArray:
@@ -171,7 +175,9 @@ class Collocation:
 class Trapezoidal(Collocation):
     """The trapezoidal rule: x[k+1] - x[k] = h/2 (f[k] + f[k+1]). Of second order."""
 
-    order: ClassVar[int] = 2
+    @property
+    def order(self) -> int:
+        return 2
 
     @property
     def points(self) -> FloatArray:
@@ -193,7 +199,9 @@ class HermiteSimpson(Collocation):
     x[k+1] - x[k] = h/6 (f[k] + 4 f[m] + f[k+1]),   x[m] - (x[k] + x[k+1])/2 = h/8 (f[k] - f[k+1])
     """
 
-    order: ClassVar[int] = 4
+    @property
+    def order(self) -> int:
+        return 4
 
     @property
     def points(self) -> FloatArray:
@@ -224,6 +232,10 @@ class Radau(Collocation):
     def __post_init__(self) -> None:
         if not 1 <= self.degree <= 9:
             raise InvalidInput(f"degree={self.degree}; Radau polynomials have degree 1 to 9")
+
+    @property
+    def order(self) -> int:
+        return 2 * self.degree - 1
 
     @property
     def points(self) -> FloatArray:
