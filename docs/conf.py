@@ -5,6 +5,7 @@ from docstrings by `tools/reference_pages.py`.
 """
 
 import sys
+import tempfile
 from pathlib import Path
 
 import musculo
@@ -32,3 +33,10 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#4db6ac", "color-brand-content": "#4db6ac"},
 }
 nitpicky = True
+
+# The gallery's pages as notebooks, to download.
+from notebooks import GALLERY, write_notebooks  # noqa: E402
+
+_extra = Path(tempfile.mkdtemp(prefix="musculo-docs-"))
+write_notebooks(_extra / "notebooks", sorted(GALLERY.glob("*.md")))
+html_extra_path = [str(_extra)]

@@ -22,6 +22,9 @@ from musculo.analyses.inverse_dynamics_with_loads import inverse_dynamics as inv
 from musculo.analyses.inverse_kinematics.follow_recording import inverse_kinematics as inverse_kinematics
 from musculo.analyses.inverse_kinematics.follow_segments import follow_segments as follow_segments
 from musculo.analyses.joint_loads import joint_loads as joint_loads
+from musculo.analyses.mechanical_work import joint_power as joint_power
+from musculo.analyses.mechanical_work import muscle_power as muscle_power
+from musculo.analyses.mechanical_work import work as work
 from musculo.analyses.muscle_analysis import muscle_analysis as muscle_analysis
 from musculo.analyses.recorded_motion import motion_of as motion_of
 from musculo.analyses.scaling.subject_scaling import scale_model as scale_model

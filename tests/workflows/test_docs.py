@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import shutil
@@ -24,6 +25,7 @@ from support.doc_pages import COLUMNS, DOCS, ROOT, Block, blocks_of, differs, ma
 
 sys.path.append(str(ROOT / "tools"))
 import check_links
+import notebooks
 import reference_pages
 
 PAGES = pages()
@@ -81,6 +83,19 @@ def test_code_runs_and_prints_what_is_shown(page, first_files, tmp_path, monkeyp
         if block.shown is not None:
             why = differs(block.shown, printed)
             assert not why, f"{_name(page)}:{block.line}: {why}"
+
+
+@pytest.mark.parametrize("name", ["first_steps", "everyday", "research"])
+def test_notebooks_hold_the_code_of_their_pages(name, tmp_path):
+    """Pages are run by the test above, so the notebooks' code is."""
+    page = DOCS / "gallery" / f"{name}.md"
+    (path,) = notebooks.write_notebooks(tmp_path, [page])
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    wanted = [block.text.rstrip("\n") for block in blocks_of(page) if block.kind == "python"]
+    assert [one for one in code if not one.startswith(("#", "!"))] == wanted
+    assert "musculo demo" in code[0]
+    assert not any("```" in "".join(cell["source"]) for cell in cells)
 
 
 def test_comparison_sees_differences():

@@ -23,6 +23,9 @@ from musculo.model.contact_model import ContactMaterial as ContactMaterial
 from musculo.model.contact_model import contact_force as contact_force
 from musculo.model.coordinate import Coordinate as Coordinate
 from musculo.model.denavit_hartenberg import denavit_hartenberg as denavit_hartenberg
+from musculo.model.differences import Comparison as Comparison
+from musculo.model.differences import Difference as Difference
+from musculo.model.differences import compare as compare
 from musculo.model.force import Force as Force
 from musculo.model.force import Muscle as Muscle
 from musculo.model.force import MuscleCurve as MuscleCurve

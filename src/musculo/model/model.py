@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -267,6 +267,47 @@ class Model:
         named one changed, for instance `with_force("soleus_r", max_isometric_force=3000.0)`."""
         old = _find("force", force, self.forces, self._where) if isinstance(force, str) else force
         return replace(self, forces=_put(self.forces, _changed(old, changes)))
+
+    def with_muscle(self, muscle: Muscle | str, **changes: Any) -> Model:
+        """A copy with the muscle of that name replaced, or the muscle added; or with fields of the named one changed,
+        for instance `with_muscle("soleus_r", tendon_slack_length=0.26)`."""
+        if isinstance(muscle, str):
+            return self.with_force(self.muscle(muscle), **changes)
+        if not isinstance(muscle, Muscle):
+            raise InvalidInput(f"with_muscle takes a Muscle or the name of one, not a {type(muscle).__name__}")
+        return self.with_force(muscle, **changes)
+
+    def with_marker(self, marker: Marker | str, **changes: Any) -> Model:
+        """A copy with the marker of that name replaced, or the marker added; or with fields of the named one changed:
+        `with_marker(Marker("RHEE", "calcn_r", (0.0, 0.03, 0.0)))`."""
+        new = _changed(self.marker(marker), changes) if isinstance(marker, str) else _changed(marker, changes)
+        self.placement(new.frame)
+        return replace(self, markers=_put(self.markers, new))
+
+    def without(self, *names: str) -> Model:
+        """A copy without these forces (muscles among them), markers or constraints.
+
+        Raises:
+            UnknownName: a name that none of them has.
+        """
+        kinds = ("forces", "markers", "constraints")
+        for name in names:
+            known = [one.name for kind in kinds for one in getattr(self, kind)]
+            if name not in known:
+                raise UnknownName("force, marker or constraint", name, known, self._where)
+        kept = {kind: tuple(one for one in getattr(self, kind) if one.name not in names) for kind in kinds}
+        return replace(self, **kept)  # type: ignore[arg-type]
+
+    def with_scaled_muscles(self, strength: float | Mapping[str, float]) -> Model:
+        """A copy whose muscles are stronger by a factor: maximal isometric forces of all, or of those named."""
+        factors = dict(strength) if isinstance(strength, Mapping) else dict.fromkeys(self.muscle_names, strength)
+        changed = self
+        for name, factor in factors.items():
+            if not isinstance(factor, int | float) or not 0.0 <= factor < float("inf"):
+                raise InvalidInput(f"the strength of {name!r} is {factor!r}; give a number, 0 or above")
+            force = self.muscle(name).max_isometric_force
+            changed = changed.with_muscle(name, max_isometric_force=factor * force)
+        return changed
 
     def with_constraint(self, constraint: Constraint) -> Model:
         """A copy with the constraint of that name replaced, or the constraint added."""

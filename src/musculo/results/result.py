@@ -138,6 +138,10 @@ class Result:
         made = self.provenance
         return Table(np.asarray(index, dtype=float), names, values, units=units, name=made.made_by, provenance=made)
 
+    def plot(self, names: Iterable[str] | None = None, *, time: ArrayLike | None = None, **options: Any) -> Any:
+        """The entries over time, as `Table.plot` shows them; needs matplotlib."""
+        return self.to_table(time).plot(names, **options)
+
     def _columns(self, time: ArrayLike | None) -> tuple[tuple[str, ...], tuple[str, ...], Any, Any, str]:
         """Names, units, values (frames, columns), times or numbers of the frames, and which of both these are."""
         dataset = self.to_xarray() if time is None else self.to_xarray(time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,6 +90,18 @@ class Table:
         return series_html(self.name or "Table", self.time, self.names, self.values, self.units, facts)
 
     # --- look-up ----------------------------------------------------------------------------------------------------
+    def __getitem__(self, name: str) -> FloatArray:
+        """One column (frames,), by the names that `find` knows: `table["knee_angle_r"]`."""
+        if not isinstance(name, str):
+            raise InvalidInput(f"a table is asked for columns by name, not {name!r}; rows are table.values[k]")
+        return self.column(name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
     @property
     def _where(self) -> str:
         return self.source or f"table {self.name!r}"
@@ -305,6 +317,45 @@ class Table:
         if self.units:
             frame.attrs["units"] = dict(zip(self.names, self.units, strict=True))
         return frame
+
+    def plot(self, names: Iterable[str] | None = None, **options: Any) -> Any:
+        """Columns over time, left and right of one quantity in one plot; see `musculo.report` for whole pages.
+
+        Needs matplotlib, which is not installed with musculo.
+
+        Args:
+            names: of the columns to show; all that move by default.
+            options: `columns` of plots in a row (3), and what matplotlib's `subplots` takes.
+
+        Returns:
+            matplotlib's figure.
+        """
+        from musculo.results.plots import plot_columns
+
+        shown = self if names is None else self.pick(names)
+        return plot_columns(shown.time, shown.names, shown.values, shown.units, **options)
+
+    @classmethod
+    def from_pandas(cls, frame: pandas.DataFrame, *, degrees: bool | None = None, name: str = "") -> Table:
+        """The table of a data frame whose index, or whose column `time`, is time [s].
+
+        Args:
+            frame: the columns; those that hold no numbers are an error.
+            degrees: whether angles are in degrees; by default what `frame.attrs` says, as `to_pandas` left it.
+            name: the title.
+        """
+        if "time" in frame.columns:
+            frame = frame.set_index("time")
+        try:
+            time = np.asarray(frame.index, dtype=float)
+            values = frame.to_numpy(dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"the data frame has entries that are no numbers ({error}); drop them") from None
+        units = frame.attrs.get("units", {})
+        names = tuple(str(column) for column in frame.columns)
+        given = tuple(str(units[one]) for one in names) if all(one in units for one in names) and names else ()
+        angles = bool(frame.attrs.get("degrees", 0)) if degrees is None else degrees
+        return cls(time, names, values, degrees=angles, units=given, name=name)
 
     @classmethod
     def from_xarray(cls, array: xarray.DataArray) -> Table:

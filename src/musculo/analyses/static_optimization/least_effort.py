@@ -71,6 +71,7 @@ def least_effort(
     weights: FloatArray,
     power: float = 2.0,
     threads: int | None = None,
+    targets: FloatArray | None = None,
 ) -> Effort:
     """The answers of least effort; see the module.
 
@@ -101,6 +102,8 @@ def least_effort(
         weights: (n,) above zero.
         power: 1 to 100.
         threads: the number of threads; all cores by default.
+        targets: (frames, n) from which the distance counts in the place of that from zero: w_i (x_i - target_i)^2; with
+            power 2 only.
     """
     frames, _, n = A.shape
     x, status = np.zeros((frames, n)), np.zeros(frames, dtype=np.int64)
@@ -111,7 +114,7 @@ def least_effort(
     def run(start: int) -> None:
         one = _Frames(lower, upper, weights, power)
         for frame in range(start, min(start + _SEGMENT, frames)):
-            x[frame], status[frame] = one.solve(A[frame], b[frame])
+            x[frame], status[frame] = one.solve(A[frame], b[frame], None if targets is None else targets[frame])
 
     starts = range(0, frames, _SEGMENT)
     workers = min(threads if threads is not None else (os.cpu_count() or 1), len(starts))
@@ -133,15 +136,16 @@ class _Frames:
         self.memory: Any = None  # DAQP's, with the working set of the last answer
         self.rows = 0
 
-    def solve(self, A: FloatArray, b: FloatArray) -> tuple[FloatArray, int]:
-        x = self._quadratic(A, b, self.weights, self.no_slope)
+    def solve(self, A: FloatArray, b: FloatArray, target: FloatArray | None = None) -> tuple[FloatArray, int]:
+        slope = self.no_slope if target is None else -self.weights * target
+        x = self._quadratic(A, b, self.weights, slope)
         if x is None:
             x = self._nearest(A, b)
             if not _balanced(A, b, x):
-                return self._least_among_nearest(A, b, x)
+                return self._least_among_nearest(A, b, x, target)
             # Equations that repeat others.
             A, b = _independent(A, b)
-            least = self._quadratic(A, b, self.weights, self.no_slope)
+            least = self._quadratic(A, b, self.weights, slope)
             if least is None:
                 return x, int(Status.NOT_CONVERGED)
             x = least
@@ -194,7 +198,9 @@ class _Frames:
             x[free] = bounded_least_squares(rows, target, self.lower[free], self.upper[free])
         return x
 
-    def _least_among_nearest(self, A: FloatArray, b: FloatArray, x: FloatArray) -> tuple[FloatArray, int]:
+    def _least_among_nearest(
+        self, A: FloatArray, b: FloatArray, x: FloatArray, target: FloatArray | None
+    ) -> tuple[FloatArray, int]:
         """The one of least effort among those that miss as little as x.
 
         They all miss by the same r = b - A x, since what a convex set has nearest to b is one point; and whatever could
@@ -206,7 +212,7 @@ class _Frames:
         if not rest.any():
             return x, int(Status.INFEASIBLE)
         own = _Frames(self.lower[rest], self.upper[rest], self.weights[rest], self.power)
-        y, status = own.solve(A[:, rest], A[:, rest] @ x[rest])
+        y, status = own.solve(A[:, rest], A[:, rest] @ x[rest], None if target is None else target[rest])
         if status != Status.SOLVED:
             return x, int(Status.NOT_CONVERGED)
         x = x.copy()

@@ -19,6 +19,7 @@ from musculo.analyses.static_optimization.reserves import (
     reserves_of,
 )
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
+from musculo.analyses.static_optimization.targets import near_targets
 from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frame_arrays import frames_of, same_frames
@@ -58,6 +59,8 @@ def static_optimization(
     tendon: Literal["rigid", "elastic"] = "rigid",
     reserves: Reserves | None = None,
     weights: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    targets: Mapping[str, ArrayLike] | Table | None = None,
     model_forces: bool = True,
     time: ArrayLike | None = None,
     like: Like | None = None,
@@ -103,6 +106,10 @@ def static_optimization(
         tendon: "rigid" or "elastic".
         reserves: optimal forces of extra actuators without bounds, by independent speed; or a number for all.
         weights: of muscles, actuators and reserves (`<speed>_reserve`) by name; 1 for those not named.
+        bounds: least and largest activation by muscle, within those of the model; or of the control of an actuator.
+        targets: activations to stay near, by muscle, for instance measured ones (`musculo.signals.emg_envelope`):
+            numbers, (frames,), or a table over time, which then needs times of the frames; NaN for none. The effort is
+            w_i (a_i - target_i)^2 for these muscles, and as above for the others. With power 2.
         model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
         time: (frames,) or a number, for prescribed forces and loads over time [s]; by default what a table or an xarray
             `q` states, else 0.
@@ -133,11 +140,13 @@ def static_optimization(
     muscles = ForceByActivation(model, g, J, force_length_velocity, passive, tendon, method, threads)
     columns = actuator_columns(model, Q, J, g, motors, threads)
     w = _weights(muscles.names, motors, weights)
-    low, top = _bounds(model, muscles.used, motors)
-
     n, used = len(muscles.names), muscles.used
     take = np.concatenate([np.flatnonzero(used), n + np.arange(len(motors))])
-    x, status = _solve(muscles, columns, need, low, top, w[take], p, threads)
+    low, top = _bounds(model, muscles.used, motors, bounds)
+    near = near_targets(targets, (*muscles.names, *(m.name for m in motors)), when, len(Q))
+    if near is not None and p != 2.0:
+        raise InvalidInput(f"targets go with power=2, not {p:g}: the effort is the square of the distance from them")
+    x, status = _solve(muscles, columns, need, low, top, w[take], p, threads, None if near is None else near[:, take])
     activation = np.zeros((len(Q), n))
     activation[:, used] = x[:, : used.sum()]
     control = x[:, used.sum() :]
@@ -146,7 +155,7 @@ def static_optimization(
     reserve = np.einsum("fza,fa->fz", columns, control)
     pulled = np.einsum("fmz,fm->fz", muscles.arms, force)
     residual = need - pulled - reserve
-    objective = np.abs(x) ** p @ w[take]
+    objective = np.abs(x if near is None else x - near[:, take]) ** p @ w[take]
     options = {
         "power": p,
         "force_length_velocity": force_length_velocity,
@@ -156,6 +165,8 @@ def static_optimization(
         "method": method,
         "wrapping": wrapping,
         **_told(reserves, weights, at),
+        **({"bounds": {name: list(pair) for name, pair in bounds.items()}} if bounds else {}),
+        **({"targets": sorted(getattr(targets, "names", targets or ()))} if near is not None else {}),
     }
 
     def cut(part: Any) -> Any:
@@ -232,17 +243,27 @@ def _weights(muscles: tuple[str, ...], motors: Sequence[Actuator], weights: Mapp
     return w
 
 
-def _bounds(model: Model, used: NDArray[np.bool_], motors: Sequence[Actuator]) -> tuple[FloatArray, FloatArray]:
+def _bounds(
+    model: Model, used: NDArray[np.bool_], motors: Sequence[Actuator], bounds: Mapping[str, tuple[float, float]] | None
+) -> tuple[FloatArray, FloatArray]:
     strong = [m for m, on in zip(model.muscles, used, strict=True) if on]
-    low = np.array([m.min_control for m in strong] + [m.min_control for m in motors], dtype=float)
-    top = np.array([m.max_control for m in strong] + [m.max_control for m in motors], dtype=float)
+    limits = {m.name: (float(m.min_control), float(m.max_control)) for m in strong}
+    limits |= {m.name: (float(m.min_control), float(m.max_control)) for m in motors}
     for m in strong:
         if not 0.0 <= m.min_control <= m.max_control <= 1.0:
             raise InvalidInput(
                 f"muscle {m.name!r} has controls from {m.min_control:g} to {m.max_control:g}; activations lie "
                 "between 0 and 1"
             )
-    return low, top
+    for name, (low, top) in (bounds or {}).items():
+        if name not in limits:
+            raise UnknownName("muscle or actuator", name, limits, "bounds")
+        least, largest = limits[name]
+        if not least <= low <= top <= largest:
+            raise InvalidInput(f"bounds of {name!r} are {low!r} to {top!r}; give two from {least:g} to {largest:g}")
+        limits[name] = (float(low), float(top))
+    pairs = [limits[m.name] for m in strong] + [limits[m.name] for m in motors]
+    return np.array([low for low, _ in pairs]), np.array([top for _, top in pairs])
 
 
 def _solve(
@@ -254,6 +275,7 @@ def _solve(
     w: FloatArray,
     p: float,
     threads: int | None,
+    near: FloatArray | None = None,
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     used = muscles.used
 
@@ -264,7 +286,7 @@ def _solve(
         rows = np.swapaxes(arms[:, used] * slope[:, used, None], 1, 2)
         A = np.concatenate([rows, columns[frames]], axis=2)
         b = need[frames] - np.einsum("fmz,fm->fz", arms, offset)
-        found = least_effort(A, b, low, top, w, p, threads)
+        found = least_effort(A, b, low, top, w, p, threads, None if near is None else near[frames])
         return found.x, found.status
 
     if not muscles.elastic:
