@@ -13,6 +13,10 @@ from musculo.trajectory.muscles.straight_controls import StraightControls as Str
 from musculo.trajectory.muscles.track_motion import tendon_forces as tendon_forces
 from musculo.trajectory.muscles.track_motion import track_motion as track_motion
 from musculo.trajectory.muscles.track_motion import tracking_problem as tracking_problem
+from musculo.trajectory.muscles.walking_step import ground_forces as ground_forces
+from musculo.trajectory.muscles.walking_step import predict_step as predict_step
+from musculo.trajectory.muscles.walking_step import softer_contacts as softer_contacts
+from musculo.trajectory.muscles.walking_step import track_step as track_step
 from musculo.trajectory.node_function import NodeFunction as NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion as PredictedMotion
 from musculo.trajectory.problem.constraints import At as At

@@ -146,18 +146,23 @@ def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments:
             return np.broadcast_to(values, (steps, *values.shape)).reshape(steps * nodes, *values.shape[1:])
 
         time = every(motion.time)
+        Q, U = q.reshape(steps * nodes, -1), u.reshape(steps * nodes, -1)
         d = inverse_dynamics_derivatives(
             f.model,
-            q.reshape(steps * nodes, -1),
-            u.reshape(steps * nodes, -1),
+            Q,
+            U,
             every(motion.udot),
-            loads=f.loads_at(time),
+            loads=f.loads_at(time, Q, U),
             time=time,
             threads=f.threads,
         )
         lam = every(pull)[:, None]
         parts = []
-        for slopes, onto in zip((d.dtau_dq, d.dtau_du, d.dtau_dudot), maps, strict=True):
+        of_tree = [d.dtau_dq, d.dtau_du, d.dtau_dudot]
+        if f.contacts is not None:
+            touching = f.contacts.slopes(Q, U)
+            of_tree[0], of_tree[1] = of_tree[0] - touching.by_q, of_tree[1] - touching.by_u
+        for slopes, onto in zip(of_tree, maps, strict=True):
             by_tree = (lam @ slopes).reshape(steps, nodes, 1, -1)
             parts.append((by_tree @ onto)[:, :, 0])
         return np.concatenate(parts, axis=2)

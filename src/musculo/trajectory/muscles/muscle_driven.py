@@ -11,13 +11,17 @@ import numpy as np
 from musculo.analyses.static_optimization.reserves import Reserves, actuators_of, reserves_of
 from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
+from musculo.dynamics.derivatives.embedded_slopes import embedded_slopes
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
 from musculo.errors import Unsupported
 from musculo.forces.actuator_rows import AT_COORDINATE
+from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.results.angle_columns import coordinate_units
 from musculo.trajectory.functions.rates import RateModel
+from musculo.trajectory.muscles.ground_contact import KIND as CONTACT
+from musculo.trajectory.muscles.ground_contact import GroundContacts
 from musculo.trajectory.muscles.inverse_program import TENSION_BOUNDS, TENSION_RATE_BOUNDS
 from musculo.trajectory.muscles.muscle_curvature import curvature_blocks, curvature_places
 from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
@@ -52,13 +56,14 @@ class MuscleDriven:
     Args:
         model: with muscles of the kind DeGrooteFregly2016Muscle, or none. Paths that are polynomials
             (`musculo.muscle.fit_paths`) are smoother than exact ones, and fast.
-        loads: from outside, such as ground reactions.
+        loads: from outside, such as ground reactions; spheres that touch ground smoothly are part of the model.
         tendons: "rigid" lets no tendon stretch, "stated" those that the model does not say are rigid.
         reserves: optimal forces of extra actuators, by independent speed; or a number for all.
         threads: the number of threads; all cores by default.
 
     Raises:
-        Unsupported: closed loops, joints whose speeds are no derivatives of coordinates, actuators on bodies or paths.
+        Unsupported: closed loops, joints whose speeds are no derivatives of coordinates, forces that are neither
+            muscles, actuators at coordinates nor smooth contacts with ground.
     """
 
     def __init__(
@@ -76,12 +81,8 @@ class MuscleDriven:
         self.embedding, self.names = rates.embedding, rates.names
         self.muscles = SmoothMuscles(model, rigid=tendons == "rigid")
         self.paths = node_paths(model, threads)
+        self.contacts = _contacts(model, threads)
         self.actuators = (*actuators_of(model), *reserves_of(model, reserves, self.names))
-        for one in self.actuators:
-            if one.force is not None and one.force.kind not in AT_COORDINATE:
-                raise Unsupported(
-                    f"actuator {one.name!r} is a {one.force.kind}; only actuators at coordinates are known"
-                )
         self.layout = self._layout()
         self.inputs = self.layout.names
         m = self.muscles
@@ -152,11 +153,12 @@ class MuscleDriven:
         """Of the tree."""
         x, time = self.layout, v[:, self.layout.time]
         m = self.embedding.motion(v[:, x.value], v[:, x.speed], v[:, x.acceleration], time)
-        return TreeMotion(m.q, m.u, m.udot, m.J, time, self.loads_at(time))
+        return TreeMotion(m.q, m.u, m.udot, m.J, time, self.loads_at(time, m.q, m.u))
 
-    def loads_at(self, time: FloatArray) -> list[ExternalLoad]:
-        """Loads at times (nodes,)."""
-        return listed(self.loads, len(time), time)
+    def loads_at(self, time: FloatArray, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
+        """From outside at times (nodes,), and of contacts at states of the tree."""
+        found = listed(self.loads, len(time), time)
+        return found if self.contacts is None else [*found, *self.contacts.loads(q, u)]
 
     def _controls(self, J: FloatArray) -> FloatArray:
         """(nodes, n, actuators) what full control of each gives."""
@@ -222,9 +224,17 @@ class MuscleDriven:
         d = inverse_dynamics_derivatives(
             self.model, motion.q, motion.u, motion.udot, loads=motion.loads, time=motion.time, threads=self.threads
         )
-        if not self.embedding.rules:
-            return np.concatenate([d.dtau_dq, d.dtau_du, d.dtau_dudot], axis=2)
-        return np.concatenate(d.independent, axis=2)
+        coupled = bool(self.embedding.rules)
+        parts = list(d.independent) if coupled else [d.dtau_dq, d.dtau_du, d.dtau_dudot]
+        if self.contacts is not None:
+            touching = self.contacts.slopes(motion.q, motion.u)
+            by_q, by_u = touching.by_q, touching.by_u
+            if coupled:
+                s = embedded_slopes(self.embedding, motion.q, motion.u, motion.udot, motion.time)
+                back = np.swapaxes(s.J, 1, 2)
+                by_q, by_u = back @ (by_q @ s.G + by_u @ s.speed_by_z), back @ by_u @ s.J
+            parts[0], parts[1] = parts[0] - by_q, parts[1] - by_u
+        return np.concatenate(parts, axis=2)
 
     def _muscle_slopes(self, v: FloatArray, pull: Pull) -> list[FloatArray]:
         """Blocks of `_slope_blocks` from the third on."""
@@ -313,3 +323,17 @@ class MuscleDriven:
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times second derivatives."""
         return self._curvature_blocks.gathered(curvature_blocks(self, variables, multipliers))
+
+
+def _contacts(model: Model, threads: int | None) -> GroundContacts | None:
+    touching = []
+    for force in model.forces:
+        if not force.applies_force or isinstance(force, Muscle) or force.kind in AT_COORDINATE:
+            continue
+        if force.kind != CONTACT:
+            raise Unsupported(
+                f"force {force.name!r} is a {force.kind}, whose slopes are not known; those of muscles, actuators at "
+                f"coordinates and {CONTACT} are: take it out of the model (model.replace(forces=...)) to optimize without it"
+            )
+        touching.append(force)
+    return GroundContacts(model, touching, threads) if touching else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -10,6 +9,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.embedding.embedding import Embedding
 from musculo.model.model import Model
+from musculo.trajectory.muscles.ground_contact import GroundContacts
 from musculo.trajectory.muscles.muscle_nodes import Fibers, SmoothMuscles, Tendons
 from musculo.trajectory.muscles.node_paths import NodePaths, PathState
 
@@ -61,6 +61,7 @@ class MuscleEquations(Protocol):
     layout: Layout
     muscles: SmoothMuscles
     paths: NodePaths
+    contacts: GroundContacts | None
     threads: int | None
 
     def some_states(self) -> FloatArray:
@@ -69,8 +70,8 @@ class MuscleEquations(Protocol):
     def motion(self, v: FloatArray) -> TreeMotion:
         """Of the tree."""
 
-    def loads_at(self, time: FloatArray) -> Sequence[ExternalLoad]:
-        """Loads at times (nodes,)."""
+    def loads_at(self, time: FloatArray, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
+        """From outside at times (nodes,), and of contacts at states of the tree."""
 
     def pull(self, v: FloatArray, motion: TreeMotion, bends: bool, second: bool = False) -> Pull:
         """Of all muscles."""

@@ -1,0 +1,157 @@
+"""Smooth contacts with ground at the nodes of a mesh: forces beside `model_forces`, slopes beside differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import musculo
+import musculo.demo
+from musculo.errors import InvalidInput, Unsupported
+from musculo.model import ContactGeometry
+from musculo.model.force import Force
+from musculo.muscle import with_de_groote_fregly_muscles
+from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
+from support.recorded_data import DATA, NO_DATA
+
+STEP = 1e-6
+# Central differences in steps of 1e-6 of forces whose third derivatives are some 1e8 [N/m^3], over the largest slope.
+DIFFERENCES = 1e-5
+# Curvatures are forward differences of exact slopes in such steps.
+CURVATURE = 1e-2
+# Both compute the same law, one compiled, one with arrays.
+ROUNDING = 1e-11
+
+PLANAR = DATA / "gait10dof18musc" / "moco_track"
+
+
+def with_spheres(model, places, floor=0.0, stiffness=3e6):
+    """The model with spheres of 3 cm: body and place by name."""
+    law = {
+        "stiffness": stiffness,
+        "dissipation": 2.0,
+        "static_friction": 0.8,
+        "dynamic_friction": 0.7,
+        "viscous_friction": 0.5,
+        "transition_velocity": 0.2,
+    }
+    shapes = [
+        ContactGeometry(
+            "floor", "ContactHalfSpace", "ground", location=(0.0, floor, 0.0), orientation=(0.0, 0.0, -np.pi / 2)
+        )
+    ]
+    forces = []
+    for name, (body, place) in places.items():
+        shapes.append(ContactGeometry(name, "ContactSphere", body, location=place, dimensions=(0.03,)))
+        sockets = {
+            "socket_sphere": f"/contactgeometryset/{name}",
+            "socket_half_space": "/contactgeometryset/floor",
+        }
+        stated = {key: repr(value) for key, value in law.items()} | sockets
+        forces.append(Force(f"under_{name}", "SmoothSphereHalfSpaceForce", properties=tuple(stated.items())))
+    return model.replace(contact_geometries=tuple(shapes), forces=(*model.forces, *forces))
+
+
+@pytest.fixture(scope="module")
+def touching():
+    """The demo's arm without muscles, spheres at its end, and states at which they touch."""
+    model = musculo.demo.arm().replace(forces=())
+    body = model.body_names[-1]
+    q = np.random.default_rng(1).uniform(0.4, 0.8, (4, 2))
+    height = musculo.kinematics(model, q, np.zeros_like(q)).position(body, (0.0, -0.2, 0.0))[:, 1]
+    places = {"one": (body, (0.0, -0.2, 0.0)), "two": (body, (0.02, -0.21, 0.03))}
+    return with_spheres(model, places, floor=float(height.mean()) - 0.02), q
+
+
+def test_forces_are_those_of_model_forces(touching):
+    model, q = touching
+    u = np.random.default_rng(2).normal(0.0, 1.0, q.shape)
+    f = MuscleDriven(model, reserves=1.0)
+    acting = musculo.model_forces(model, q, u).tau
+    assert np.abs(acting).max() > 10.0
+    loads = f.contacts.loads(q, u)
+    rest = np.zeros_like(q)
+    found = musculo.inverse_dynamics(model, q, rest, rest) - musculo.inverse_dynamics(model, q, rest, rest, loads)
+    assert found == pytest.approx(acting, abs=ROUNDING * np.abs(acting).max())
+
+
+def test_slopes_and_curvatures(touching):
+    model, q = touching
+    f = MuscleDriven(model, reserves=1.0)
+    v = np.random.default_rng(3).normal(0.0, 1.0, (len(q), len(f.inputs)))
+    v[:, f.layout.value] = q
+    multipliers = np.random.default_rng(4).normal(size=(len(q), 2))
+
+    def dense(at):
+        found = np.zeros((len(at), 2, len(f.inputs)))
+        found[:, f.pattern[0], f.pattern[1]] = f.slopes(at)[1]
+        return found
+
+    exact = dense(v)
+    rows, columns = f.curvature_pattern
+    second = np.zeros((len(v), len(f.inputs), len(f.inputs)))
+    second[:, rows, columns] = second[:, columns, rows] = f.curvatures(v, multipliers)
+    for k in range(len(f.inputs) - 1):
+        step = STEP * np.eye(len(f.inputs))[k]
+        slope = (f.values(v + step) - f.values(v - step)) / (2 * STEP)
+        assert exact[:, :, k] == pytest.approx(slope, abs=DIFFERENCES * (1.0 + np.abs(slope).max()))
+        bend = np.einsum("koi,ko->ki", dense(v + step) - dense(v - step), multipliers) / (2 * STEP)
+        assert second[:, k] == pytest.approx(bend, abs=CURVATURE * (1.0 + np.abs(bend).max()))
+
+
+def test_softer_ground(touching):
+    model, _ = touching
+    soft = dict(softer_contacts(model, 0.1).forces[0].properties)
+    assert float(soft["stiffness"]) == pytest.approx(3e5)
+    assert float(soft["transition_velocity"]) > 0.2
+    assert softer_contacts(model, 1.0).forces[0].kind == model.forces[0].kind
+    with pytest.raises(InvalidInput, match="softness"):
+        softer_contacts(model, 0.0)
+
+
+def test_other_forces_are_refused():
+    model = musculo.demo.arm().replace(forces=())
+    spring = Force("spring", "SpringGeneralizedForce", properties=(("coordinate", "elbow_flexion"),))
+    with pytest.raises(Unsupported, match="SpringGeneralizedForce"):
+        MuscleDriven(model.replace(forces=(spring,)))
+    tilted = with_spheres(model, {"one": (model.body_names[-1], (0.0, 0.0, 0.0))})
+    floor, *rest = tilted.contact_geometries
+    moved = tilted.replace(contact_geometries=(ContactGeometry("floor", floor.kind, model.body_names[0]), *rest))
+    with pytest.raises(Unsupported, match="only ground"):
+        MuscleDriven(moved)
+
+
+def test_predicted_step():
+    """A planar walker with 18 muscles: a step that follows its recording, then one faster than that."""
+    if not PLANAR.is_dir():
+        pytest.skip(NO_DATA)
+    model = with_de_groote_fregly_muscles(musculo.read_osim(PLANAR / "walk_gait1018_subject01.osim"))
+    places = {f"heel_{s}": (f"calcn_{s}", (0.02, -0.017, 0.0)) for s in "rl"}
+    places |= {f"toe_{s}": (f"calcn_{s}", (0.18, -0.015, 0.0)) for s in "rl"}
+    model = with_spheres(model, places)
+    recorded = musculo.read_storage(PLANAR / "walk_gait1018_state_reference.mot").lowpass(6.0)
+    q = recorded.coordinates(model)
+    q[:, model.coordinate_index("pelvis_tx")] += 1.138 * recorded.time  # the treadmill's belt
+    motion = musculo.Table(recorded.time, model.coordinate_names, q)
+    torso = {"lumbar_extension": 100.0}
+    tracked = track_step(
+        model,
+        motion,
+        Trapezoidal(16),
+        start=0.63,
+        end=1.25,
+        residuals=dict.fromkeys(("pelvis_tilt", "pelvis_tx", "pelvis_ty"), 100.0),
+        reserves=torso,
+        weights={"pelvis_tx/value": 0.1},
+    )
+    assert tracked.solved
+    for name in ("pelvis_tilt", "pelvis_tx", "pelvis_ty"):
+        assert np.abs(tracked[f"{name}_reserve/control"]).max() < 0.1  # 10 N or 10 N m
+    step = predict_step(model, 1.2, tracked, reserves=torso)
+    assert step.solved
+    assert step["pelvis_tx/value"][-1] == pytest.approx(1.2 * step.duration, abs=1e-3)
+    assert step["knee_angle_l/value"][-1] == pytest.approx(step["knee_angle_r/value"][0], abs=1e-3)
+    # what ground does over a step carries the weight
+    upward = sum(force[:, 1] for force in ground_forces(step).values())
+    mean = np.trapezoid(upward, step.time) / step.duration
+    assert mean == pytest.approx(9.80665 * musculo.total_mass(model), rel=0.05)
