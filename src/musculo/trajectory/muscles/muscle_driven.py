@@ -333,7 +333,7 @@ def _contacts(model: Model, threads: int | None) -> GroundContacts | None:
         if force.kind != CONTACT:
             raise Unsupported(
                 f"force {force.name!r} is a {force.kind}, whose slopes are not known; those of muscles, actuators at "
-                f"coordinates and {CONTACT} are: take it out of the model (model.replace(forces=...)) to optimize without it"
+                f"coordinates and {CONTACT} are: optimize without it, model.replace(forces=...)"
             )
         touching.append(force)
     return GroundContacts(model, touching, threads) if touching else None

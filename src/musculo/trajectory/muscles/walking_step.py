@@ -202,7 +202,7 @@ def predict_step(
     columns = np.column_stack(list(series.values()))
     found: Any = Table(guess.time - guess.time[0], tuple(series), columns, name="guess")
     near = Tracking(found, [name for name in series if name.endswith("/value")], _NEAR, average=True)
-    for stage in (problem.with_(goals=(*problem.goals, near)), problem):
+    for stage in (problem.with_(goals=[*wanted, *goals, near]), problem):
         found = stage.solve(
             guess.transcription if transcription is None else transcription,
             found,
