@@ -166,7 +166,6 @@ def kinematic_analysis(
         loads,
         np.concatenate([weight, np.ones(1)]),
         np.ones(m + 1),
-        np.zeros(n),
         weights != (1.0, 1.0),
     )
     n_loads = 6 * c.system.load_body.size

@@ -22,6 +22,7 @@ from musculo.absolute.mechanism import LoadOf, Mechanism
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
 from musculo.embedding.embedding import embedding_of
+from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidInput, Unsupported
 from musculo.functions.elementary_functions import Constant
 from musculo.model.body import Placement, Vec3
@@ -38,7 +39,7 @@ from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion
 from musculo.model.model import Model
 from musculo.spatial.rotation import quaternion_from_xyz, to_xyz
 
-Driven = Literal["tree", "independent"]
+Driven = Literal["tree", "independent", "none"]
 JointForm = Literal["functions", "textbook"]
 
 
@@ -47,8 +48,8 @@ class AbsoluteModel:
     """A model as a mechanism that is driven, and where its generalized forces are found.
 
     `driven` is "tree" where every coordinate is driven and constraints of the model are left out, as in OpenSim's
-    inverse dynamics; or "independent" where the independent coordinates, and those locked or prescribed, are driven and
-    constraints do the rest.
+    inverse dynamics; "independent" where the independent coordinates, and those locked or prescribed, are driven and
+    constraints do the rest; or "none" where only locked and prescribed ones are driven, and forces move the others.
     """
 
     model: Model
@@ -63,7 +64,7 @@ class AbsoluteModel:
         told: dict[str, Given] = {}
         column = {name: k for k, name in enumerate(self.model.coordinate_names)}
         speed = {name: k for k, name in enumerate(self.model.speed_names)}
-        rates, seconds = self._rates(q, u, udot)
+        rates, seconds = self.angle_rates(q, u, udot)
         for driver in self.mechanism.drivers:
             if isinstance(driver, CoordinateDriver):
                 k, n = column[driver.coordinate], speed.get(driver.coordinate, -1)
@@ -77,7 +78,7 @@ class AbsoluteModel:
                 told[joint.driver.name] = _pose(joint.motion, q[:, places], u[:, speeds], udot[:, speeds])
         return told
 
-    def _rates(
+    def angle_rates(
         self, q: FloatArray, u: FloatArray, udot: FloatArray
     ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """Derivatives of angles that are driven by themselves though their joint's speeds are an angular velocity."""
@@ -118,7 +119,8 @@ def from_model(model: Model, *, driven: Driven = "tree", joints: JointForm = "fu
     Args:
         model: the model.
         driven: "tree" drives every coordinate and ignores the model's constraints, as OpenSim's inverse dynamics does;
-            "independent" drives the independent coordinates (`embedding_of`), and those locked or prescribed.
+            "independent" drives the independent coordinates (`embedding_of`), and those locked or prescribed;
+            "none" drives the locked and prescribed ones alone.
         joints: "functions" has every joint with coordinates as a `FunctionJoint`; "textbook" has hinges, sliders,
             cylindrical and planar joints by their own equations.
 
@@ -126,9 +128,10 @@ def from_model(model: Model, *, driven: Driven = "tree", joints: JointForm = "fu
         Unsupported: constraints that musculo carries only, or that are equations in Python.
     """
     check_model(model)
-    if driven not in ("tree", "independent") or joints not in ("functions", "textbook"):
+    if driven not in ("tree", "independent", "none") or joints not in ("functions", "textbook"):
         raise InvalidInput(
-            f"driven is {driven!r} and joints {joints!r}; give 'tree' or 'independent', and 'functions' or 'textbook'"
+            f"driven is {driven!r} and joints {joints!r}; give 'tree', 'independent' or 'none', and 'functions' or "
+            "'textbook'"
         )
     return model.derived(("absolute", driven, joints), lambda: _from_model(model, driven, joints == "textbook"))
 
@@ -136,6 +139,8 @@ def from_model(model: Model, *, driven: Driven = "tree", joints: JointForm = "fu
 def _from_model(model: Model, driven: Driven, textbook: bool) -> AbsoluteModel:
     free, partly = _driven(model, driven)
     found = {j.name: joint_equations(j, textbook, j.name in partly) for j in model.joints}
+    if driven == "none":
+        found = {name: part.released() for name, part in found.items()}
     chain, loads = [], {}
     for edge in tree_order(model.joints, model.body_names):
         joint = model.joints[edge.joint_index]
@@ -153,10 +158,10 @@ def _from_model(model: Model, driven: Driven, textbook: bool) -> AbsoluteModel:
             equations.append(CoordinateDriver(f"drive {name}", name))
     listed = [loads[name] for name in model.joint_names]
     for name, part in found.items():
-        if part.driver is not None and name not in partly:
+        if part.driver is not None and name not in partly and driven != "none":
             axes = part.driver.frames[0]
             listed.append(LoadOf(part.driver.name, (part.driver.name,), part.outside, axes, axes))
-    if driven == "independent":
+    if driven != "tree":
         taken = {e.name for e in equations}
         for constraint in model.constraints:
             if constraint.enforced:
@@ -167,7 +172,9 @@ def _from_model(model: Model, driven: Driven, textbook: bool) -> AbsoluteModel:
                     listed.append(LoadOf(name, (name,), one.place[1], one.place[0]))
     coordinates = tuple(name for name in model.coordinate_names if name not in poses)
     mechanism = Mechanism(model.bodies, tuple(equations), model.gravity, coordinates, tuple(chain), tuple(listed))
-    speeds = model.speed_names if driven == "tree" else embedding_of(model).speed_names
+    speeds: tuple[str, ...] = ()
+    if driven != "none":
+        speeds = model.speed_names if driven == "tree" else embedding_of(model).speed_names
     return AbsoluteModel(model, mechanism, driven, speeds, found, _where(model, mechanism, found, speeds))
 
 
@@ -175,9 +182,18 @@ def _driven(model: Model, driven: Driven) -> tuple[set[str], set[str]]:
     """Coordinates that are driven, and joints that have angular velocities and coordinates that are not."""
     if driven == "tree":
         return set(model.coordinate_names), set()
-    e = embedding_of(model)
     held = {c.name for c in model.coordinates if c.locked or c.prescribed}
+    if driven == "none":
+        couplers = [c for c in model.constraints if isinstance(c, CoordinateCoupler) and c.enforced]
+        known = held.union(*map(_tied, couplers))
+        names = model.coordinate_names
+        return held, {j.joint for j in turning_joints(model) if known.intersection(names[k] for k in j.q)}
+    e = embedding_of(model)
     return {*e.coordinate_names, *held}, {joint.joint for joint in e.partly_turning}
+
+
+def _tied(coupler: CoordinateCoupler) -> tuple[str, ...]:
+    return (coupler.dependent, *coupler.independents)
 
 
 def _where(

@@ -61,6 +61,13 @@ class JointEquations(NamedTuple):
     inside: Frame  # on the parent, to coincide with `outside` in an assembled mechanism
     outside: Frame
 
+    def released(self) -> JointEquations:
+        """The same with a driver that says where the joint was assembled, and drives nothing."""
+        if self.driver is None:
+            return self
+        driver = replace(self.driver, turns=False, moves=False)
+        return self._replace(driver=driver, inside=driver.guided)
+
 
 @dataclass(frozen=True, eq=False)
 class Aligned(Constraint):

@@ -134,7 +134,17 @@ class Mechanism:
     @cached_property
     def compiled(self) -> CompiledMechanism:
         """The arrays."""
-        return _Compiler(self).compile()
+        return self._compiler[1]
+
+    @cached_property
+    def compiled_frames(self) -> dict[int, int]:
+        """The number in the arrays of every frame, by its id."""
+        return self._compiler[0].frames
+
+    @cached_property
+    def _compiler(self) -> tuple[_Compiler, CompiledMechanism]:
+        compiler = _Compiler(self)
+        return compiler, compiler.compile()
 
     def signals(self, given: Mapping[str, Given], frames: int) -> FloatArray:
         """(frames, rows): what the drivers are told, as kernels read it.

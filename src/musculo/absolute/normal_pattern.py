@@ -47,7 +47,8 @@ def normal_pattern(row_first: IntArray, column: IntArray, bodies: int, coordinat
     # structure of N, and then of its factor: a column passes on what is below its diagonal to its next one
     below: list[set[int]] = [set() for _ in range(n)]
     placed = [np.unique(position[row]) for row in rows]
-    for at in placed:
+    whole = [np.sort(position[block]) for block in blocks]  # with the inertia of the body, however few equations it has
+    for at in (*placed, *whole):
         for i, k in enumerate(at.tolist()):
             below[k].update(at[i + 1 :].tolist())
     for k in range(n):
@@ -61,8 +62,12 @@ def normal_pattern(row_first: IntArray, column: IntArray, bodies: int, coordinat
         index[found, k] = np.arange(factor_first[k], factor_first[k + 1])
     pairs = [_pairs(position[row], int(first), index) for row, first in zip(rows, row_first[:-1], strict=True)]
     updates = [_updates(found[1:], int(factor_first[k]) + 1, index) for k, found in enumerate(columns)]
+    at = position[: 6 * bodies].reshape(bodies, 6)
+    a, b = at[:, [3, 4, 5, 3, 3, 4]], at[:, [3, 4, 5, 4, 5, 5]]
     return NormalPattern(
         position,
+        np.ascontiguousarray(index[at[:, :3], at[:, :3]]),
+        np.ascontiguousarray(index[np.maximum(a, b), np.minimum(a, b)]),
         _starts(pairs),
         *_joined(pairs),
         factor_first,

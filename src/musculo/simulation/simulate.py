@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,10 +49,14 @@ from musculo.simulation.muscles.muscles_as_force import ControllerState, MuscleF
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.start import start_of
 
+if TYPE_CHECKING:
+    from musculo.simulation.equations.absolute_system import AbsoluteSystem
+
+
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida"]
-Formulation = Literal["embedded", "constrained"]
+Formulation = Literal["embedded", "constrained", "absolute"]
 METHODS: tuple[Method, ...] = ("cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida")
-FORMULATIONS: tuple[Formulation, ...] = ("embedded", "constrained")
+FORMULATIONS: tuple[Formulation, ...] = ("embedded", "constrained", "absolute")
 ONE_STEP = ("rkf45", "tr-bdf2", "imex")
 # Errors of a step, relative and absolute, where none are given: of a body, and of one with muscles, whose parameters
 # are known to some per cent; OpenSim's default is 1e-5.
@@ -129,7 +133,8 @@ def simulate(
             stiff), both of SUNDIALS' CVODE; "rkf45" (Runge-Kutta-Fehlberg); "tr-bdf2" (second order, stiff); "imex"
             (fourth order, implicit in the fibers and explicit in the rest; of models without closed loops whose
             muscles act); "ida" (SUNDIALS' IDA, with multipliers as unknowns where constrained).
-        formulation: "embedded" or "constrained".
+        formulation: "embedded", "constrained", or "absolute": bodies with positions and Euler parameters, every joint
+            as equations (`musculo.absolute`), which is slow and shares no mechanics with the others.
         independent: coordinates that shall be independent in the embedded form of a model with closed loops; the rest
             is chosen. By default those first in the file, which may have dead points where others have none.
         loops: how dependents of closed loops are had in the embedded form, as in `embedding_of`: "projection" (exact),
@@ -282,7 +287,7 @@ def _muscles(
 ) -> tuple[MuscleForce, float, tuple[str, ...]]:
     """What muscles and other actuators do under these controls, the longest step [s], and notes."""
     if formulation != "embedded":
-        raise Unsupported("muscles act in the embedded form alone; omit formulation='constrained'")
+        raise Unsupported(f"muscles act in the embedded form alone; omit formulation={formulation!r}")
     stated, called = in_python(model, {} if excitations is None else excitations)
     functions = control_functions(model, stated)
     if called:
@@ -410,14 +415,18 @@ def _system(
         return EmbeddedSystem(model, acting), False
     if stabilisation is None:
         stabilisation = "project" if method in ONE_STEP else BAUMGARTE
-    kind = MultiplierSystem if method == "ida" else ConstrainedSystem
+    kind: Callable[..., ConstrainedSystem | AbsoluteSystem] = ConstrainedSystem
+    if formulation == "absolute":
+        from musculo.simulation.equations.absolute_system import AbsoluteSystem as kind
+    elif method == "ida":
+        kind = MultiplierSystem
     if stabilisation == "project":
         # a multistep method would lose its memory if it went on from other states: it is held by Baumgarte's rate
         alone = method in ONE_STEP
         return kind(model, acting, 0.0 if alone else BAUMGARTE, projects=True), alone
     if isinstance(stabilisation, str) or not (np.isfinite(stabilisation) and stabilisation >= 0.0):
         raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s], or 'project'")
-    return kind(model, acting, float(stabilisation)), False
+    return kind(model, acting, float(stabilisation), projects=False), False
 
 
 def _stepper(
@@ -427,7 +436,7 @@ def _stepper(
         # everything is driven: there is nothing to integrate, and steps only look where the motion can go
         return OneStep("rkf45", system.rates, t, y, replace(control, max_step=min(control.max_step, span / _LOOKS)))
     if method in ONE_STEP:
-        settled = system.settled if isinstance(system, ConstrainedSystem) and project else None
+        settled = getattr(system, "settled", None) if project else None
         return OneStep(method, system.rates, t, y, control, settled, system.ahead(method, control, project))
     from musculo.simulation.integrators.sundials import Cvode, Ida
 

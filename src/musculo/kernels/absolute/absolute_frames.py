@@ -34,7 +34,6 @@ class Search(NamedTuple):
     dynamics: bool  # whether multipliers are sought too
     weight: FloatArray  # (equations,)
     plain: FloatArray  # (equations,) ones
-    shift: FloatArray  # (columns,) zeros
     weighted: bool  # whether the weights are not all one
 
 
@@ -128,7 +127,7 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
         while True:
             place_frames(system, table, x, v, S, False, W, H, 0)
             position_rows(system, table, x, S, W, H, phi, nu, J, 0)
-            factor_normal(system, pattern, search.weight, search.shift, J, N, pivot, 0)
+            factor_normal(system, pattern, search.weight, False, J, N, pivot, 0)
             solve_least_squares(system, pattern, search.weight, J, N, phi, step, rest, y, 0)
             worst = _limited(s.step)
             if worst <= search.tolerance or taken == search.most_steps:
@@ -164,7 +163,7 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
             applied_forces(system, x, v, lanes(E), W, force, 0)
             subtract_inertia(system, a, force, 0)
             if search.weighted:
-                factor_normal(system, pattern, search.plain, search.shift, J, N, pivot, 0)
+                factor_normal(system, pattern, search.plain, False, J, N, pivot, 0)
             solve_multipliers(system, pattern, J, N, force, multipliers, left, y, 0)
             constraint_loads(system, x, multipliers, J, W, loads, 0)
             _give(s.multipliers, block, count, frames.multipliers)

@@ -90,6 +90,8 @@ class NormalPattern(NamedTuple):
     """Where the elements of N = J^T W J and of its Cholesky factor are; columns in the order of elimination."""
 
     position: IntArray  # (columns,) of a column of v in the order of elimination
+    mass_target: IntArray  # (bodies, 3) elements of N that a body's mass adds to
+    inertia_target: IntArray  # (bodies, 6) and its inertia xx, yy, zz, xy, xz, yz
     pair_first: IntArray  # (equations + 1,)
     pair_target: IntArray  # element of N
     pair_left: IntArray  # elements of J

@@ -21,8 +21,8 @@ UNDETERMINED = 1e-13
 
 
 @kernel
-def factor_normal(system, pattern, weight, shift, J, N, pivot, lane):
-    """N = J^T W J + diag(shift), factored in place with 1 / L_kk on the diagonal.
+def factor_normal(system, pattern, weight, massive, J, N, pivot, lane):
+    """N = J^T W J, and the mass matrix where `massive`, factored in place with 1 / L_kk on the diagonal.
 
     `pivot` takes what elimination leaves of each diagonal element, as a part of it; where that is nothing, the
     element is made large, so that the step along it is none.
@@ -36,11 +36,17 @@ def factor_normal(system, pattern, weight, shift, J, N, pivot, lane):
         for k in range(pattern.pair_first[r], pattern.pair_first[r + 1]):
             target = pattern.pair_target[k]
             N[target, lane] = N[target, lane] + w * J[pattern.pair_left[k], lane] * J[pattern.pair_right[k], lane]
+    if massive:
+        for b in range(system.bodies):
+            for k in range(3):
+                target = pattern.mass_target[b, k]
+                N[target, lane] = N[target, lane] + system.mass[b + 1]
+            for k in range(6):
+                target = pattern.inertia_target[b, k]
+                N[target, lane] = N[target, lane] + system.inertia[b + 1, k]
     n = pattern.position.size
     for k in range(n):
-        diagonal = pattern.factor_first[k]
-        N[diagonal, lane] = N[diagonal, lane] + shift[k]
-        pivot[k, lane] = N[diagonal, lane]
+        pivot[k, lane] = N[pattern.factor_first[k], lane]
     for k in range(n):
         diagonal = pattern.factor_first[k]
         whole, d = pivot[k, lane], N[diagonal, lane]
