@@ -229,7 +229,13 @@ def test_every_public_name_is_in_the_reference_once():
         for name in re.findall(r"^::: musculo\.((?:\w+\.)?\w+)$", page.read_text(encoding="utf-8"), flags=re.M)
     ]
     top = set(musculo.__all__)
-    within = {f"{m.__name__.removeprefix('musculo.')}.{name}" for m in WINDOWS[1:] for name in set(m.__all__) - top}
+    # a name may mean another thing in a package: a coordinate of a model, and one of a predicted motion
+    within = {
+        f"{m.__name__.removeprefix('musculo.')}.{name}"
+        for m in WINDOWS[1:]
+        for name in m.__all__
+        if name not in top or getattr(m, name) is not getattr(musculo, name)
+    }
     errors = {f"errors.{name}" for name in musculo._ELSEWHERE["musculo.errors"]}
     own = {name for name in entries if name.startswith(("demo.", "report."))}
     assert sorted(set(entries) - own) == sorted((top - {"__version__"}) | within | errors)
