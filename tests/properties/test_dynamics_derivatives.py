@@ -109,6 +109,15 @@ def test_many_frames_are_each_of_them_and_arrays_can_be_used_again(case):
         musculo.inverse_dynamics_derivatives(one_joint("pin"), [0.1], [0.0], [0.0], out=found)
 
 
+def test_devices_that_cannot_be_are_refused():
+    model, x = one_joint("pin"), np.zeros(1)
+    found = musculo.inverse_dynamics_derivatives(model, x, x, x)
+    with pytest.raises(InvalidInput, match="neither"):
+        musculo.inverse_dynamics_derivatives(model, x, x, x, device="tpu")
+    with pytest.raises(InvalidInput, match="device='cpu'"):
+        musculo.inverse_dynamics_derivatives(model, x, x, x, device="gpu", out=found)
+
+
 def test_models_without_speeds_and_recordings_without_frames():
     none = np.zeros(0)
     assert musculo.inverse_dynamics_derivatives(one_joint("weld"), none, none, none).dtau_dq.shape == (0, 0)

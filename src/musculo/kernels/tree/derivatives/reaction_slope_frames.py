@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.kernels.compiler.parts import driver
+from musculo.kernels.compiler.parts import driver, kernel
+from musculo.kernels.scalar.choices import turn_block
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.derivatives.joint_slopes import own_slope_rows
 from musculo.kernels.tree.derivatives.reaction_slopes import reaction_slopes
@@ -26,6 +27,17 @@ class ReactionFrames(NamedTuple):
     by_udot: FloatArray  # (frames, 6 n_u loads)
 
 
+@kernel
+def _turned(block, first, count, target, column, start, stop):
+    """Rows first .. first + count - 1 of a block into columns of eight frames of target, eight by eight."""
+    whole = count // WIDTH * WIDTH if stop - start >= WIDTH else 0
+    for r in range(0, whole, WIDTH):
+        turn_block(block, first + r, 0, target, start, column + r)
+    for lane in range(min(WIDTH, stop - start)):
+        for r in range(whole, count):
+            target[start + lane, column + r] = block[first + r, lane]
+
+
 @driver
 def reaction_slope_frames(tree, table, x, loaded, wanted, found, start, stop):
     """d(tau)/d(q, u, udot) into a `SlopeFrames` x, and what `Sections` ask for, of frames start .. stop - 1."""
@@ -41,11 +53,8 @@ def reaction_slope_frames(tree, table, x, loaded, wanted, found, start, stop):
         for j in range(wanted.node.size):
             reaction_slopes(tree, j, wanted, lanes(w.K), lanes(w.S), lanes(w.C), loaded, lanes(value), lanes(slopes), 0)
             for lane in range(min(WIDTH, stop - block)):
-                frame = block + lane
                 for r in range(6):
-                    found.load[frame, 6 * j + r] = value[r, lane]
-                for r in range(6 * n_q):
-                    found.by_q[frame, 6 * n_q * j + r] = slopes[r, lane]
-                for r in range(6 * n_u):
-                    found.by_u[frame, 6 * n_u * j + r] = slopes[6 * n_q + r, lane]
-                    found.by_udot[frame, 6 * n_u * j + r] = slopes[6 * (n_q + n_u) + r, lane]
+                    found.load[block + lane, 6 * j + r] = value[r, lane]
+            _turned(slopes, 0, 6 * n_q, found.by_q, 6 * n_q * j, block, stop)
+            _turned(slopes, 6 * n_q, 6 * n_u, found.by_u, 6 * n_u * j, block, stop)
+            _turned(slopes, 6 * (n_q + n_u), 6 * n_u, found.by_udot, 6 * n_u * j, block, stop)
