@@ -182,6 +182,8 @@ class Problem:
         known = {one.name for one in d.signals}
         states = np.union1d(d.limited, [d.node_at(0.0)])
         for one in d.signals:
+            if d.point_limits is not None and one.kind != "parameter" and d.orders[d.column(one.name)] == 0:
+                continue  # control points keep to the limits
             if np.isfinite(one.lower) or np.isfinite(one.upper):
                 nodes = {"state": states, "parameter": states[:1]}.get(one.kind, d.limited)
                 bounds = np.array([one.lower]), np.array([one.upper])

@@ -176,7 +176,7 @@ class _Run:
                 _set_option(problem, name, value)
             library.OpenIpoptOutputFile(problem, str(report).encode(), _TIMES)
             library.SetIntermediateCallback(problem, callbacks[5])
-            if hasattr(program, "scaling"):
+            if hasattr(program, "scaling") and "nlp_scaling_method" not in options:
                 scaling: Scaling = program.scaling(x)
                 _set_option(problem, "nlp_scaling_method", "user-scaling")
                 library.SetIpoptProblemScaling(

@@ -7,8 +7,8 @@ Source: [Barman2020], eq. 4.13 to 4.15, for clamped, by default evenly spaced kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.bsplines import BSpline
 from musculo.trajectory.transcription.discretization import (
     DURATION,
@@ -44,6 +44,10 @@ class BSplines:
         degree: of the polynomials; 3 for cubic splines, whose accelerations are continuous.
         points: of every span between two knots, 2 or more; a limit holds at these only.
         knots: fractions of the duration where polynomials meet, from 0 to 1; evenly spaced by default.
+        limit_points: whether limits of values hold for control points and so at all times: a spline stays in the convex
+            hull of its control points. Otherwise they hold at the points of every span.
+        zero: coordinates that are exactly zero in a part of the motion, between these fractions of the duration: their
+            control points that count there are zero.
     """
 
     rates_are_variables: ClassVar[bool] = True
@@ -52,6 +56,8 @@ class BSplines:
     degree: int = 3
     points: int = 4
     knots: ArrayLike | None = None
+    limit_points: bool = False
+    zero: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.degree < 1:
@@ -166,7 +172,29 @@ class BSplines:
             variable_scales=np.array(scale, dtype=float),
             duration_column=column,
             duration=np.nan if free else duration[0],
+            point_limits=self._point_limits(bases, by_name, len(variable_names)),
         )
+
+    def _point_limits(
+        self, bases: Sequence[str], signals: Mapping[str, Signal], variables: int
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """(variables,) of control points, if there are any."""
+        knots, m = self.knot_vector, len(self.knot_vector) - self.degree - 1
+        unknown = [name for name in self.zero if f"{name}/value" not in bases and name not in bases]
+        if unknown:
+            raise UnknownName("coordinate", unknown[0], [name.removesuffix("/value") for name in bases])
+        if not self.limit_points and not self.zero:
+            return None
+        lower, upper = np.full(variables, -np.inf), np.full(variables, np.inf)
+        for k, name in enumerate(bases):
+            points = slice(k * m, (k + 1) * m)
+            lower[points], upper[points] = signals[name].lower, signals[name].upper
+            span = self.zero.get(name.removesuffix("/value"), self.zero.get(name))
+            if span is not None:
+                first, last = knots[:m], knots[self.degree + 1 :]
+                there = (first < span[1] - 1e-9) & (last > span[0] + 1e-9)
+                lower[points][there] = upper[points][there] = 0.0
+        return lower, upper
 
     def between(
         self, discretization: Discretization, x: FloatArray, fractions: FloatArray, rates: FloatArray

@@ -54,6 +54,8 @@ class Discretization:
     variable_scales: FloatArray
     duration_column: int  # -1 where the duration is a number
     duration: float  # that number, or nan
+    # (variables,) lower and upper limits of control points, where limits of values hold for these and so at all times.
+    point_limits: tuple[FloatArray, FloatArray] | None = None
     # Rows of defects: (rows, nodes) on states and, times T, on their rates; and the stage and node of each row.
     defect_states: FloatArray | None = None
     defect_rates: FloatArray | None = None

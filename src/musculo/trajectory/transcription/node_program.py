@@ -48,6 +48,9 @@ class NodeProgram:
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
         if d.duration_column >= 0:
             self.lower[d.duration_column], self.upper[d.duration_column] = duration
+        if d.point_limits is not None:
+            self.lower = np.maximum(self.lower, d.point_limits[0])
+            self.upper = np.minimum(self.upper, d.point_limits[1])
         rest = [kept for block in blocks if (kept := self._as_bounds(block)) is not None]
         self._check_bounds()
         self.row_names: Sequence[str] = tuple(name for block in rest for row in block.names for name in row)
