@@ -221,6 +221,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     ),
     "two-link": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
     "prismatic": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
+    "gait": ("functions.spline_frames:spline_frames", _POSES, _MOMENTS, _MOMENT_SLOPES, _TRANSMITTED),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,

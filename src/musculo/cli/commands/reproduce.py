@@ -64,6 +64,7 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     ),
     "two-link": ("Barman2020: two revolute joints in the least time", _in("prediction.two_link")),
     "prismatic": ("Barman2020: a prismatic joint, time against effort", _in("prediction.prismatic")),
+    "gait": ("Barman2020: a step of walking of a 55-dof skeleton with least effort", _in("prediction.gait")),
     "ellipsoid": ("Seth2010: a body on an ellipsoid by mobilizer and by constraints", _in("joints.ellipsoid_study")),
     "knee": ("Seth2010: a knee along splines by mobilizer and by constraints", _in("joints.knee")),
     "screw": ("Seth2010: a collar on a screw by mobilizer and by constraint", _in("joints.screw_study")),

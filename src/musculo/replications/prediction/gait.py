@@ -253,8 +253,8 @@ def study(settings: Settings) -> Study:
         "One step of a skeleton with 55 degrees of freedom, 38 of them active, at 1.2 m/s",
         SOURCE,
         "Least integral of squared joint moments over their limits, under the nine kinds of constraints of section "
-        "5.2, from upright standing. Control points of 38 coordinates are variables; the other 17 are frozen, as in the "
-        "paper, which counts 330 variables, 1726 rows and 244 active limits. What it leaves open is stated in "
+        "5.2, from upright standing. Control points of 38 coordinates are variables; the other 17 are frozen, as in "
+        "the paper, which counts 330 variables, 1726 rows and 244 active limits. What it leaves open is stated in "
         "`gait_problem.py`.",
         parts=parts,
         rows=rows,

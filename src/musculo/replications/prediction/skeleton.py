@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from musculo.arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.model.anthropometry import Sex, body_proportion, rigid_segment, segment_length
 from musculo.model.body import GROUND, Body, Marker, Placement, Vec3
 from musculo.model.coordinate import Coordinate
@@ -119,12 +119,12 @@ def skeleton(
     )
 
 
-def mirror_of(names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+def mirror_of(names: Sequence[str]) -> tuple[IntArray, FloatArray]:
     """(n,) column and (n,) sign of each coordinate's mirror: mirrored q = sign * q[column].
 
     Left and right change places; sideways motion, bending and axial turns of the trunk change their sign.
     """
-    column = np.arange(len(names))
+    column = np.arange(len(names), dtype=np.int64)
     sign = np.ones(len(names))
     for k, name in enumerate(names):
         if name.endswith(("_r", "_l")):
@@ -165,16 +165,16 @@ def _cut(part: RigidInertia, length: float, shares: Sequence[float]) -> list[Rig
     Each part's origin is at its lower end. What the parts' own distance does not explain of the tensor is shared in
     proportion to mass.
     """
-    shares = np.asarray(shares) / np.sum(shares)
-    ends = length * np.concatenate([[0.0], np.cumsum(shares)])
+    parts: FloatArray = np.asarray(shares, dtype=float) / np.sum(shares)
+    ends = length * np.concatenate([[0.0], np.cumsum(parts)])
     middles = 0.5 * (ends[1:] + ends[:-1])
     center = part.center[1] + length  # above the lower end
-    middles = middles + center - shares @ middles
-    apart = part.mass * shares @ (middles - center) ** 2
+    middles = middles + center - parts @ middles
+    apart = part.mass * parts @ (middles - center) ** 2
     rest = part.central - apart * np.diag([1.0, 0.0, 1.0])
     return [
         RigidInertia(share * part.mass, np.array([0.0, y - end, 0.0]), share * rest)
-        for share, y, end in zip(shares, middles, ends[:-1], strict=True)
+        for share, y, end in zip(parts, middles, ends[:-1], strict=True)
     ]
 
 

@@ -179,7 +179,9 @@ class SolverOutcome(Result):
             (self.row_names, self.rows, self.row_lower, self.row_upper, np.maximum(-pull, 0), np.maximum(pull, 0)),
         ):
             for side, limit, multiplier in (("lower", low, of_low), ("upper", high, of_high)):
-                near = np.abs(value - limit) <= ACTIVE_DISTANCE * np.maximum(1, np.abs(limit))
+                stated = np.isfinite(limit)
+                size = np.where(stated, limit, 0.0)
+                near = stated & (np.abs(value - size) <= ACTIVE_DISTANCE * np.maximum(1, np.abs(size)))
                 active = near & (multiplier > ACTIVE_MULTIPLIER) & (low < high)
                 found += [ActiveBound(names[k], side, float(limit[k]), float(multiplier[k])) for k in _where(active)]
         return sorted(found, key=lambda one: -one.multiplier)
