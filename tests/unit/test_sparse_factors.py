@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from musculo.errors import InvalidInput
 from musculo.trajectory import Control, Coordinate, Effort, Formula, HermiteSimpson, Problem, Radau, Trapezoidal
 from musculo.trajectory.solvers import ma57, sparse_factors
 from musculo.trajectory.solvers.ipopt import solve
 from musculo.trajectory.solvers.shared_object import can_be_written, shared_object
 from musculo.trajectory.solvers.sparse_factors import SparseFactors, nested_dissection
-from support.small_programs import HOCK_SCHITTKOWSKI
+from support.small_programs import HOCK_SCHITTKOWSKI, SmallProgram
 
 # Pivots are at least this part of their columns, so solutions lose at most so many digits of sixteen.
 THRESHOLD = 1e-6
@@ -171,6 +172,41 @@ def test_collocation_has_the_same_optimum_as_with_mumps(transcription):
     )
     assert ours.solved
     assert ours.objective == pytest.approx(mumps.objective, rel=OPTIMA)
+
+
+def test_equations_that_depend_on_each_other_are_solved():
+    def equal(x):
+        return [x[0] + 2 * x[1] - 2 * x[2], x[0] + 2 * x[1] - 2 * x[2]]
+
+    program = SmallProgram(
+        lambda x: (x[0] - 1) ** 2 + x[1] ** 2 + x[2] ** 2, equal, rows=[(3, 3)] * 2, size=3, exact=True
+    )
+    found = solve(program, [1.0, 0.0, 0.0], linear_solver="multifrontal", tolerance=TOLERANCE)
+    assert found.solved
+    # (1, 0, 0) and 2/9 of the normal (1, 2, -2)
+    np.testing.assert_allclose(found.x, [11 / 9, 4 / 9, -4 / 9], atol=OPTIMA)
+
+
+@pytest.mark.parametrize(("entries", "outcome", "negative"), [((1.0, 2.0, 4.0), 4, 0), ((1.0, 2.0, 3.0), 0, 1)])
+def test_what_ipopt_is_told(entries, outcome, negative):
+    solver = ma57.Ma57(pytest.fail)
+    one, info, keep, handle = (ctypes.c_int * 1)(3), (ctypes.c_int * 40)(), (ctypes.c_int * 1)(), (ctypes.c_int * 1)()
+    n, rows, columns = (ctypes.c_int * 1)(2), (ctypes.c_int * 3)(1, 2, 2), (ctypes.c_int * 3)(1, 1, 2)
+    values, tolerances = (ctypes.c_double * 3)(*entries), (ctypes.c_double * 5)(THRESHOLD)
+    functions = solver._functions
+    functions["ma57ad_"](n, one, rows, columns, None, keep, None, None, info, None)
+    functions["ma57bd_"](n, one, values, None, None, handle, None, None, keep, None, None, tolerances, info, None)
+    assert info[0] == outcome  # 4: singular
+    assert info[23] == negative
+
+
+def test_mumps_where_no_library_can_be_loaded(monkeypatch):
+    known = HOCK_SCHITTKOWSKI[71]
+    assert solve(known.make(4), known.start).linear_solver == "multifrontal"
+    monkeypatch.setattr(ma57, "is_available", lambda: False)
+    assert solve(known.make(4), known.start).linear_solver == "mumps"
+    with pytest.raises(InvalidInput, match="linear_solver='mumps' works everywhere"):
+        solve(known.make(4), known.start, linear_solver="multifrontal")
 
 
 def test_what_goes_wrong_in_a_factorization_is_raised(monkeypatch):
