@@ -28,9 +28,7 @@ from musculo.kernels.cuda.cuda_simulation import (
 )
 from musculo.kernels.integrate.whole_course import (
     FINISHED,
-    FOR_SECOND_PASS,
     GIVEN,
-    NO_START,
     STATUS,
     STEPS,
     TOO_MANY,
@@ -71,7 +69,8 @@ def simulate_on_gpu(
     left: list[int] = []
 
     def give(first: int, states: FloatArray, counts: np.ndarray) -> None:
-        left.extend(first + np.flatnonzero(counts[STATUS] == FOR_SECOND_PASS))
+        # paths that wait for the second pass; and where no step leads on, what the CPU says of it counts
+        left.extend(first + np.flatnonzero(~np.isin(counts[STATUS], (FINISHED, TOO_MANY))))
         batch.take(found, first, states, counts)
         if progress is not None:
             progress(first + states.shape[2])
@@ -157,18 +156,13 @@ class Batch:
             has = places >= 0
             target[rows][..., has] = own[..., places[has]]
         steps[rows] = counts[STEPS]
-        for lane in np.flatnonzero(counts[STATUS] != FINISHED):
-            reached = self._reached(counts[:, lane])
-            status[first + lane], reasons[first + lane] = SimulationStatus.FAILED, reached
-
-    def _reached(self, counts: np.ndarray) -> str:
-        times, given = self.options.times, int(counts[GIVEN])
-        after = f"after t = {times[max(given - 1, 0)]:.9g} s"
-        if counts[STATUS] == TOO_MANY:
-            return f"{after}: {self.options.max_steps} steps did not lead to the end; allow more, or larger errors"
-        if counts[STATUS] == NO_START:
-            return f"at t = {times[0]:.9g} s: the state has no finite rates"
-        return f"{after}: no step leads on, however short; device='cpu' says more"
+        for lane in np.flatnonzero(counts[STATUS] == TOO_MANY):
+            reached = times[max(int(counts[GIVEN, lane]) - 1, 0)]
+            status[first + lane] = SimulationStatus.FAILED
+            reasons[first + lane] = (
+                f"after t = {reached:.9g} s: {self.options.max_steps} steps did not lead to the end; allow more, or "
+                "larger errors"
+            )
 
 
 class _Controls:
