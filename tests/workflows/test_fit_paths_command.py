@@ -86,3 +86,11 @@ def test_a_file_is_replaced_only_when_told(shell, tmp_path):
     assert file.read_text() == "mine"
     assert shell("fit-paths", ARM_FILE, "-o", file, "--force", "--quiet", *FEW).out == ""
     assert read_osim(file).muscle_names == demo.arm().muscle_names
+
+
+def test_nothing_fitted_is_no_success(shell, tmp_path):
+    """The model is written as it was, and the command does not end as if all were well."""
+    done = shell("fit-paths", ARM_FILE, "-o", tmp_path / "same.osim", "--tolerance", "1e-9", "--degree", "1", *FEW)
+    assert done.status == 3
+    assert done.err.startswith("no path was replaced: ")
+    assert not any(isinstance(m.path, FunctionPath) for m in read_osim(tmp_path / "same.osim").muscles)

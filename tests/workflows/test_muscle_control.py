@@ -280,3 +280,13 @@ def test_a_motion_that_is_not_followed_is_bad(tmp_path):
     code, printed = shell("run", folder / "cmc.xml", "--strict")
     assert code == NOT_GOOD, printed
     assert "strict: Tracking errors of angles" in printed
+
+
+def test_reserves_of_a_strength(tmp_path):
+    """`--reserve` gives every free coordinate one, as files of actuators do."""
+    folder = arm_folder(tmp_path / "arm", cmc=muscle_control(end=0.25))
+    files = ["cmc", folder / "arm.osim", folder / "motion.mot", "--time", "0.2:0.25", "--no-report"]
+    code, printed = shell(*files, "--reserve", "5", "-o", tmp_path / "out")
+    assert code == 0, printed
+    forces = read_storage(tmp_path / "out" / "motion_Actuation_force.sto")
+    assert {"shoulder_flexion_reserve", "elbow_flexion_reserve"} <= set(forces.names)

@@ -14,7 +14,6 @@ from musculo.io.controls.controllers import CONTROL_SET_CONTROLLER, Controller
 from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
-    CMCSetup,
     ForwardSetup,
     JointReactionAnalysis,
     ManualScale,
@@ -39,6 +38,7 @@ from musculo.opensim_tools.tasks import (
     InverseKinematicsTask,
     LeastEffort,
     LoadsOfGivenForces,
+    MuscleControlTask,
     MusclesAtActivations,
     ScaleTask,
 )
@@ -270,11 +270,20 @@ def residual_reduction_setup(flags: MotionFlags, tracked: TrackingFlags, body: s
     )
 
 
-def muscle_control_setup(flags: MotionFlags, tracked: TrackingFlags, window: float, slow: bool) -> CMCSetup:
-    """A motion that muscles follow, with the actuators of files beside them."""
+def muscle_control_task(
+    flags: MotionFlags, tracked: TrackingFlags, window: float, slow: bool, reserve: float | None
+) -> MuscleControlTask:
+    """A motion that muscles follow, with the actuators of files and reserves beside them."""
+    _check_reserve(reserve)
     if not (math.isfinite(window) and window > 0.0):
         raise WrongUsage(f"--window {window:g}: give seconds above zero, for instance 0.01")
-    return CMCSetup(**_tracking("cmc", flags, tracked), cmc_time_window=window, use_fast_optimization_target=not slow)
+    given = _tracking("cmc", flags, tracked)
+    return MuscleControlTask(**given, cmc_time_window=window, use_fast_optimization_target=not slow, reserve=reserve)
+
+
+def _check_reserve(reserve: float | None) -> None:
+    if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
+        raise WrongUsage(f"--reserve {reserve:g}: give a strength above zero [N m]")
 
 
 def joint_reaction(
@@ -329,8 +338,7 @@ def least_effort(
             "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibers resist "
             "nothing, and all muscles weigh the same"
         )
-    if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
-        raise WrongUsage(f"--reserve {reserve:g}: give a strength above zero [N m]")
+    _check_reserve(reserve)
     try:
         check_power(power)
     except InvalidInput as error:

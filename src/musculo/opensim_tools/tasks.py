@@ -98,6 +98,13 @@ def task_of(setup: Setup) -> Task:
     return task
 
 
+@dataclass(frozen=True)
+class MuscleControlTask(CMCSetup):
+    """Computed muscle control with reserves of a strength at every free coordinate [N m, N], besides those of files."""
+
+    reserve: float | None = None
+
+
 # --- analyses -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LeastEffort(StaticOptimizationAnalysis):

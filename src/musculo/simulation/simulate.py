@@ -26,6 +26,7 @@ from musculo.muscle.fitted_paths.fitted_path_model import FITTED
 from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
 from musculo.simulation.checks.doubts import first_doubt
+from musculo.simulation.checks.long_steps import long_steps
 from musculo.simulation.checks.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.equations.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 from musculo.simulation.forces.acting import Acting, AllForces, Forces, LoadsOfState, is_kernel
@@ -256,6 +257,8 @@ def simulate(
         **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
         model_forces=model_forces,
     )
+    if model_forces:
+        doubts += long_steps(model, course.t, method, control.max_step)
     fitted: dict[str, tuple[float, float]] = model.derived(FITTED, dict) if muscles is not None else {}
     if fitted or sampled_ranges(model):
         doubts += beyond_samples(model, course.t, states(course.t)[0], fitted)

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import typer
+
 from musculo.cli.console import printing, table
-from musculo.cli.exit_codes import WrongUsage
+from musculo.cli.exit_codes import INCOMPLETE, WrongUsage
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io import read_osim, write_osim
 from musculo.io.storage import read_storage
@@ -65,6 +67,16 @@ def fit_model(
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
         print(f"wrote {output}")
+    if not found.fitted:
+        print(f"no path was replaced: {_why_none(found)}", file=sys.stderr)
+        raise typer.Exit(INCOMPLETE)
+
+
+def _why_none(found: FittedPathModel) -> str:
+    for name, why in zip(found.names, found.reason, strict=True):
+        if why:
+            return f"{name}: {why}"
+    return "no force has a path of points"
 
 
 def degrees_of(text: str) -> tuple[int, int]:

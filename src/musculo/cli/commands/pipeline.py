@@ -66,6 +66,10 @@ Resample = Annotated[
 Opensim = Annotated[
     bool, typer.Option("--like-opensim/--exact", help="OpenSim's methods, known faults included, or the exact ones.")
 ]
+Reserve = Annotated[
+    float | None,
+    typer.Option("--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]."),
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results.")]
 Force = Annotated[
     bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
@@ -192,10 +196,7 @@ def so(
     replace: Annotated[
         bool, typer.Option("--replace-forces", help="Use the forces of --forces only, not the model's.")
     ] = False,
-    reserve: Annotated[
-        float | None,
-        typer.Option("--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]."),
-    ] = None,
+    reserve: Reserve = None,
     power: Annotated[
         float, typer.Option("--power", metavar="P", help="The power of the activations in the sum.")
     ] = 2.0,
@@ -379,6 +380,7 @@ def cmc(
         list[Path] | None,
         typer.Option("--actuators", metavar="FORCES.xml", help="Residuals and reserves beside muscles; repeatable."),
     ] = None,
+    reserve: Reserve = None,
     loads: Loads = None,
     limits: Annotated[
         Path | None, typer.Option("--limits", metavar="CONTROLS.xml", help="A ControlSet with limits of controls.")
@@ -393,10 +395,10 @@ def cmc(
     time: Time = "",
 ) -> Setup:
     """Computed muscle control: excitations under which muscles follow a motion."""
-    from musculo.cli.flag_tasks import MotionFlags, TrackingFlags, muscle_control_setup
+    from musculo.cli.flag_tasks import MotionFlags, TrackingFlags, muscle_control_task
 
     given = MotionFlags(model, motion, loads, lowpass, time)
-    return muscle_control_setup(given, TrackingFlags(tasks, actuators or [], limits), window, slow)
+    return muscle_control_task(given, TrackingFlags(tasks, actuators or [], limits), window, slow, reserve)
 
 
 @step

@@ -15,16 +15,15 @@ from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_penalties, penalty_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.dynamics.inverse import inverse_dynamics
-from musculo.embedding.embedding import embedding_of
 from musculo.io.setup import StaticOptimizationAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.body import GROUND
-from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 from musculo.muscle.paths.geometry import muscle_geometry
 from musculo.opensim_tools.analyze_tool.analysis_study import Study
 from musculo.opensim_tools.analyze_tool.force_tool import force_columns
+from musculo.opensim_tools.forces.coordinate_motors import driven_model, with_reserves
 from musculo.opensim_tools.records.descriptions import FORCES, STATIC_OPTIMIZATION
 from musculo.opensim_tools.tasks import LeastEffort
 from musculo.opensim_tools.work import Work, largest
@@ -46,10 +45,10 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     """
     work = study.work
     if isinstance(analysis, LeastEffort) and analysis.reserve is not None:
-        study = replace(study, model=_reserved(study.model, analysis.reserve))
+        study = replace(study, model=with_reserves(study.model, analysis.reserve))
     if not analysis.use_model_force_set:
         work.note(f"{analysis.name}: actuators replace the model's forces; OpenSim 4.6 crashes on this")
-        study = replace(study, model=_driven(study.model))
+        study = replace(study, model=driven_model(study.model))
     stop, most = analysis.optimizer_convergence_criterion, analysis.optimizer_max_iterations
     power = analysis.activation_exponent
     if (stop > _LOOSE or most < _FEW or power > _STEEP) and not isinstance(analysis, LeastEffort):
@@ -80,27 +79,6 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     if study.compared:
         with work.beside(f"{analysis.name} with the exact method"):
             _compare(study, analysis, optimum, work)
-
-
-def _driven(model: Model) -> Model:
-    """The model with an actuator of unit force at every free coordinate in place of its own forces."""
-    return model.replace(forces=_motors(model, "actuator", 1.0))
-
-
-def _reserved(model: Model, strength: float) -> Model:
-    """The model with an actuator of that strength at every free coordinate besides its own forces."""
-    return model.replace(forces=(*model.forces, *_motors(model, "reserve", strength)))
-
-
-def _motors(model: Model, ending: str, strength: float) -> tuple[Force, ...]:
-    return tuple(
-        Force(
-            f"{name}_{ending}",
-            "CoordinateActuator",
-            properties=(("coordinate", name), ("optimal_force", repr(float(strength)))),
-        )
-        for name in embedding_of(model).speed_names
-    )
 
 
 def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> StaticOptimum:

@@ -25,7 +25,9 @@ from musculo.io.setup import CMCSetup
 from musculo.io.setup.tracking_tasks import CoordinateTracking, OtherTracking, TrackingTasks, read_tracking_tasks
 from musculo.model.model import Model
 from musculo.opensim_tools.analyze_tool.analysis_study import model_of
+from musculo.opensim_tools.forces.coordinate_motors import with_reserves
 from musculo.opensim_tools.forces.simbody_departures import departs, simbody_loads
+from musculo.opensim_tools.tasks import MuscleControlTask
 from musculo.opensim_tools.tools.tracking_files import (
     ControlNodes,
     FollowedStudy,
@@ -93,6 +95,8 @@ def run_cmc(task: CMCSetup, work: Work) -> None:
 # --- what is read -----------------------------------------------------------------------------------------------------
 def _model(task: CMCSetup, work: Work) -> Model:
     model = model_of(task, work)
+    if isinstance(task, MuscleControlTask) and task.reserve is not None:
+        model = with_reserves(model, task.reserve)
     lost = told(model)
     if lost:
         work.trouble(f"forces that are not computed, and do nothing here: {lost}")

@@ -14,7 +14,7 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.embedding.embedded_motion import CONSISTENT
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.speed_rates import coordinate_rates, turning_joints
-from musculo.errors import InvalidInput, SingularSystem
+from musculo.errors import InvalidInput, SingularSystem, unwarned
 from musculo.model.model import Model
 from musculo.simulation.checks.dead_points import advice, dead_point, end_of_equation
 from musculo.simulation.checks.singular import LoopWatch
@@ -146,7 +146,8 @@ class EmbeddedSystem(System):
 
     def whole(self, t: FloatArray, y: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
         z, zu = self._independent(y)
-        m = self.embedding.motion(z, zu, time=t, guess=guess)
+        with unwarned():  # of angles beyond ranges: nobody gave them, and in degrees they are not
+            m = self.embedding.motion(z, zu, time=t, guess=guess)
         return m.q, m.u
 
     def one(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:
