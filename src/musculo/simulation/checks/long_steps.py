@@ -9,8 +9,8 @@ from musculo.model.model import Model
 
 _CONTACTS = ("HuntCrossleyForce", "ElasticFoundationForce", "SmoothSphereHalfSpaceForce")
 _ONE_STEP = ("rkf45", "tr-bdf2", "imex")
-# Impacts of a body on a floor take some milliseconds: a step shorter than this meets them [s].
-_IMPACT = 5e-3
+# Impacts of a body on a floor take some milliseconds: steps no longer than this mostly meet them [s].
+_IMPACT = 1e-2
 
 
 def long_steps(model: Model, t: FloatArray, method: str, longest: float) -> tuple[str, ...]:

@@ -125,9 +125,7 @@ def beyond_unit(model: Model, functions: Sequence[Function], start: float, end: 
     for name, function in zip(names, functions, strict=True):
         if name not in model.muscle_names:
             continue
-        at = getattr(function, "x", ())
-        times = np.array([t for t in (start, end, *at) if start <= t <= end])
-        x = np.asarray(function(times), dtype=float)
+        x = _values_between(function, start, end)
         if x.size and (x.min() < 0.0 or x.max() > 1.0):
             wrong.append(f"{name} ({x.min():.4g} to {x.max():.4g})")
     if not wrong:
@@ -137,6 +135,15 @@ def beyond_unit(model: Model, functions: Sequence[Function], start: float, end: 
         f"excitations leave 0 to 1: {', '.join(wrong[:4])}{more}; muscles count them as the nearest of 0 and 1 "
         "(like='opensim' follows them); are they in percent?",
     )
+
+
+def _values_between(function: Function, start: float, end: float) -> FloatArray:
+    """Values of a control at two times and its nodes between; of what most controls are without compiling it."""
+    if isinstance(function, Constant):
+        return np.array([function.value])
+    at = np.asarray(getattr(function, "x", ()), dtype=float)
+    times = np.array([start, end, *at[(start <= at) & (at <= end)]])
+    return np.asarray(function(times), dtype=float)
 
 
 def _bare(name: str) -> str:
