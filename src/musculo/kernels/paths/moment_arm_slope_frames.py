@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from musculo.kernels.compiler.parts import driver, room
-from musculo.kernels.paths.moment_arm_slopes import arm_slopes, wrap_slopes
+from musculo.kernels.compiler.parts import driver, inline, room
+from musculo.kernels.paths.moment_arm_slopes import (
+    ArmSlopes,
+    PathCoordinates,
+    PosedPaths,
+    SlopeWork,
+    arm_slopes,
+    wrap_slopes,
+)
 from musculo.kernels.paths.path_arms import moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
 from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
@@ -18,20 +24,15 @@ from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
 from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps
 
 
-class SlopeWork(NamedTuple):
-    """Room to work in, as the kernels that are called with it say."""
+class PathModel(NamedTuple):
+    """What a model's paths and their slopes depend on."""
 
-    C: NDArray[np.float64]
-    I: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    S: NDArray[np.float64]
-    V: NDArray[np.float64]
-    D: NDArray[np.float64]
-    T: NDArray[np.float64]
-    column_slopes: NDArray[np.float64]
-    X: NDArray[np.complex128]
-    U: NDArray[np.complex128]
-    W: NDArray[np.complex128]
+    tree: Any  # `Tree`
+    table: Any  # functions of its joints
+    paths: Any  # `Paths`
+    path_table: Any  # functions of the moving points
+    carriers: Any  # `Carriers`
+    coordinates: PathCoordinates
 
 
 @room
@@ -56,28 +57,33 @@ def slope_work(tree, paths, coordinates, n_q, n_u):
     )
 
 
+@inline
+def slopes_of_frame(found, f):
+    """The results of one frame, the lane last."""
+    return ArmSlopes(
+        found.arms[f : f + 1].T, found.slopes[f : f + 1].T, found.status[f : f + 1].T, found.exact[f : f + 1].T
+    )
+
+
 @driver
-def moment_arm_slope_frames(
-    tree, table, paths, path_table, carriers, coordinates, q, motion, columns, arms, slopes, status, exact, start, stop
-):
+def moment_arm_slope_frames(model, poses, found, start, stop):
     """Frames start .. stop - 1 of arrays with the frame first.
 
     Paths whose status is UNFINISHED then are for `second_pass_slope_frames`.
 
     Args:
-        table, path_table: functions of the joints, of the moving points. motion, columns: of `kinematics` and `twists`.
-        arms: (frames, paths n_u), written. slopes: (frames, paths n_u n_q), zero at first. status, exact: written.
+        model: `PathModel`. poses: `PoseFrames`. found: `ArmSlopes`, written.
     """
-    n_q, n_u = q.shape[1], columns.shape[1] // 6
+    tree, table, paths, path_table = model.tree, model.table, model.paths, model.path_table
+    carriers, coordinates = model.carriers, model.coordinates
+    n_q, n_u = poses.q.shape[1], poses.columns.shape[1] // 6
     w = slope_work(tree, paths, coordinates, n_q, n_u)
     for f in range(start, stop):
-        Q, K, Y = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T
-        out, state, good = slopes[f : f + 1].T, status[f : f + 1].T, exact[f : f + 1].T
+        Q, K, Y = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
+        here = slopes_of_frame(found, f)
         pose_slopes(tree, table, carriers, Q, K, Y, w.X, w.U, w.W, w.T, w.column_slopes, 0)
         active_points(paths, path_table, Q, K, False, w.C, w.I, w.counts, 0)
         w.S[:] = 0.0
-        wrap_slopes(
-            paths, coordinates, path_table, Q, K, w.T, w.C, w.I, w.counts, w.S, state, w.V, w.D, out, n_u, good, 0
-        )
-        moment_arms(paths, path_table, Q, K, Y, False, w.C, w.I, w.counts, w.S, arms[f : f + 1].T, 0)
-        arm_slopes(paths, coordinates, Y, w.column_slopes, w.S, w.D, out, n_q, 0)
+        wrap_slopes(PosedPaths(paths, path_table, Q, K), coordinates, w, here, 0)
+        moment_arms(paths, path_table, Q, K, Y, False, w.C, w.I, w.counts, w.S, here.arms, 0)
+        arm_slopes(paths, coordinates, Y, w, here.slopes, n_q, 0)

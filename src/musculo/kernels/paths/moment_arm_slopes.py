@@ -8,15 +8,16 @@ from one path point to the next adds to the slopes of the wrenches by itself, so
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from musculo.arrays import IntArray
+import numpy as np
+from numpy.typing import NDArray
+
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.paths.path_points import (
-    ENTRY_ROWS,
     MOVING,
-    PLACE,
     POINT,
     SLOT,
     TAG_ROWS,
@@ -40,7 +41,7 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
 )
 from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, assemble, straighten
 from musculo.kernels.wrapping.geodesic.surface_shape import depth, depth_gradient
-from musculo.kernels.wrapping.geodesic.taut_path import RESULT_ROWS, UNFINISHED
+from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     END_FORCE,
     END_FORCE_SLOPE,
@@ -48,6 +49,8 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     START_FORCE,
     START_FORCE_SLOPE,
     START_SLOPE,
+    Carrying,
+    Variations,
     carried,
     clear_forces,
     coordinate_row,
@@ -60,14 +63,13 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     surface_row,
 )
 from musculo.kernels.wrapping.geodesic.tighten import pin_neighbours
-from musculo.kernels.wrapping.rules.obstacles import (
-    BEST,
-    PENALTIES,
-    PENALTY_ROWS,
-    POSE_ROWS,
-    WRAP,
+from musculo.kernels.wrapping.rules.obstacles import BEST, WRAP, room_row, tag_row
+from musculo.kernels.wrapping.rules.wrap_geodesic import (
+    insert_contacts,
+    segment_ends,
+    segment_room,
+    solve_segment,
 )
-from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, solve_segment
 
 # Ends of a segment so close to a contact (over the surface's size) are the contact.
 _MET = 1e-7
@@ -86,6 +88,47 @@ class PathCoordinates(NamedTuple):
     moved: IntArray  # (entries,) 1 where a coordinate moves a slot, for each path (slots, coordinates) row by row
 
 
+class PosedPaths(NamedTuple):
+    """The paths of a model in one pose, the lane last."""
+
+    paths: Any  # `Paths`
+    table: Any  # functions of the moving points
+    q: FloatArray  # (n_q, lanes)
+    motion: FloatArray  # (MOTION_ROWS nodes, lanes)
+
+
+class SlopeWork(NamedTuple):
+    """Room to work in, the lane last."""
+
+    C: FloatArray  # current paths, as `wrap_geodesic` has them
+    I: IntArray
+    counts: IntArray
+    S: FloatArray  # (6 slots, lanes) wrenches of unit tension
+    V: FloatArray  # `slope_rows` rows
+    D: FloatArray  # (6 entries of coordinates.moved, lanes) slopes of wrenches
+    T: FloatArray  # (6 n_q, lanes) twists by coordinates, of `pose_slopes`
+    column_slopes: FloatArray  # (6 n_u n_q, lanes) of `pose_slopes`
+    X: NDArray[np.complex128]
+    U: NDArray[np.complex128]
+    W: NDArray[np.complex128]
+
+
+class ArmSlopes(NamedTuple):
+    """What is found: the lane last in kernels, the frame first in drivers."""
+
+    arms: FloatArray  # (paths n_u, lanes)
+    slopes: FloatArray  # (paths n_u n_q, lanes) zero at first
+    status: NDArray[np.int8]  # (paths, lanes)
+    exact: NDArray[np.int8]  # (paths, lanes) means nothing where the status is UNFINISHED
+
+
+@spliced
+def carrying(coordinates, k, c, T):
+    """Coordinate c of path k and what it carries."""
+    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
+    return Carrying(c, coordinates.row[first + c], T, coordinates.moved, coordinates.first_moved[k] + c, count)
+
+
 @kernel
 def _moving_slopes(table, function, x, low, high):
     """(slope, curvature) of one coordinate function of a moving point; zero outside the coordinate's range."""
@@ -96,63 +139,65 @@ def _moving_slopes(table, function, x, low, high):
 
 
 @spliced
-def _own_slope(paths, table, point, row, q, motion, lane):
+def _own_slope(x, point, row, lane):
     """How coordinate `row` moves a moving point on its body, in ground."""
+    paths = x.paths
     along = fixed_rotation_of(paths.moving_R, point)
-    R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+    R = load_rotation(x.motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
     dx = (0.0, 0.0, 0.0)
     for axis in range(3):
         if paths.moving_row[point, axis] == row:
             low, high = paths.moving_range[point, axis, 0], paths.moving_range[point, axis, 1]
-            slope, _ = _moving_slopes(table, paths.moving_function[point, axis], q[row, lane], low, high)
+            slope, _ = _moving_slopes(x.table, paths.moving_function[point, axis], x.q[row, lane], low, high)
             dx = add(dx, scale(slope, rotate(R, (along[axis], along[axis + 3], along[axis + 6]))))
     return dx
 
 
 @spliced
-def _slide_slopes(paths, table, point, row, q, motion, w, f, df, out, first, n_q, lane):
+def _slide_slopes(x, point, row, w, f, df, slopes, first, lane):
     """What a moving point's own motion adds, by coordinate `row`, given the force f on it and its slope.
 
     d(f'(q) d . f) with d the axis in ground, turned by w.
     """
+    paths, n_q = x.paths, x.q.shape[0]
     along = fixed_rotation_of(paths.moving_R, point)
-    R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+    R = load_rotation(x.motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
     for axis in range(3):
         speed, own = paths.moving_speed[point, axis], paths.moving_row[point, axis]
         if speed >= 0 and own >= 0:
             low, high = paths.moving_range[point, axis, 0], paths.moving_range[point, axis, 1]
-            slope, curvature = _moving_slopes(table, paths.moving_function[point, axis], q[own, lane], low, high)
+            slope, curvature = _moving_slopes(x.table, paths.moving_function[point, axis], x.q[own, lane], low, high)
             d = rotate(R, (along[axis], along[axis + 3], along[axis + 6]))
             value = slope * (dot(cross(w, d), f) + dot(d, df))
             if own == row:
                 value += curvature * dot(d, f)
-            out[(first + speed) * n_q + row, lane] += value
+            slopes[(first + speed) * n_q + row, lane] += value
 
 
 @kernel
-def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane):
+def _set_up(x, coordinates, k, e, s, n, work, lane):
     """Fill V: slopes of both ends by all coordinates, and how ends inside shrink surfaces.
 
     Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk.
     """
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    ends = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+    paths, C, I, V = x.paths, s.C, s.I, work.V
+    ends, w = segment_ends(s, e, lane), room_row(s)
+    count = coordinates.first[k + 1] - coordinates.first[k]
     clear_forces(V, n, count, lane)
     for c in range(count):
-        row = coordinates.row[first + c]
+        by = carrying(coordinates, k, c, work.T)
         for end in range(2):
             t = (e + end) * TAG_ROWS
-            flag = coordinates.first_moved[k] + I[t + SLOT, lane] * count + c
-            angular, linear = slot_twist(T, row, coordinates.moved, flag, lane)
+            angular, linear = slot_twist(by, I[t + SLOT, lane], lane)
             dx = carried(angular, linear, ends[end])
             point = I[t + POINT, lane]
             if paths.point_kind[point] == MOVING:
-                dx = add(dx, _own_slope(paths, table, point, row, q, motion, lane))
+                dx = add(dx, _own_slope(x, point, by.row, lane))
             store3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane, dx)
     touching, exact = 0, True
     for j in range(n):
-        s, o = surface_row(j), w + OBSTACLE_ROWS * j
-        V[s + OWN_SLOT, lane] = paths.wrap_slot[I[tags + WRAP * most + j, lane]]
+        r, o = surface_row(j), w + OBSTACLE_ROWS * j
+        V[r + OWN_SLOT, lane] = paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
         shrinker, g = 0.0, (0.0, 0.0, 0.0)
         if C[o + ACTIVE, lane] != 0.0:
             touching += 1
@@ -163,7 +208,7 @@ def _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, 
                 P, Q = rotate_back(R, subtract(ends[0], p)), rotate_back(R, subtract(ends[1], p))
                 shrinker = 1.0 if depth(shape, P) <= depth(shape, Q) else 2.0
                 g = rotate(R, depth_gradient(shape, P if shrinker == 1.0 else Q))
-        store_gradient(V, s, shrinker, g, lane)
+        store_gradient(V, r, shrinker, g, lane)
     return touching, exact
 
 
@@ -190,70 +235,63 @@ def _pin(W, w, n, P, Q, lane):
 
 
 @kernel
-def _close_path_errors(coordinates, k, n, touching, T, C, V, P, Q, w, lane):
+def _close_path_errors(coordinates, k, s, system, T, P, Q, lane):
     """The variations of all geodesics by all coordinates, into V. False where the system is singular."""
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    A, size = coordinate_row(n, count), 4 * touching
-    width = size + count
+    (V, n, A, size, width), C, w = system, s.C, room_row(s)
     M = w + OBSTACLE_ROWS * n + GEODESIC_STATE
     _pin(C, w, n, P, Q, lane)
     assemble(C, w, M, 0, n, size, P, Q, lane)
     for i in range(size):
         for j in range(size):
             V[A + i * width + j, lane] = C[M + i * (size + 1) + j, lane]
-    for c in range(count):
-        row, flags = coordinates.row[first + c], coordinates.first_moved[k] + c
-        fill_column(C, w, V, A, n, size, width, c, row, T, coordinates.moved, flags, count, P, Q, lane)
-    return eliminate_all(V, A, size, width, lane)
+    for c in range(width - size):
+        fill_column(C, w, system, carrying(coordinates, k, c, T), P, Q, lane)
+    return eliminate_all(system, lane)
 
 
 @kernel
-def begin_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane):
+def begin_slopes(x, coordinates, k, e, s, n, work, lane):
     """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
     Returns 1 if exactly; `end_slopes` does the rest then."""
     for j in range(n):
-        if I[tags + BEST * most + j, lane] > 0:
+        if s.I[tag_row(s, BEST, j), lane] > 0:
             # the slope of a penalty has none in closed form here
             return 0
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    w = base + (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * most
-    P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
-    touching, exact = _set_up(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, w, tags, most, lane)
+    P, Q = segment_ends(s, e, lane)
+    count = coordinates.first[k + 1] - coordinates.first[k]
+    touching, exact = _set_up(x, coordinates, k, e, s, n, work, lane)
+    size = 4 * touching
+    system = Variations(work.V, n, coordinate_row(n, count), size, size + count)
     if touching > 0 and exact:
-        exact = _close_path_errors(coordinates, k, n, touching, T, C, V, P, Q, w, lane) and exact
+        exact = _close_path_errors(coordinates, k, s, system, work.T, P, Q, lane) and exact
     if not exact:
         return 0
-    A, size = coordinate_row(n, count), 4 * touching
-    moved = coordinates.moved
     for c in range(count):
-        row, flags = coordinates.row[first + c], coordinates.first_moved[k] + c
-        width, to = size + count, 6 * flags
-        force_slopes(C, w, V, A, n, size, width, c, row, T, moved, flags, count, P, Q, D, to, 6 * count, lane)
+        by = carrying(coordinates, k, c, work.T)
+        force_slopes(s.C, room_row(s), system, by, P, Q, work.D, lane)
     return 1
 
 
 @kernel
-def end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane):
-    """Add what the segment does to its ends, after `begin_slopes`."""
-    first, count = coordinates.first[k], coordinates.first[k + 1] - coordinates.first[k]
-    moved = coordinates.moved
-    P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+def end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
+    """Add what the segment does to its ends, after `begin_slopes`; to `slopes` what moving points add."""
+    paths, I, V = x.paths, s.I, work.V
+    count, n_u = coordinates.first[k + 1] - coordinates.first[k], work.U.shape[0]
+    P, Q = segment_ends(s, e, lane)
     at_P, at_Q = I[e * TAG_ROWS + SLOT, lane] * count, I[(e + 1) * TAG_ROWS + SLOT, lane] * count
     for c in range(count):
         flags = coordinates.first_moved[k] + c
-        end_wrenches(V, n, c, P, Q, D, 6 * (flags + at_P), 6 * (flags + at_Q), lane)
+        end_wrenches(V, n, c, P, Q, work.D, 6 * (flags + at_P), 6 * (flags + at_Q), lane)
     for end in range(2):
-        point = I[(e + end) * TAG_ROWS + POINT, lane]
+        t = (e + end) * TAG_ROWS
+        point = I[t + POINT, lane]
         if paths.point_kind[point] == MOVING:
             f = load3(V, START_FORCE if end == 0 else END_FORCE, lane)
             for c in range(count):
-                row = coordinates.row[first + c]
-                flag = coordinates.first_moved[k] + c + (at_P if end == 0 else at_Q)
-                angular, _ = slot_twist(T, row, moved, flag, lane)
+                by = carrying(coordinates, k, c, work.T)
+                angular, _ = slot_twist(by, I[t + SLOT, lane], lane)
                 r = coordinate_row(n, c) + (START_FORCE_SLOPE if end == 0 else END_FORCE_SLOPE)
-                df = load3(V, r, lane)
-                n_q = q.shape[0]
-                _slide_slopes(paths, table, point, row, q, motion, angular, f, df, out, k * n_u, n_q, lane)
+                _slide_slopes(x, point, by.row, angular, f, load3(V, r, lane), slopes, k * n_u, lane)
 
 
 @spliced
@@ -265,21 +303,18 @@ def can_change(paths, I, e, lane):
 
 
 @kernel
-def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status, V, D, out, n_u, exact, lane):
+def wrap_slopes(x, coordinates, work, found, lane):
     """As the kernel `wrap_geodesic`, and the slopes of what unit tension does to the nodes of every path.
 
     Args:
-        T: (6 n_q, lanes) from `pose_slopes`. V: workspace of `slope_rows` rows.
-        D: (6 entries of coordinates.moved, lanes) slopes of wrenches, written.
-        out: (paths n_u n_q, lanes) gets what moving points add. exact: (paths, lanes), written;
-            neither means anything where the status is UNFINISHED.
+        x: `PosedPaths`. coordinates: `PathCoordinates`. work: `SlopeWork`, its D is written.
+        found: `ArmSlopes`; the slopes get what moving points add, status and exact are written.
     """
-    n_paths = paths.first_point.size - 1
-    entries = first_entry(paths, n_paths)
-    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
+    paths, status, exact, D = x.paths, found.status, found.exact, work.D
+    s, counts = segment_room(paths, work.C, work.I), work.counts
     for i in range(6 * coordinates.moved.size):
         D[i, lane] = 0.0
-    for k in range(n_paths):
+    for k in range(paths.first_point.size - 1):
         if status[k, lane] == UNFINISHED:
             counts[k, lane] = 0
             continue
@@ -291,39 +326,36 @@ def wrap_slopes(paths, coordinates, table, q, motion, T, C, I, counts, S, status
         while e < end - 1:
             n = 0
             if wraps > 0:
-                n = solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+                n = solve_segment(paths, k, e, x.motion, s, work.S, status, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break
-            if count > 0 and (n > 0 or can_change(paths, I, e, lane)):
-                good = begin_slopes(
-                    paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, base, tags, most, lane
-                )
+            if count > 0 and (n > 0 or can_change(paths, s.I, e, lane)):
+                good = begin_slopes(x, coordinates, k, e, s, n, work, lane)
                 if good == 1:
-                    end_slopes(paths, coordinates, table, k, e, n, q, motion, T, C, I, V, D, out, n_u, lane)
+                    end_slopes(x, coordinates, k, e, s, n, work, found.slopes, lane)
                 exact[k, lane] &= good
-            came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
+            came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
             end += came
             e += came + 1
         counts[k, lane] = end - first_entry(paths, k)
 
 
 @kernel
-def arm_slopes(paths, coordinates, columns, column_slopes, S, D, out, n_q, lane):
-    """Slopes of all moment arms: out (paths n_u n_q, lanes) is added to.
+def arm_slopes(paths, coordinates, columns, work, slopes, n_q, lane):
+    """Slopes of all moment arms (paths n_u n_q, lanes), added to.
 
     Args:
-        columns, column_slopes: from `twists` and `pose_slopes`. S: (6 slots, lanes) wrenches on the nodes, as
-            `moment_arms` leaves them. D: their slopes, from `wrap_slopes`.
+        columns: (6 n_u, lanes) from `twists`. work: as `moment_arms` and `wrap_slopes` leave it.
     """
     for k in range(paths.first_point.size - 1):
-        arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane)
+        arm_slopes_of_path(paths, coordinates, k, columns, work, slopes, n_q, lane)
 
 
 @spliced
-def arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out, n_q, lane):
+def arm_slopes_of_path(paths, coordinates, k, columns, work, slopes, n_q, lane):
     """Slopes of the moment arms of path k, as `arm_slopes`."""
-    n_u = columns.shape[0] // 6
+    n_u, column_slopes, S, D = columns.shape[0] // 6, work.column_slopes, work.S, work.D
     count = coordinates.first[k + 1] - coordinates.first[k]
     speeds = paths.first_speed[k + 1] - paths.first_speed[k]
     for j in range(paths.n_inner[k]):
@@ -340,4 +372,4 @@ def arm_slopes_of_path(paths, coordinates, k, columns, column_slopes, S, D, out,
                     d = 6 * (coordinates.first_moved[k] + s * count + c)
                     total += dot(dw, load3(S, m, lane)) + dot(dv, load3(S, m + 3, lane))
                     total += dot(w, load3(D, d, lane)) + dot(v, load3(D, d + 3, lane))
-            out[(k * n_u + speed) * n_q + row, lane] += total
+            slopes[(k * n_u + speed) * n_q + row, lane] += total

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from musculo.kernels.compiler.parts import driver, kernel
+from musculo.arrays import FloatArray, IntArray
+from musculo.kernels.compiler.parts import driver, inline, kernel
 from musculo.kernels.paths.path_arms import moment_arms, path_speeds
 from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
@@ -41,49 +44,73 @@ def keep_paths(paths, C, I, counts, places, owners, penalty, lane):
         keep_path(paths, k, C, I, counts, places, owners, penalty, lane)
 
 
+class PoseFrames(NamedTuple):
+    """Poses of a model, the frame first."""
+
+    q: FloatArray  # (frames, n_q)
+    motion: FloatArray  # (frames, MOTION_ROWS nodes) of `kinematics`
+    columns: FloatArray  # (frames, 6 n_u) of `twists`
+
+
+class PathFrames(NamedTuple):
+    """What is found of all paths, the frame first."""
+
+    length: FloatArray  # (frames, paths)
+    arms: FloatArray  # (frames, paths n_u)
+    places: FloatArray  # (frames, 3 entries) of the points of the paths
+    owners: IntArray  # (frames, entries) wrap or -1
+    penalty: FloatArray  # (frames, paths) part of the length that is a penalty
+    counts: IntArray  # (frames, paths) entries that are used
+    status: IntArray  # (frames, paths)
+
+
+@inline
+def keep_paths_of_frame(paths, C, I, N, found, f):
+    """Copy the current paths into frame f."""
+    keep_paths(paths, C, I, N, found.places[f : f + 1].T, found.owners[f : f + 1].T, found.penalty[f : f + 1].T, 0)
+
+
 @driver
-def opensim_path_frames(
-    paths, table, q, u, moving, motion, columns, length, speed, arms, places, owners, penalty, counts, start, stop
-):
+def opensim_path_frames(paths, table, poses, u, moving, found, speed, start, stop):
     """Frames start .. stop - 1 of arrays with the frame first, as OpenSim computes them.
 
     Args:
-        u, speed: have one frame unless `moving`. motion, columns: of `kinematics` and `twists`.
+        poses: `PoseFrames`. found: `PathFrames`, written but for the status. u, speed: have one frame unless `moving`.
     """
-    entries = owners.shape[1]
+    entries = found.owners.shape[1]
     C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * paths.wrap_surface.size, 1))
     I = np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
     for f in range(start, stop):
-        Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
+        Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
+        N = found.counts[f : f + 1].T
         active_points(paths, table, Q, K, True, C, I, N, 0)
         wrap_opensim(paths, K, C, I, N, 0)
-        path_lengths(paths, True, C, I, N, length[f : f + 1].T, 0)
+        path_lengths(paths, True, C, I, N, found.length[f : f + 1].T, 0)
         S[:] = 0.0
-        moment_arms(paths, table, Q, K, T, True, C, I, N, S, arms[f : f + 1].T, 0)
+        moment_arms(paths, table, Q, K, T, True, C, I, N, S, found.arms[f : f + 1].T, 0)
         if moving:
             path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)
+        keep_paths_of_frame(paths, C, I, N, found, f)
 
 
 @driver
-def geodesic_path_frames(
-    paths, table, q, motion, columns, length, arms, places, owners, penalty, counts, status, start, stop
-):
-    """Frames start .. stop - 1 of arrays with the frame first, by exact geodesics.
+def geodesic_path_frames(paths, table, poses, found, start, stop):
+    """Frames start .. stop - 1 of `PoseFrames`, into `PathFrames`, by exact geodesics.
 
     Paths whose status is UNFINISHED then are for `second_pass_frames`.
     """
-    entries = owners.shape[1]
+    entries = found.owners.shape[1]
     most = most_wraps(paths)
     C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
     I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
     for f in range(start, stop):
-        Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
+        Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
+        N = found.counts[f : f + 1].T
         active_points(paths, table, Q, K, False, C, I, N, 0)
         S[:] = 0.0
-        wrap_geodesic(paths, K, C, I, N, S, status[f : f + 1].T, 0)
-        path_lengths(paths, False, C, I, N, length[f : f + 1].T, 0)
-        moment_arms(paths, table, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
-        keep_paths(paths, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)
+        wrap_geodesic(paths, K, C, I, N, S, found.status[f : f + 1].T, 0)
+        path_lengths(paths, False, C, I, N, found.length[f : f + 1].T, 0)
+        moment_arms(paths, table, Q, K, T, False, C, I, N, S, found.arms[f : f + 1].T, 0)
+        keep_paths_of_frame(paths, C, I, N, found, f)

@@ -27,7 +27,7 @@ from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_path
 from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
+from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps, segment_room, wrap_geodesic
 
 
 class PathRoom(NamedTuple):
@@ -96,15 +96,15 @@ def geodesic_paths(t, q, u, x, paths, table, r, alone):
 @kernel
 def second_pass_paths(t, q, u, x, paths, table, r, polylines):
     """The paths that `geodesic_paths` leaves, in the same room. polylines: of `polyline_work(most_wraps(paths))`."""
-    found = False
+    found, s = False, segment_room(paths, r.C, r.I)
     for k in range(r.length.shape[0]):
         if r.status[k, 0] != UNFINISHED:
             continue
         found = True
         r.N[k, 0] = list_points(paths, table, k, r.Q, r.motion, False, r.C, r.I, 0)
-        for s in range(6 * paths.first_slot[k], 6 * paths.first_slot[k + 1]):
-            r.S[s, 0] = 0.0
-        finish_path(paths, k, r.motion, r.C, r.I, r.N, r.S, r.status, polylines, 0)
+        for i in range(6 * paths.first_slot[k], 6 * paths.first_slot[k + 1]):
+            r.S[i, 0] = 0.0
+        finish_path(paths, k, r.motion, s, r.N, r.S, r.status, polylines, 0)
         r.length[k, 0] = path_length(paths, first_entry(paths, k), r.N[k, 0], False, r.C, r.I, 0)
         arms_of_path(paths, table, k, r.Q, r.motion, r.columns, False, r.C, r.I, r.N, r.S, r.arms, 0)
     if found:

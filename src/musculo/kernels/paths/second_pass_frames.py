@@ -11,31 +11,31 @@ from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry,
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_path
 from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
+from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS, Segment
 from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps
 
 
 @driver
-def second_pass_frames(
-    paths, table, q, motion, columns, length, arms, places, owners, penalty, counts, status, frames, start, stop
-):
+def second_pass_frames(paths, table, poses, found, frames, start, stop):
     """Paths whose status is UNFINISHED in frames[start] .. frames[stop - 1]; arrays as of `geodesic_path_frames`."""
-    entries = owners.shape[1]
+    entries = found.owners.shape[1]
     most = most_wraps(paths)
     C = np.zeros((ENTRY_ROWS * entries + geodesic_rows(most), 1))
     I = np.zeros((TAG_ROWS * entries + OBSTACLE_TAGS * most, 1), dtype=np.int64)
     S = np.zeros((6 * paths.slot_node.size, 1))
-    polylines = polyline_work(most)
+    segment, polylines = Segment(C, I, ENTRY_ROWS * entries, TAG_ROWS * entries, most), polyline_work(most)
     for i in range(start, stop):
         f = frames[i]
-        Q, K, T, N = q[f : f + 1].T, motion[f : f + 1].T, columns[f : f + 1].T, counts[f : f + 1].T
-        state, L = status[f : f + 1].T, length[f : f + 1].T
-        for k in range(status.shape[1]):
+        Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
+        N, state = found.counts[f : f + 1].T, found.status[f : f + 1].T
+        L, R = found.length[f : f + 1].T, found.arms[f : f + 1].T
+        places, owners, penalty = found.places[f : f + 1].T, found.owners[f : f + 1].T, found.penalty[f : f + 1].T
+        for k in range(found.status.shape[1]):
             if state[k, 0] != UNFINISHED:
                 continue
             N[k, 0] = list_points(paths, table, k, Q, K, False, C, I, 0)
             S[6 * paths.first_slot[k] : 6 * paths.first_slot[k + 1]] = 0.0
-            finish_path(paths, k, K, C, I, N, S, state, polylines, 0)
+            finish_path(paths, k, K, segment, N, S, state, polylines, 0)
             L[k, 0] = path_length(paths, first_entry(paths, k), N[k, 0], False, C, I, 0)
-            arms_of_path(paths, table, k, Q, K, T, False, C, I, N, S, arms[f : f + 1].T, 0)
-            keep_path(paths, k, C, I, N, places[f : f + 1].T, owners[f : f + 1].T, penalty[f : f + 1].T, 0)
+            arms_of_path(paths, table, k, Q, K, T, False, C, I, N, S, R, 0)
+            keep_path(paths, k, C, I, N, places, owners, penalty, 0)

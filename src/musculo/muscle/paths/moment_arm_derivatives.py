@@ -17,8 +17,9 @@ from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.slopes import embedding_slopes
 from musculo.errors import UnknownName
-from musculo.kernels.paths.moment_arm_slope_frames import moment_arm_slope_frames
-from musculo.kernels.paths.moment_arm_slopes import PathCoordinates
+from musculo.kernels.paths.moment_arm_slope_frames import PathModel, moment_arm_slope_frames
+from musculo.kernels.paths.moment_arm_slopes import ArmSlopes, PathCoordinates
+from musculo.kernels.paths.path_frames import PoseFrames
 from musculo.kernels.paths.path_points import MOVING, Paths
 from musculo.kernels.tree.derivatives.pose_slopes import Carriers
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
@@ -122,7 +123,7 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
     Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     frames, n, n_u, n_q = len(Q), len(p.names), c.n_u, c.n_q
-    carriers, coordinates = _carriers(c), _path_coordinates(c, p.paths)
+    known = PathModel(c.tree, c.table, p.paths, p.table, _carriers(c), _path_coordinates(c, p.paths))
     arms, slopes = np.empty((frames, n * n_u)), np.zeros((frames, n * n_u * n_q))
     status, exact = np.zeros((frames, n), dtype=np.int8), np.ones((frames, n), dtype=np.int8)
     size, rest, later = min(frames, _CHUNK), np.zeros((1, n_u)), begins_later(c, p, threads)
@@ -130,8 +131,8 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
     for now in chunks(frames if n else 0, _CHUNK):
         X = Q[now]
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        poses = (c.tree, c.table, p.paths, p.table, carriers, coordinates, X, motion, twists)
-        given = (*poses, arms[now], slopes[now], status[now], exact[now])
+        found = ArmSlopes(arms[now], slopes[now], status[now], exact[now])
+        given = (known, PoseFrames(X, motion, twists), found)
         in_two_passes(later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))
     mark_cut_short(p, Q, status)
     put_function_paths(p, Q, False, np.zeros((frames, n)), arms, threads)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel
 from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
-from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
+from musculo.kernels.paths.path_frames import PathFrames, PoseFrames, geodesic_path_frames, opensim_path_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
@@ -142,13 +142,16 @@ def run_paths(
         if p.all_functions:
             break
         over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
-        found = (arms[now], places[there], owners[there], penalty[now], counts[there])
+        found = PathFrames(
+            length[now], arms[now], places[there], owners[there], penalty[now], counts[there], status[now]
+        )
+        given: tuple = (p.paths, p.table, PoseFrames(X, motion, twists))
         if like_opensim:
-            given: tuple = (X, U[now] if U is not None and moving else rest, moving, motion, twists)
-            results = (length[now], speed[now] if moving else speed, *found)
-            over_frames(opensim_path_frames, (p.paths, p.table, *given, *results), len(X), threads)
+            speeds = (U[now], True) if U is not None and moving else (rest, False)
+            written = (found, speed[now] if moving else speed)
+            over_frames(opensim_path_frames, (*given, *speeds, *written), len(X), threads)
         else:
-            given = (p.paths, p.table, X, motion, twists, length[now], *found, status[now])
+            given = (*given, found)
             if first_only:
                 _begin(given, len(X), threads)
             elif first_pass:

@@ -11,7 +11,9 @@ by the rate `growth` of the logarithm of its size.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.paths.path_points import COINCIDENT, SHORT
 from musculo.kernels.scalar.vectors import (
@@ -55,6 +57,27 @@ HEAD_ROWS = 6
 _TINY = 1e-300
 
 
+class Variations(NamedTuple):
+    """The linear system of a segment: which variations of its geodesics close the path errors of each coordinate."""
+
+    V: FloatArray  # (rows, lanes) the segment's workspace
+    n: int  # obstacles
+    first: int  # its first row in V, row by row: matrix, then a right-hand side for each coordinate
+    size: int  # equations
+    width: int  # its columns
+
+
+class Carrying(NamedTuple):
+    """A coordinate and what it carries: slot s where moved[flags + s stride] says so."""
+
+    c: int  # its number among the path's coordinates
+    row: int  # of q
+    T: FloatArray  # (6 n_q, lanes) twists by all coordinates
+    moved: IntArray
+    flags: int
+    stride: int
+
+
 @inline
 def surface_row(j):
     """First row of obstacle j in V."""
@@ -74,10 +97,10 @@ def slope_rows(most, coordinates):
 
 
 @inline
-def slot_twist(T, row, moved, flag, lane):
-    """(w, v) that coordinate `row` gives to a slot: its twist, or zero where the flag says that it does not move."""
-    f = 1.0 * moved[flag]
-    return scale(f, load3(T, 6 * row, lane)), scale(f, load3(T, 6 * row + 3, lane))
+def slot_twist(by, slot, lane):
+    """(w, v) that a coordinate gives to a slot: its twist, or zero where it does not carry it."""
+    f = 1.0 * by.moved[by.flags + slot * by.stride]
+    return scale(f, load3(by.T, 6 * by.row, lane)), scale(f, load3(by.T, 6 * by.row + 3, lane))
 
 
 @inline
@@ -115,11 +138,9 @@ def _path_error_slopes(W, o, end, e, de, w, offset, lane):
 
 
 @kernel
-def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, lane):
-    """The right-hand side for coordinate c (row `row` of q): its path errors, contacts fixed to their surfaces.
-
-    `flags`, `stride`: slot s is moved where moved[flags + s stride] says so. A: first row of the system in V.
-    """
+def fill_column(W, w_row, system, by, P, Q, lane):
+    """The right-hand side for a coordinate: its path errors, contacts fixed to their surfaces."""
+    (V, n, A, size, width), c = system, by.c
     u, du = P, load3(V, coordinate_row(n, c) + START_SLOPE, lane)
     before, w_before, a = -1, (0.0, 0.0, 0.0), 0
     at = A + size + c
@@ -129,7 +150,7 @@ def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride,
         if k < n:
             o = w_row + OBSTACLE_ROWS * k
             s = surface_row(k)
-            w, v = slot_twist(T, row, moved, flags + int(V[s + OWN_SLOT, lane]) * stride, lane)
+            w, v = slot_twist(by, int(V[s + OWN_SLOT, lane]), lane)
             size_rate = growth(V, s, n, c, w, v, P, Q, lane)
             y = load3(W, o + ENDS, lane)
             dy = add_scaled(carried(w, v, y), size_rate, subtract(y, load3(W, o + POSE + 9, lane)))
@@ -154,11 +175,12 @@ def fill_column(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride,
 
 
 @kernel
-def eliminate_all(V, A, size, width, lane):
+def eliminate_all(system, lane):
     """Solve for all right-hand sides in place, by Gauss with row pivots; they are the columns from `size` on.
 
     Returns False where the matrix is singular.
     """
+    V, _, A, size, width = system
     for c in range(size):
         pivot, best = c, -1.0
         for r in range(c, size):
@@ -266,11 +288,12 @@ def _shrunk_force_slope(W, o, V, s, x, dx, motion, variations, lane):
 
 
 @kernel
-def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride, P, Q, D, d_row, d_stride, lane):
-    """Slopes of the forces of unit tension by coordinate c: on surfaces into D, on the segment's ends into V.
+def force_slopes(W, w_row, system, by, P, Q, D, lane):
+    """Slopes of the forces of unit tension by a coordinate: on surfaces into D, on the segment's ends into V.
 
-    D: slopes of the wrenches on slot s from row d_row + s d_stride on.
+    D: slopes of the wrenches, six rows for each entry of `by.moved`.
     """
+    (V, n, A, size, width), c = system, by.c
     u, du = P, load3(V, coordinate_row(n, c) + START_SLOPE, lane)
     before, t, dt, to_u = -1, P, P, 0
     at = A + size + c
@@ -282,8 +305,8 @@ def force_slopes(W, w_row, V, A, n, size, width, c, row, T, moved, flags, stride
             o = w_row + OBSTACLE_ROWS * k
             s = surface_row(k)
             slot = int(V[s + OWN_SLOT, lane])
-            to = d_row + slot * d_stride
-            w, v = slot_twist(T, row, moved, flags + slot * stride, lane)
+            to = 6 * (by.flags + slot * by.stride)
+            w, v = slot_twist(by, slot, lane)
             size_rate = growth(V, s, n, c, w, v, P, Q, lane)
             y = load3(W, o + ENDS, lane)
             dy, dt_y = _contact_slope(W, o, 0, V, at, width, size_rate, lane)

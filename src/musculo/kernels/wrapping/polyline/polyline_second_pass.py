@@ -7,8 +7,7 @@ shortest polyline outside all of them takes its place; both are the same where t
 from __future__ import annotations
 
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.paths.path_points import ENTRY_ROWS, PLACE, TAG_ROWS, first_entry
-from musculo.kernels.scalar.vectors import load3
+from musculo.kernels.paths.path_points import first_entry
 from musculo.kernels.wrapping.geodesic.taut_path import NOT_CONVERGED, OVERLAPPED
 from musculo.kernels.wrapping.polyline.polyline_segment import (
     keep_polyline,
@@ -17,9 +16,9 @@ from musculo.kernels.wrapping.polyline.polyline_segment import (
     show_polyline,
 )
 from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
-from musculo.kernels.wrapping.rules.obstacles import Segment, gather
+from musculo.kernels.wrapping.rules.obstacles import gather
 from musculo.kernels.wrapping.rules.path_choice import NONE_BEST, NONE_TRIED, choose, seek_shortest
-from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, most_wraps, put_penalty
+from musculo.kernels.wrapping.rules.wrap_geodesic import insert_contacts, put_penalty, segment_ends
 
 
 @kernel
@@ -47,14 +46,13 @@ def _shortest_path_or_polyline(paths, s, n, P, Q, polylines, lane):
 
 
 @kernel
-def finish_segment(paths, k, e, motion, C, I, S, status, base, tags, most, polylines, lane):
+def finish_segment(paths, k, e, motion, s, S, status, polylines, lane):
     """As `solve_segment`, whatever it takes. Returns how many obstacles were looked at, and whether it is a
     polyline."""
-    s = Segment(C, I, base, tags, most)
     n = gather(paths, k, e, motion, s, lane)
     is_polyline = False
     if n > 0:
-        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+        P, Q = segment_ends(s, e, lane)
         penalty, outcome = _shortest_path_or_polyline(paths, s, n, P, Q, polylines, lane)
         is_polyline, more = outcome == OVERLAPPED, 0.0
         if is_polyline:
@@ -65,16 +63,14 @@ def finish_segment(paths, k, e, motion, C, I, S, status, base, tags, most, polyl
 
 
 @kernel
-def finish_path(paths, k, motion, C, I, counts, S, status, polylines, lane):
+def finish_path(paths, k, motion, s, counts, S, status, polylines, lane):
     """Put contacts into path k, of which the points are listed: as `wrap_geodesic`, with `polyline_work(most)`."""
-    entries = first_entry(paths, paths.first_point.size - 1)
-    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
     status[k, lane] = 0
     e = first_entry(paths, k)
     end = e + counts[k, lane]
     while e < end - 1:
-        n, _ = finish_segment(paths, k, e, motion, C, I, S, status, base, tags, most, polylines, lane)
-        came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
+        n, _ = finish_segment(paths, k, e, motion, s, S, status, polylines, lane)
+        came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
         end += came
         e += came + 1
     counts[k, lane] = end - first_entry(paths, k)

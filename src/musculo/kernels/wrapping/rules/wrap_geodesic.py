@@ -80,6 +80,19 @@ def most_wraps(paths):
     return most
 
 
+@inline
+def segment_room(paths, C, I):
+    """Where the obstacles of a segment lie, behind the entries of all paths; one segment follows the other."""
+    entries = first_entry(paths, paths.first_point.size - 1)
+    return Segment(C, I, entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths))
+
+
+@inline
+def segment_ends(s, e, lane):
+    """The points that the segment from entry e to e + 1 runs between."""
+    return load3(s.C, e * ENTRY_ROWS + PLACE, lane), load3(s.C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+
+
 @kernel
 def _press(e, slot, gain, C, I, S, first, lane):
     """Unit tension's force on the point of entry e and on the surface, where the length depends on the place of the
@@ -127,9 +140,9 @@ def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
 
 
 @kernel
-def insert_contacts(paths, e, end, n, C, I, base, tags, most, lane):
+def insert_contacts(paths, e, end, s, n, lane):
     """Put the contacts of a segment behind entry e of a path that ends before `end`; returns how many entries came."""
-    s, touching = Segment(C, I, base, tags, most), 0
+    C, I, touching = s.C, s.I, 0
     for j in range(n):
         if C[result_row(s, j) + CONTACT, lane] > 0.0:
             touching += 1
@@ -164,15 +177,14 @@ def put_penalty(paths, k, e, s, n, found, S, status, lane):
 
 
 @kernel
-def solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane):
+def solve_segment(paths, k, e, motion, s, S, status, lane):
     """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
 
     Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
     """
-    s = Segment(C, I, base, tags, most)
     n = gather(paths, k, e, motion, s, lane)
     if n > 0:
-        P, Q = load3(C, e * ENTRY_ROWS + PLACE, lane), load3(C, (e + 1) * ENTRY_ROWS + PLACE, lane)
+        P, Q = segment_ends(s, e, lane)
         penalty, outcome = shortest_path(paths, s, n, P, Q, lane)
         if outcome == UNFINISHED:
             status[k, lane] = UNFINISHED
@@ -194,10 +206,8 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         status: (paths, lanes), written: the highest status of the path's segments, see `shortest_path`;
             UNFINISHED where it is left to the second pass, with no entries, or was so before: it is not tried then.
     """
-    n_paths = paths.first_point.size - 1
-    entries = first_entry(paths, n_paths)
-    base, tags, most = entries * ENTRY_ROWS, entries * TAG_ROWS, most_wraps(paths)
-    for k in range(n_paths):
+    s = segment_room(paths, C, I)
+    for k in range(paths.first_point.size - 1):
         if status[k, lane] == UNFINISHED:
             counts[k, lane] = 0
             continue
@@ -207,11 +217,11 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = solve_segment(paths, k, e, motion, C, I, S, status, base, tags, most, lane)
+            n = solve_segment(paths, k, e, motion, s, S, status, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break
-            came = insert_contacts(paths, e, end, n, C, I, base, tags, most, lane) if n > 0 else 0
+            came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
             end += came
             e += came + 1
         counts[k, lane] = end - first_entry(paths, k)
