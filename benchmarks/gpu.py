@@ -89,12 +89,12 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
     from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
     from musculo.kernels.tree.rnea import rnea
-    from musculo.kernels.tree.tree_frames import crba_frames, over_frames, rnea_frames, work_rows
+    from musculo.kernels.tree.tree_frames import MotionFrames, crba_frames, over_frames, rnea_frames, work_rows
 
     nothing = np.zeros((0, 6))
     n_u, rows, nodes = u.shape[1], work_rows.py_func(tree), tree.parent.size
     cpu, mass = np.empty_like(u), np.empty((len(q), n_u * n_u))
-    over_frames(rnea_frames, (tree, table, q, u, udot, nothing, False, cpu, nothing), len(q), None)
+    over_frames(rnea_frames, (tree, table, MotionFrames(q, u, udot), nothing, False, cpu, nothing), len(q), None)
     over_frames(crba_frames, (tree, table, q, mass), len(q), None)
     start = time.perf_counter()
     gpu = rnea_on_gpu(tree, table, q, u, udot, nothing, False)

@@ -26,7 +26,7 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
-from musculo.kernels.tree.tree_frames import aba_frames, over_frames
+from musculo.kernels.tree.tree_frames import ForwardFrames, aba_frames, over_frames
 from musculo.model.model import Model
 from musculo.model.validate import negative_inertias
 from musculo.results.table import Table
@@ -235,7 +235,8 @@ def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) ->
     frames = len(x.Q)
     udot, pivot = np.zeros_like(x.U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
     external = (np.zeros((0, 6)), False) if wrenches is None else (wrenches, True)
-    over_frames(aba_frames, (c.tree, c.table, x.Q, x.U, x.T, udot, prescribed, *external, pivot), frames, x.threads)
+    moving = ForwardFrames(x.Q, x.U, x.T, udot, pivot)
+    over_frames(aba_frames, (c.tree, c.table, moving, prescribed, *external), frames, x.threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > SINGULAR_HINGE) & solved
     if weak.any():

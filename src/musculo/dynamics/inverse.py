@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
@@ -16,8 +16,13 @@ from musculo.dynamics.loads.external import Loads, listed, node_wrenches
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
 from musculo.kernels.cuda.device_arrays import as_numba, device_frames, is_on_device
-from musculo.kernels.tree.transmitted_frames import PLACE_ROWS, transmitted_frames
-from musculo.kernels.tree.tree_frames import crba_frames, over_frames, rnea_frames
+from musculo.kernels.tree.transmitted_frames import (
+    PLACE_ROWS,
+    OutboardFrames,
+    TransmittedFrames,
+    transmitted_frames,
+)
+from musculo.kernels.tree.tree_frames import MotionFrames, crba_frames, over_frames, rnea_frames
 from musculo.model.model import Model
 from musculo.results.table import Table
 
@@ -89,7 +94,8 @@ def inverse_dynamics(
             return tau[0] if single else tau
     else:
         tau = np.empty_like(U)
-        over_frames(rnea_frames, (c.tree, c.table, Q, U, A, wrenches, bool(loads), tau, _NO_WRENCH), len(Q), threads)
+        inputs = (c.tree, c.table, MotionFrames(Q, U, A), wrenches, bool(loads))
+        over_frames(rnea_frames, (*inputs, tau, _NO_WRENCH), len(Q), threads)
     if acting is not None:
         given, _ = frames_of("acting", acting, model.speed_names)
         same_frames(q=Q, acting=given)
@@ -192,20 +198,22 @@ def transmitted_loads(
     """
     c = compiled(model, merged=False)
     frames, n, joints = len(Q), c.tree.parent.size, len(model.joint_names)
-    node, offset = model.derived("outboard joint frames", lambda: _outboard(model))
     force, moment, point = (np.empty((frames, joints, 3)) for _ in range(3))
     tau, places = np.empty_like(U), np.empty((frames, PLACE_ROWS * n))
     given = np.ascontiguousarray(wrenches) if wrenches is not None else _NO_WRENCH
-    inputs = (c.tree, c.table, Q, U, A, given, wrenches is not None, node, offset)
-    flat = (x.reshape(frames, -1) for x in (force, moment, point))
-    over_frames(transmitted_frames, (*inputs, tau, *flat, places), frames, threads)
+    outboard = model.derived("outboard joint frames", lambda: _outboard(model))
+    flat = [x.reshape(frames, -1) for x in (force, moment, point)]
+    found = TransmittedFrames(tau, flat[0], flat[1], flat[2], places)
+    inputs = (c.tree, c.table, MotionFrames(Q, U, A), given, wrenches is not None, outboard)
+    over_frames(transmitted_frames, (*inputs, found), frames, threads)
     rows = places.reshape(frames, n, PLACE_ROWS)
     R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:]
     return TransmittedLoads(force, moment, point, tau, R, p)
 
 
-def _outboard(model: Model) -> tuple[NDArray[np.int64], FloatArray]:
+def _outboard(model: Model) -> OutboardFrames:
     """Of each joint the node outboard of it, and where in it the outboard joint frame is."""
     c = compiled(model, merged=False)
     node = np.array([c.joint_node[name] for name in model.joint_names], dtype=np.int64)
-    return node, np.array([c.joint_outboard[name].p for name in model.joint_names], dtype=float).reshape(-1, 3)
+    offset = np.array([c.joint_outboard[name].p for name in model.joint_names], dtype=float).reshape(-1, 3)
+    return OutboardFrames(node, offset)

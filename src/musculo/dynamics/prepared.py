@@ -23,7 +23,14 @@ from musculo.errors import InvalidInput
 from musculo.kernels.constraints.coupler_frames import RuledFrames, rule_frames
 from musculo.kernels.constraints.embedded_acceleration import embedded_frame
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import aba_frames, crba_frames, kinematics_frames, rnea_frames
+from musculo.kernels.tree.tree_frames import (
+    ForwardFrames,
+    MotionFrames,
+    aba_frames,
+    crba_frames,
+    kinematics_frames,
+    rnea_frames,
+)
 from musculo.model.model import Model
 
 _DOUBLE = np.dtype(float)
@@ -73,7 +80,7 @@ class Prepared:
         self._quaternions = c.quaternion_columns
         tau, mass = np.zeros((1, n_u)), np.zeros((1, n_u * n_u))
         self._tau, self._mass = tau[0], mass.reshape(n_u, n_u)
-        self._rnea = rnea_frames.bound(c.tree, c.table, q, u, a, _NO_WRENCH, False, tau, _NO_WRENCH, 0, 1)
+        self._rnea = rnea_frames.bound(c.tree, c.table, MotionFrames(q, u, a), _NO_WRENCH, False, tau, _NO_WRENCH, 0, 1)
         self._crba = crba_frames.bound(c.tree, c.table, q, mass, 0, 1)
         self._motion, none = np.zeros((1, MOTION_ROWS * nodes)), np.zeros((0, 6 * n_u))
         tree = (c.tree, c.table, q)
@@ -107,8 +114,8 @@ class Prepared:
             self._rules = rule_frames.bound(*own.rows, self._time, RuledFrames(q, u, *made, bias, slopes), 0, 1)
         free = set(e.speed_names)
         prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
-        inputs = (c.tree, c.table, q, u, tau, udot, prescribed, _NO_WRENCH, False)
-        self._recursion = aba_frames.bound(*inputs, pivot, 0, 1)
+        frames = ForwardFrames(q, u, tau, udot, pivot)
+        self._recursion = aba_frames.bound(c.tree, c.table, frames, prescribed, _NO_WRENCH, False, 0, 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.model,)

@@ -19,7 +19,7 @@ from musculo.forces.contact_smooth import SmoothContacts
 from musculo.forces.coordinate_forces import CoordinateExpressions, CoordinateLimits, CoordinateSprings
 from musculo.forces.placed import Acting, Columns, Found, Moving
 from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
-from musculo.kernels.forces.force_frames import force_frames
+from musculo.kernels.forces.force_frames import ForceFrames, force_frames
 from musculo.kernels.forces.passive_forces import PassiveForces
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.like import METHODS, Method
@@ -95,7 +95,7 @@ class CompiledForces:
         on_speed, wrench = np.empty((frames, speeds)), np.empty((frames, bodies, 6))
         energy, state = np.empty((frames, speeds + bodies)), np.empty((frames, bodies), dtype=np.int64)
         given = (np.ascontiguousarray(x) for x in (s.time, s.q, s.u, s.rows))
-        over_frames(force_frames, (self.data, *given, on_speed, wrench, energy, state), frames, threads)
+        over_frames(force_frames, (self.data, *given, ForceFrames(on_speed, wrench, energy, state)), frames, threads)
         found = []
         for group, span in zip(self.groups, self.spans, strict=True):
             at, none = slice(span.start, span.stop), slice(0)

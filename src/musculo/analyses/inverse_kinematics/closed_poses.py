@@ -29,7 +29,7 @@ from musculo.embedding.couplers.coordinate_rules import Coupled
 from musculo.embedding.couplers.embedding_tables import EmbeddingTables
 from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.kernels.fit.bounded_step import Unknowns
-from musculo.kernels.fit.misfit_frames import fit_frames
+from musculo.kernels.fit.misfit_frames import FitFrames, fit_frames
 from musculo.kernels.fit.pose_fit import Misfit, Recorded
 from musculo.kernels.fit.pose_search import CONVERGED, SLOW, UNDETERMINED
 from musculo.kernels.tree.tree_frames import over_frames
@@ -171,7 +171,7 @@ class ClosedSearch:
         poses = np.ascontiguousarray(q)
         over_frames(
             fit_frames,
-            (self.kernel, self.unknowns, recorded, True, poses, misfit, J, gradient, hessian),
+            (self.kernel, self.unknowns, recorded, True, FitFrames(poses, misfit, J, gradient, hessian)),
             n,
             self.threads,
         )

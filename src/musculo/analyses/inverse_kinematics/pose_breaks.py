@@ -18,7 +18,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.errors import MusculoError
 from musculo.kernels.fit.bounded_step import Unknowns
 from musculo.kernels.fit.pose_fit import Misfit, Recorded
-from musculo.kernels.fit.pose_search import CONVERGED, UNDETERMINED, track_frames
+from musculo.kernels.fit.pose_search import CONVERGED, UNDETERMINED, PoseSearch, TrackedFrames, track_frames
 from musculo.model.model import Model
 
 # Iterations after which a frame is given up.
@@ -56,9 +56,9 @@ class Problem(NamedTuple):
 
     def track(self, start: int, stop: int, robust: bool = False, stride: int = 1) -> None:
         """Frames from q[start] on; with `robust` the first one from all starts, too."""
-        known = (self.model, self.unknowns, self.recorded, self.given, self.starts, self.tolerance)
-        results = (self.q, self.misfit, self.objective, self.status, self.iterations)
-        track_frames(*known, MOST_ITERATIONS, robust, stride, *results, start, stop)
+        search = PoseSearch(self.starts, self.tolerance, MOST_ITERATIONS, robust, stride)
+        found = TrackedFrames(self.q, self.misfit, self.objective, self.status, self.iterations)
+        track_frames(self.model, self.unknowns, self.recorded, self.given, search, found, start, stop)
 
     def alone(self, frame: int, pose: FloatArray, robust: bool = False) -> Problem:
         """One frame, solved from a pose (n,) and, with `robust`, from all starts."""

@@ -82,6 +82,8 @@ def _aligned(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with arrays that begin between two words, as records and files have them, copied."""
 
     def whole(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return type(x)(*map(whole, x)) if hasattr(x, "_fields") else tuple(map(whole, x))
         return x.copy() if isinstance(x, np.ndarray) and not x.flags.aligned else x
 
     return tuple(whole(x) for x in arguments)

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver
 from musculo.kernels.fit.pose_fit import Misfit, Recorded, fit, slopes_of_fit
 from musculo.kernels.fit.pose_search import space_for
 
 
-@driver
-def fit_frames(model, unknowns, recorded, newton, q, misfit, objective, gradient, hessian, start, stop):
-    """Objective, gradient (frames, free) and Hessian (frames, free free) at the poses of frames start .. stop - 1.
+class FitFrames(NamedTuple):
+    """Poses and how well they fit, the frame first."""
 
-    Coordinates of q (frames, n) that follow others by couplers are written. `newton`: see `slopes_of_fit`.
+    q: FloatArray  # (frames, n) of which coordinates that follow others by couplers are written
+    misfit: Misfit
+    objective: FloatArray  # (frames,)
+    gradient: FloatArray  # (frames, free)
+    hessian: FloatArray  # (frames, free free)
+
+
+@driver
+def fit_frames(model, unknowns, recorded, newton, found, start, stop):
+    """Objective, gradient and Hessian at the poses of frames start .. stop - 1 of `FitFrames`.
+
+    `newton`: see `slopes_of_fit`.
     """
     tree, _, couplings, coupling_table, targets = model
+    q, misfit, objective, gradient, hessian = found.q, found.misfit, found.objective, found.gradient, found.hessian
     n_q, n_u, free = q.shape[1], tree.u_rows.size, unknowns.speed.size
     space = space_for(model, unknowns, n_q)
     here = np.zeros((n_q, 1))

@@ -6,8 +6,11 @@ One lane solves one frame from the pose it is given. `musculo.kernels.fit.pose_f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel, room
 from musculo.kernels.fit.bounded_step import BLIND, bounded_step, hold, move, predicted
 from musculo.kernels.fit.pose_fit import (
@@ -155,15 +158,16 @@ def _keep_blind(unknowns, space, q, other, lane):
 
 
 @kernel
-def lowest_pose(model, unknowns, recorded, starts, limits, expected, q, space, misfit, lane):
+def lowest_pose(model, unknowns, recorded, starts, limits, q, space, misfit, lane):
     """The minimum reached from q, or a lower one from one of `starts` (starts, n_q); as `nearest_pose`.
 
+    limits: those of `nearest_pose`, and what objective is expected.
     Other starts are tried if the objective is well above `expected` (negative: try them in any case) or the search
     from q failed, and until the lowest minimum has been met again `_AGAIN` times. A lower one counts if it is clearly
     lower; of equal ones (turned by 360 degrees, say) the first found is kept or, if all starts were to be tried, the
     one that is least outside the model's ranges. Unknowns that nothing sees stay what they are in q.
     """
-    (tolerance, most), other = limits, space.other
+    (tolerance, most, expected), other = limits, space.other
     best, status, total, again = np.inf, SLOW, 0, 0
     s = -1
     while True:
@@ -222,25 +226,28 @@ def space_for(model, unknowns, n_q):
     )
 
 
+class PoseSearch(NamedTuple):
+    """How poses are searched for."""
+
+    starts: FloatArray  # (starts, n_q)
+    tolerance: float  # as `nearest_pose` has it [rad, m]
+    most: int  # iterations
+    robust: bool  # whether the first frame is searched for from all starts
+    stride: int  # from frame to frame
+
+
+class TrackedFrames(NamedTuple):
+    """Poses that are found, the frame first."""
+
+    q: FloatArray  # (frames, n_q)
+    misfit: Misfit
+    objective: FloatArray  # (frames,)
+    status: IntArray  # (frames,)
+    iterations: IntArray  # (frames,)
+
+
 @driver
-def track_frames(
-    model,
-    unknowns,
-    recorded,
-    given,
-    starts,
-    tolerance,
-    most,
-    robust,
-    stride,
-    q,
-    misfit,
-    objective,
-    status,
-    iterations,
-    start,
-    stop,
-):
+def track_frames(model, unknowns, recorded, given, search, found, start, stop):
     """Frames start, start + stride, ... below stop, each from where the two before lead to.
 
     The first frame starts from q[start] and, with `robust`, from all of `starts`. So does a frame whose objective jumps
@@ -248,9 +255,11 @@ def track_frames(
 
     Args:
         recorded, given (frames, given): what is known of each frame; all arrays with the frame first.
-        q, misfit, objective, status, iterations: results with the frame first; written.
+        search: `PoseSearch`. found: `TrackedFrames`, written.
     """
     _, _, couplings, _, targets = model
+    q, misfit, objective, status, iterations = found.q, found.misfit, found.objective, found.status, found.iterations
+    tolerance, robust, stride = search.tolerance, search.robust, search.stride
     n_q = q.shape[1]
     space = space_for(model, unknowns, n_q)
     here, trusted = np.zeros((n_q, 1)), np.zeros(n_q)
@@ -276,9 +285,8 @@ def track_frames(
             model,
             unknowns,
             here_recorded,
-            starts,
-            (tolerance, most if seen else 0),
-            expected,
+            search.starts,
+            (tolerance, search.most if seen else 0, expected),
             here,
             space,
             here_misfit,

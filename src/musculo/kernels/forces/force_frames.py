@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver
 from musculo.kernels.forces.passive_forces import body_forces, passive_room, speed_forces
 
 
+class ForceFrames(NamedTuple):
+    """What passive forces do, the frame first."""
+
+    on_speed: FloatArray  # (frames, on speeds)
+    wrench: FloatArray  # (frames, on bodies, 6)
+    energy: FloatArray  # (frames, both)
+    state: IntArray  # (frames, on bodies)
+
+
 @driver
-def force_frames(p, time, q, u, motion, on_speed, wrench, energy, state, start, stop):
+def force_frames(p, time, q, u, motion, found, start, stop):
     """Frames start .. stop - 1 of `speed_forces` and `body_forces`.
 
     Args:
         p: `PassiveForces`. time: (frames,). q, u: (frames, ...). motion: (frames, MOTION_ROWS nodes).
-        on_speed: (frames, on speeds), wrench: (frames, on bodies, 6), energy: (frames, both), state: (frames, on
-        bodies), written.
+        found: `ForceFrames`, written.
     """
+    on_speed, wrench, energy, state = found.on_speed, found.wrench, found.energy, found.state
     r = passive_room(p)
     Q, U, K = np.zeros((q.shape[1], 1)), np.zeros((u.shape[1], 1)), np.zeros((motion.shape[1], 1))
     for f in range(start, stop):

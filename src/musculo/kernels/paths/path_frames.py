@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, inline, kernel
@@ -58,10 +59,10 @@ class PathFrames(NamedTuple):
     length: FloatArray  # (frames, paths)
     arms: FloatArray  # (frames, paths n_u)
     places: FloatArray  # (frames, 3 entries) of the points of the paths
-    owners: IntArray  # (frames, entries) wrap or -1
+    owners: NDArray[np.int32]  # (frames, entries) wrap or -1
     penalty: FloatArray  # (frames, paths) part of the length that is a penalty
     counts: IntArray  # (frames, paths) entries that are used
-    status: IntArray  # (frames, paths)
+    status: NDArray[np.int8]  # (frames, paths)
 
 
 @inline

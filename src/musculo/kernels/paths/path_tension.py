@@ -93,9 +93,19 @@ def path_tensions(forces, table, programs, length, speed, control, stretch, stac
         tension[i, lane] = T
 
 
+class PathStates(NamedTuple):
+    """What the tension of every force depends on."""
+
+    length: FloatArray  # (frames, forces) [m]
+    speed: FloatArray  # (frames, forces) [m/s]
+    control: FloatArray  # (frames, forces) of actuators and clutched springs
+    stretch: FloatArray  # (frames, forces) of clutched springs [m]
+
+
 @driver
-def tension_frames(forces, table, programs, length, speed, control, stretch, tension, start, stop):
-    """Frames start .. stop - 1 of arrays (frames, forces)."""
+def tension_frames(forces, table, programs, states, tension, start, stop):
+    """Frames start .. stop - 1 of `PathStates`, into (frames, forces)."""
+    length, speed, control, stretch = states.length, states.speed, states.control, states.stretch
     stack = np.zeros((programs.depth + 2, 1))
     for f in range(start, stop):
         L, v, c, x = length[f : f + 1].T, speed[f : f + 1].T, control[f : f + 1].T, stretch[f : f + 1].T

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, WORLD
@@ -16,20 +19,36 @@ from musculo.kernels.tree.tree_frames import work_rows
 PLACE_ROWS = 12
 
 
+class OutboardFrames(NamedTuple):
+    """Where the joints of a model end."""
+
+    node: IntArray  # (joints,) that is outboard of each
+    offset: FloatArray  # (joints, 3) r, from M's origin to the outboard joint frame
+
+
+class TransmittedFrames(NamedTuple):
+    """What is found, the frame first."""
+
+    tau: FloatArray  # (frames, n_u)
+    force: FloatArray  # (frames, 3 joints)
+    moment: FloatArray  # (frames, 3 joints)
+    point: FloatArray  # (frames, 3 joints)
+    places: FloatArray  # (frames, PLACE_ROWS n)
+
+
 @driver
-def transmitted_frames(
-    tree, table, q, u, udot, external, loaded, node, offset, tau, force, moment, point, places, start, stop
-):
+def transmitted_frames(tree, table, motion, external, loaded, joints, found, start, stop):
     """Loads of joints on what is outboard of them, of frames start .. stop - 1, in ground.
 
         f = R_WM f_M,   point = p_WM + R_WM r,   t = R_WM t_M - (R_WM r) x f
 
     Args:
-        tree, table, q, u, udot, external, loaded: as `rnea_frames`.
-        node: (joints,) that is outboard of each. offset: (joints, 3) r, from M's origin to the outboard joint frame.
-        tau: (frames, n_u). force, moment, point: (frames, 3 joints). places: (frames, PLACE_ROWS n). All are written.
+        tree, table, motion, external, loaded: as `rnea_frames`.
+        joints: `OutboardFrames`. found: `TransmittedFrames`, written.
     """
-    n, n_u, joints = tree.parent.size, u.shape[1], node.size
+    q, u, udot, node, offset = motion.q, motion.u, motion.udot, joints.node, joints.offset
+    tau, force, moment, point, places = found.tau, found.force, found.moment, found.point, found.places
+    n, n_u = tree.parent.size, u.shape[1]
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U, A = np.empty((q.shape[1], WIDTH)), np.empty((n_u, WIDTH)), np.empty((n_u, WIDTH))
     E, T = np.zeros((6 * n, WIDTH)), np.empty((n_u, WIDTH))
@@ -48,7 +67,7 @@ def transmitted_frames(
             for i in range(n):
                 for k in range(PLACE_ROWS):
                     places[frame, PLACE_ROWS * i + k] = W[i * NODE_ROWS + WORLD + k, lane]
-            for j in range(joints):
+            for j in range(node.size):
                 b, o, out = node[j] * NODE_ROWS, PLACE_ROWS * node[j], 3 * j
                 for k in range(3):
                     x, y, z = places[frame, o + 3 * k], places[frame, o + 3 * k + 1], places[frame, o + 3 * k + 2]

@@ -9,10 +9,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.scalar.packed import WIDTH, lanes
@@ -26,6 +27,24 @@ from musculo.kernels.tree.rnea import rnea
 _FRAMES_PER_THREAD = 256
 # Rows for a function of up to six coordinates: value, gradient, Hessian.
 _SCRATCH_ROWS = 1 + 6 + 36
+
+
+class MotionFrames(NamedTuple):
+    """A motion of all coordinates, the frame first."""
+
+    q: FloatArray  # (frames, n_q)
+    u: FloatArray  # (frames, n_u)
+    udot: FloatArray  # (frames, n_u)
+
+
+class ForwardFrames(NamedTuple):
+    """What accelerations follow from, and where they go, the frame first."""
+
+    q: FloatArray  # (frames, n_q)
+    u: FloatArray  # (frames, n_u)
+    tau: FloatArray  # (frames, n_u)
+    udot: FloatArray  # (frames, n_u) read where it is prescribed, else written
+    pivot: FloatArray  # (frames, n_u) how far from singular each slot is; written
 
 
 @inline
@@ -52,9 +71,10 @@ def work_rows(tree):
 
 
 @driver
-def rnea_frames(tree, table, q, u, udot, external, loaded, tau, wrench, start, stop):
-    """Inverse dynamics of frames start .. stop - 1; `wrench` (frames, 6 n) takes joint wrenches unless it is empty."""
-    n = tree.parent.size
+def rnea_frames(tree, table, motion, external, loaded, tau, wrench, start, stop):
+    """Inverse dynamics of frames start .. stop - 1 of `MotionFrames`; `wrench` (frames, 6 n) takes joint wrenches
+    unless it is empty."""
+    q, u, udot, n = motion.q, motion.u, motion.udot, tree.parent.size
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U, A = np.empty((q.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH))
     E, T = np.empty((external.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH))
@@ -90,8 +110,9 @@ def crba_frames(tree, table, q, mass, start, stop):
 
 
 @driver
-def aba_frames(tree, table, q, u, tau, udot, prescribed, external, loaded, pivot, start, stop):
-    """Forward dynamics of frames start .. stop - 1; `pivot` (frames, slots) says how far from singular each is."""
+def aba_frames(tree, table, frames, prescribed, external, loaded, start, stop):
+    """Forward dynamics of frames start .. stop - 1 of `ForwardFrames`."""
+    q, u, tau, udot, pivot = frames.q, frames.u, frames.tau, frames.udot, frames.pivot
     n_u = tree.u_rows.size
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U = np.empty((q.shape[1], WIDTH)), np.empty((n_u, WIDTH))

@@ -18,7 +18,7 @@ from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
 from musculo.kernels.functions.formula_programs import Programs
 from musculo.kernels.paths import path_tension as kinds
-from musculo.kernels.paths.path_tension import VARIABLES, PathForces, tension_frames
+from musculo.kernels.paths.path_tension import VARIABLES, PathForces, PathStates, tension_frames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.force import Force, Muscle
 from musculo.model.model import Model
@@ -219,7 +219,7 @@ def path_tensions(
     full = [np.ascontiguousarray(np.broadcast_to(a, (frames, len(c.names)))) for a in arrays.values()]
     tension = np.zeros((frames, len(c.names)))
     if c.names:
-        over_frames(tension_frames, (*c.arrays, *full, tension), frames, threads)
+        over_frames(tension_frames, (*c.arrays, PathStates(*full), tension), frames, threads)
     return PathTensions(c.names, tension if counts else tension[0])
 
 
