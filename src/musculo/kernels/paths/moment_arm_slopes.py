@@ -250,9 +250,9 @@ def _close_path_errors(coordinates, k, s, system, T, P, Q, lane):
 
 
 @kernel
-def begin_slopes(x, coordinates, k, e, s, n, work, lane):
+def _begin_slopes(x, coordinates, k, e, s, n, work, lane):
     """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of wrenches on surfaces.
-    Returns 1 if exactly; `end_slopes` does the rest then."""
+    Returns 1 if exactly; `_end_slopes` does the rest then."""
     for j in range(n):
         if s.I[tag_row(s, BEST, j), lane] > 0:
             # the slope of a penalty has none in closed form here
@@ -273,8 +273,8 @@ def begin_slopes(x, coordinates, k, e, s, n, work, lane):
 
 
 @kernel
-def end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
-    """Add what the segment does to its ends, after `begin_slopes`; to `slopes` what moving points add."""
+def _end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
+    """Add what the segment does to its ends, after `_begin_slopes`; to `slopes` what moving points add."""
     paths, I, V = x.paths, s.I, work.V
     count, n_u = coordinates.first[k + 1] - coordinates.first[k], work.U.shape[0]
     P, Q = segment_ends(s, e, lane)
@@ -292,6 +292,16 @@ def end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
                 angular, _ = slot_twist(by, I[t + SLOT, lane], lane)
                 r = coordinate_row(n, c) + (START_FORCE_SLOPE if end == 0 else END_FORCE_SLOPE)
                 _slide_slopes(x, point, by.row, angular, f, load3(V, r, lane), slopes, k * n_u, lane)
+
+
+@spliced
+def segment_slopes(x, coordinates, k, e, s, n, work, found, lane):
+    """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of path k."""
+    if coordinates.first[k + 1] > coordinates.first[k]:
+        good = _begin_slopes(x, coordinates, k, e, s, n, work, lane)
+        if good == 1:
+            _end_slopes(x, coordinates, k, e, s, n, work, found.slopes, lane)
+        found.exact[k, lane] &= good
 
 
 @spliced
@@ -320,7 +330,7 @@ def wrap_slopes(x, coordinates, work, found, lane):
             continue
         status[k, lane] = 0
         exact[k, lane] = 1
-        wraps, count = paths.first_wrap[k + 1] - paths.first_wrap[k], coordinates.first[k + 1] - coordinates.first[k]
+        wraps = paths.first_wrap[k + 1] - paths.first_wrap[k]
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
@@ -330,11 +340,8 @@ def wrap_slopes(x, coordinates, work, found, lane):
             if n < 0:
                 end = first_entry(paths, k)
                 break
-            if count > 0 and (n > 0 or can_change(paths, s.I, e, lane)):
-                good = begin_slopes(x, coordinates, k, e, s, n, work, lane)
-                if good == 1:
-                    end_slopes(x, coordinates, k, e, s, n, work, found.slopes, lane)
-                exact[k, lane] &= good
+            if n > 0 or can_change(paths, s.I, e, lane):
+                segment_slopes(x, coordinates, k, e, s, n, work, found, lane)
             came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
             end += came
             e += came + 1

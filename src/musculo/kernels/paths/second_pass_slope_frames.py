@@ -7,9 +7,8 @@ from musculo.kernels.paths.moment_arm_slope_frames import slope_work, slopes_of_
 from musculo.kernels.paths.moment_arm_slopes import (
     PosedPaths,
     arm_slopes_of_path,
-    begin_slopes,
     can_change,
-    end_slopes,
+    segment_slopes,
 )
 from musculo.kernels.paths.path_arms import arms_of_path
 from musculo.kernels.paths.path_points import first_entry, list_points
@@ -27,18 +26,14 @@ def _finish_slopes(x, coordinates, k, work, found, polylines, lane):
     s = segment_room(paths, work.C, work.I)
     status[k, lane] = 0
     exact[k, lane] = 1
-    count = coordinates.first[k + 1] - coordinates.first[k]
     e = first_entry(paths, k)
     end = e + counts[k, lane]
     while e < end - 1:
         n, is_polyline = finish_segment(paths, k, e, x.motion, s, work.S, status, polylines, lane)
         if is_polyline:
             exact[k, lane] = 0
-        elif count > 0 and (n > 0 or can_change(paths, s.I, e, lane)):
-            good = begin_slopes(x, coordinates, k, e, s, n, work, lane)
-            if good == 1:
-                end_slopes(x, coordinates, k, e, s, n, work, found.slopes, lane)
-            exact[k, lane] &= good
+        elif n > 0 or can_change(paths, s.I, e, lane):
+            segment_slopes(x, coordinates, k, e, s, n, work, found, lane)
         came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
         end += came
         e += came + 1
