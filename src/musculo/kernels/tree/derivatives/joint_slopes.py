@@ -18,7 +18,7 @@ from musculo.kernels.tree.nodes import FUNCTION, PRISMATIC, REVOLUTE, hinge_colu
 from musculo.kernels.tree.rnea import joint_motion
 
 # f(q + i h) = f(q) + i h f'(q) + O(h^2): with h so small nothing but rounding is left.
-_STEP = 1e-30
+STEP = 1e-30
 
 # Rows of a coordinate in the result; all vectors are in M, about M's origin, angular before linear.
 OWN_TWIST = 0  # how the pose moves
@@ -69,18 +69,18 @@ def own_slope_rows(tree):
 
 
 @inline
-def _slope3(v):
+def slope3(v):
     """The derivative that an imaginary step left in a vector."""
-    return v[0].imag / _STEP, v[1].imag / _STEP, v[2].imag / _STEP
+    return v[0].imag / STEP, v[1].imag / STEP, v[2].imag / STEP
 
 
 @inline
-def _slope9(R):
-    return _slope3((R[0], R[1], R[2])) + _slope3((R[3], R[4], R[5])) + _slope3((R[6], R[7], R[8]))
+def slope9(R):
+    return slope3((R[0], R[1], R[2])) + slope3((R[3], R[4], R[5])) + slope3((R[6], R[7], R[8]))
 
 
 @inline
-def _real9(R):
+def real9(R):
     return R[0].real, R[1].real, R[2].real, R[3].real, R[4].real, R[5].real, R[6].real, R[7].real, R[8].real
 
 
@@ -124,9 +124,9 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
             turned = k < last
             row = tree.q_rows[k] if turned else tree.u_rows[tree.u_first[i] + k - last]
             if turned:
-                x.q[row, 0] = complex(q[row, lane], _STEP)
+                x.q[row, 0] = complex(q[row, lane], STEP)
             else:
-                x.u[row, 0] = complex(u[row, lane], _STEP)
+                x.u[row, 0] = complex(u[row, lane], STEP)
             place(tree, table, i, x.q, x.u, True, x.W, 0)
             if turned:
                 x.q[row, 0] = complex(q[row, lane], 0.0)
@@ -135,9 +135,9 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
             if turned:
                 to = OWN_ROWS * k
                 R, p = pose(tree, i, x.W, 0)
-                back = transpose(_real9(R))
-                turn = matmul(back, _slope9(R))
-                v = _slope3(p)
+                back = transpose(real9(R))
+                turn = matmul(back, slope9(R))
+                v = slope3(p)
                 store3(own, to + OWN_TWIST, lane, (turn[7], turn[2], turn[3]))
                 store3(
                     own,
@@ -149,18 +149,18 @@ def joint_slopes(tree, table, q, u, udot, x, own, lane):
                         back[6] * v[0] + back[7] * v[1] + back[8] * v[2],
                     ),
                 )
-                store3(own, to + OWN_VELOCITY, lane, _slope3(omega))
-                store3(own, to + OWN_VELOCITY + 3, lane, _slope3(velocity))
-                store3(own, to + OWN_ACCEL, lane, _slope3(alpha))
-                store3(own, to + OWN_ACCEL + 3, lane, _slope3(accel))
+                store3(own, to + OWN_VELOCITY, lane, slope3(omega))
+                store3(own, to + OWN_VELOCITY + 3, lane, slope3(velocity))
+                store3(own, to + OWN_ACCEL, lane, slope3(alpha))
+                store3(own, to + OWN_ACCEL + 3, lane, slope3(accel))
                 for j in range(tree.n_u[i]):
                     angular, linear = hinge_column(tree, i, j, x.W, 0)
-                    store3(own, to + OWN_COLUMNS + 6 * j, lane, _slope3(angular))
-                    store3(own, to + OWN_COLUMNS + 6 * j + 3, lane, _slope3(linear))
+                    store3(own, to + OWN_COLUMNS + 6 * j, lane, slope3(angular))
+                    store3(own, to + OWN_COLUMNS + 6 * j + 3, lane, slope3(linear))
             else:
                 x.u[row, 0] = complex(u[row, lane], 0.0)
                 to = own_speed_row(tree, tree.u_first[i] + k - last)
-                store3(own, to, lane, _slope3(alpha))
-                store3(own, to + 3, lane, _slope3(accel))
+                store3(own, to, lane, slope3(alpha))
+                store3(own, to + 3, lane, slope3(accel))
         if kind == FUNCTION:
             _speeds_of_functions(tree, i, first, u, own, lane)

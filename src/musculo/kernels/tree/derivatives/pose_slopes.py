@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from musculo.arrays import IntArray
-from musculo.kernels.compiler.parts import inline, kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar.vectors import add, cross, load3, matmul, rotate, store3, subtract, transpose
+from musculo.kernels.tree.derivatives.joint_slopes import STEP, real9, slope3, slope9
 from musculo.kernels.tree.mobilizer import place
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.tree.nodes import hinge_column, load_rotation, pose
-
-# f(q + i h) = f(q) + i h f'(q) + O(h^2): with h so small nothing but rounding is left.
-_STEP = 1e-30
 
 
 class Carriers(NamedTuple):
@@ -21,22 +19,6 @@ class Carriers(NamedTuple):
     node: IntArray  # (n_q,) the node whose joint it belongs to
     first: IntArray  # (n_q + 1,)
     speed: IntArray  # (entries,) rows of u of the joints it moves or belongs to
-
-
-@inline
-def _slope3(v):
-    """The derivative that an imaginary step left in a vector."""
-    return v[0].imag / _STEP, v[1].imag / _STEP, v[2].imag / _STEP
-
-
-@inline
-def _slope9(R):
-    return _slope3((R[0], R[1], R[2])) + _slope3((R[3], R[4], R[5])) + _slope3((R[6], R[7], R[8]))
-
-
-@inline
-def _real9(R):
-    return R[0].real, R[1].real, R[2].real, R[3].real, R[4].real, R[5].real, R[6].real, R[7].real, R[8].real
 
 
 @kernel
@@ -60,16 +42,16 @@ def pose_slopes(tree, table, carriers, q, motion, columns, Q, U, W, T, D, lane):
         Q[k, lane] = complex(q[k, lane], 0.0)
     for k in range(n_q):
         i = carriers.node[k]
-        Q[k, lane] = complex(q[k, lane], _STEP)
+        Q[k, lane] = complex(q[k, lane], STEP)
         place(tree, table, i, Q, U, False, W, lane)
         Q[k, lane] = complex(q[k, lane], 0.0)
         R, p = pose(tree, i, W, lane)
         parent = tree.parent[i] * MOTION_ROWS
         R_P = load_rotation(motion, parent + ROTATION, lane)
-        turn = matmul(_slope9(R), transpose(_real9(R)))
+        turn = matmul(slope9(R), transpose(real9(R)))
         omega = rotate(R_P, (0.5 * (turn[7] - turn[5]), 0.5 * (turn[2] - turn[6]), 0.5 * (turn[3] - turn[1])))
         p_W = load3(motion, i * MOTION_ROWS + POSITION, lane)
-        velocity = subtract(rotate(R_P, _slope3(p)), cross(omega, p_W))
+        velocity = subtract(rotate(R_P, slope3(p)), cross(omega, p_W))
         store3(T, 6 * k, lane, omega)
         store3(T, 6 * k + 3, lane, velocity)
         for j in range(carriers.first[k], carriers.first[k + 1]):
@@ -81,8 +63,8 @@ def pose_slopes(tree, table, carriers, q, motion, columns, Q, U, W, T, D, lane):
         R_W = load_rotation(motion, i * MOTION_ROWS + ROTATION, lane)
         for j in range(tree.n_u[i]):
             angular, linear = hinge_column(tree, i, j, W, lane)
-            w = rotate(R_W, _slope3(angular))
-            v = subtract(rotate(R_W, _slope3(linear)), cross(w, p_W))
+            w = rotate(R_W, slope3(angular))
+            v = subtract(rotate(R_W, slope3(linear)), cross(w, p_W))
             to = 6 * (n_u * k + tree.u_rows[tree.u_first[i] + j])
             store3(D, to, lane, add(load3(D, to, lane), w))
             store3(D, to + 3, lane, add(load3(D, to + 3, lane), v))
