@@ -10,12 +10,11 @@ from musculo.kernels.compiler.parts import driver, inline, room
 from musculo.kernels.paths.moment_arm_slopes import (
     ArmSlopes,
     PathCoordinates,
-    PosedPaths,
     SlopeWork,
     arm_slopes,
     wrap_slopes,
 )
-from musculo.kernels.paths.path_arms import moment_arms
+from musculo.kernels.paths.path_arms import PosedPaths, moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
 from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
 from musculo.kernels.tree.tree_frames import work_rows

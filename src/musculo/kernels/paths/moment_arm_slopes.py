@@ -8,7 +8,7 @@ from one path point to the next adds to the slopes of the wrenches by itself, so
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,15 +86,6 @@ class PathCoordinates(NamedTuple):
     row: IntArray  # (entries,) row of q
     first_moved: IntArray  # (paths + 1,) first entry in `moved`
     moved: IntArray  # (entries,) 1 where a coordinate moves a slot, for each path (slots, coordinates) row by row
-
-
-class PosedPaths(NamedTuple):
-    """The paths of a model in one pose, the lane last."""
-
-    paths: Any  # `Paths`
-    table: Any  # functions of the moving points
-    q: FloatArray  # (n_q, lanes)
-    motion: FloatArray  # (MOTION_ROWS nodes, lanes)
 
 
 class SlopeWork(NamedTuple):

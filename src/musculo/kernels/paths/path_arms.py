@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.paths.path_points import (
     BODY,
@@ -29,23 +32,43 @@ from musculo.kernels.tree.node_kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
 
 
+class PosedPaths(NamedTuple):
+    """The paths of a model in one pose, the lane last."""
+
+    paths: Any  # `Paths`
+    table: Any  # functions of the moving points
+    q: FloatArray  # (n_q, lanes)
+    motion: FloatArray  # (MOTION_ROWS nodes, lanes) from the kernel `kinematics`
+
+
+class CurrentPaths(NamedTuple):
+    """Points and contacts of all paths in this pose, and what unit tension does, the lane last."""
+
+    C: FloatArray  # ENTRY_ROWS of every entry
+    I: IntArray  # TAG_ROWS of every entry
+    counts: IntArray  # (paths, lanes) entries of each path
+    S: FloatArray  # (6 slots, lanes) wrenches on the nodes of each path
+
+
 @spliced
-def _slide(paths, table, point, q, motion, d, literal, arms, first, lane):
+def _slide(x, point, d, literal, arms, first, lane):
     """What a moving point's own motion adds to the moment arms: its slope along the pull d on it."""
+    paths = x.paths
     node = paths.point_node[point] * MOTION_ROWS
     along = fixed_rotation_of(paths.moving_R, point)
-    R = load_rotation(motion, node + ROTATION, lane)
+    R = load_rotation(x.motion, node + ROTATION, lane)
     for axis in range(3):
         speed = paths.moving_speed[point, axis]
         if speed >= 0:
-            _, slope = moving_axis_at(paths, table, point, axis, q, literal, lane)
+            _, slope = moving_axis_at(paths, x.table, point, axis, x.q, literal, lane)
             e = (along[axis], along[axis + 3], along[axis + 6])
             arms[first + speed, lane] = arms[first + speed, lane] + slope * dot(rotate(R, e), d)
 
 
 @spliced
-def _pull(paths, table, e, q, motion, literal, C, I, S, s, arms, first, lane):
+def _pull(x, now, e, literal, s, arms, first, lane):
     """Add what unit tension between entries e and e + 1 does to the path's nodes and moving points."""
+    paths, C, I, S = x.paths, now.C, now.I, now.S
     c = e * ENTRY_ROWS
     a = e * TAG_ROWS
     b = a + TAG_ROWS
@@ -63,7 +86,7 @@ def _pull(paths, table, e, q, motion, literal, C, I, S, s, arms, first, lane):
         accumulate3(S, row, lane, cross(load3(C, c + PLACE, lane), d))
         accumulate3(S, row + 3, lane, d)
         if I[a + OWNER, lane] < 0 and paths.point_kind[I[a + POINT, lane]] == MOVING:
-            _slide(paths, table, I[a + POINT, lane], q, motion, d, literal, arms, first, lane)
+            _slide(x, I[a + POINT, lane], d, literal, arms, first, lane)
         if end == 0:
             a, c, d = b, c + ENTRY_ROWS, scale(-1.0, d)
 
@@ -104,13 +127,15 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
         S: (6 slots, lanes) forces on the nodes of each path that the wrapping method found, else zero; in the end all.
         arms: (paths n_u, lanes), written.
     """
+    x, now = PosedPaths(paths, table, q, motion), CurrentPaths(C, I, counts, S)
     for k in range(paths.first_point.size - 1):
-        arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, arms, lane)
+        arms_of_path(x, now, k, columns, literal, arms, lane)
 
 
 @spliced
-def arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, arms, lane):
+def arms_of_path(x, now, k, columns, literal, arms, lane):
     """Moment arms of path k, as `moment_arms`."""
+    paths, C, I, counts, S = x.paths, now.C, now.I, now.counts, now.S
     n_u = columns.shape[0] // 6
     zero = like(C[0, lane], 0.0)
     first = k * n_u
@@ -121,12 +146,12 @@ def arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, 
     begin = first_entry(paths, k)
     for e in range(begin, begin + counts[k, lane] - 1):
         if _pulls(paths, I, e, literal, lane):
-            _pull(paths, table, e, q, motion, literal, C, I, S, wrench, arms, first, lane)
+            _pull(x, now, e, literal, wrench, arms, first, lane)
     for e in range(begin, begin + counts[k, lane]):
         point = I[e * TAG_ROWS + POINT, lane]
         if I[e * TAG_ROWS + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
             gain = scale(-1.0, load3(C, e * ENTRY_ROWS + GAIN, lane))
-            _slide(paths, table, point, q, motion, gain, literal, arms, first, lane)
+            _slide(x, point, gain, literal, arms, first, lane)
     speeds = paths.first_speed[k + 1] - paths.first_speed[k]
     # OpenSim's contacts may pull past each other (see SEEN), so that even what moves the whole path feels them
     several = paths.first_wrap[k + 1] - paths.first_wrap[k] > 1
@@ -143,19 +168,20 @@ def arms_of_path(paths, table, k, q, motion, columns, literal, C, I, counts, S, 
 
 
 @spliced
-def _point_velocity(paths, table, e, q, u, motion, C, I, S, lane):
+def _point_velocity(x, now, e, u, lane):
     """Velocity in ground of entry e of the current path, given the twists of the path's nodes."""
+    paths, C, I, S = x.paths, now.C, now.I, now.S
     t = e * TAG_ROWS
     row = 6 * I[t + SLOT, lane]
     v = add(load3(S, row + 3, lane), cross(load3(S, row, lane), load3(C, e * ENTRY_ROWS + PLACE, lane)))
     point = I[t + POINT, lane]
     if I[t + OWNER, lane] < 0 and paths.point_kind[point] == MOVING:
         along = fixed_rotation_of(paths.moving_R, point)
-        R = load_rotation(motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
+        R = load_rotation(x.motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
         for axis in range(3):
             speed = paths.moving_speed[point, axis]
             if speed >= 0:
-                _, slope = moving_axis_at(paths, table, point, axis, q, True, lane)
+                _, slope = moving_axis_at(paths, x.table, point, axis, x.q, True, lane)
                 direction = rotate(R, (along[axis], along[axis + 3], along[axis + 6]))
                 v = add(v, scale(slope * u[speed, lane], direction))
     return v
@@ -171,6 +197,7 @@ def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lan
     There, and where OpenSim's moment arms leave out a point that moves on its own body, this is not -sum(r u).
     S: (6 slots, lanes) scratch.
     """
+    x, current = PosedPaths(paths, table, q, motion), CurrentPaths(C, I, counts, S)
     zero = like(C[0, lane], 0.0)
     for k in range(paths.first_point.size - 1):
         speeds = paths.first_speed[k + 1] - paths.first_speed[k]
@@ -186,9 +213,9 @@ def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lan
         before = (zero, zero, zero)
         begin = first_entry(paths, k)
         for e in range(begin, begin + counts[k, lane]):
-            now = _point_velocity(paths, table, e, q, u, motion, C, I, S, lane)
+            velocity = _point_velocity(x, current, e, u, lane)
             if e > begin:
-                v = subtract(before, now)
+                v = subtract(before, velocity)
                 c = e * ENTRY_ROWS
                 d = subtract(load3(C, c - ENTRY_ROWS + SEEN, lane), load3(C, c + SEEN, lane))
                 distance = square_root(dot(d, d))
@@ -196,5 +223,5 @@ def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lan
                     total = total + square_root(dot(v, v))
                 else:
                     total = total + dot(v, d) / distance
-            before = now
+            before = velocity
         speed[k, lane] = total

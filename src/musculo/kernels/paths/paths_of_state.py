@@ -13,7 +13,7 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, room
 from musculo.kernels.paths.fitted_path import fitted_paths, fitted_speeds
-from musculo.kernels.paths.path_arms import arms_of_path, moment_arms, path_speeds
+from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path, moment_arms, path_speeds
 from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
     TAG_ROWS,
@@ -106,7 +106,8 @@ def second_pass_paths(t, q, u, x, paths, table, r, polylines):
             r.S[i, 0] = 0.0
         finish_path(paths, k, r.motion, s, r.N, r.S, r.status, polylines, 0)
         r.length[k, 0] = path_length(paths, first_entry(paths, k), r.N[k, 0], False, r.C, r.I, 0)
-        arms_of_path(paths, table, k, r.Q, r.motion, r.columns, False, r.C, r.I, r.N, r.S, r.arms, 0)
+        posed, now = PosedPaths(paths, table, r.Q, r.motion), CurrentPaths(r.C, r.I, r.N, r.S)
+        arms_of_path(posed, now, k, r.columns, False, r.arms, 0)
     if found:
         _speeds(r, u)
 

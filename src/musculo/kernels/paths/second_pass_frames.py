@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.kernels.compiler.parts import driver
-from musculo.kernels.paths.path_arms import arms_of_path
+from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path
 from musculo.kernels.paths.path_frames import keep_path
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points, path_length
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
@@ -37,5 +37,5 @@ def second_pass_frames(paths, table, poses, found, frames, start, stop):
             S[6 * paths.first_slot[k] : 6 * paths.first_slot[k + 1]] = 0.0
             finish_path(paths, k, K, segment, N, S, state, polylines, 0)
             L[k, 0] = path_length(paths, first_entry(paths, k), N[k, 0], False, C, I, 0)
-            arms_of_path(paths, table, k, Q, K, T, False, C, I, N, S, R, 0)
+            arms_of_path(PosedPaths(paths, table, Q, K), CurrentPaths(C, I, N, S), k, T, False, R, 0)
             keep_path(paths, k, C, I, N, places, owners, penalty, 0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.paths.moment_arm_slope_frames import slope_work, slopes_of_frame
 from musculo.kernels.paths.moment_arm_slopes import (
-    PosedPaths,
     arm_slopes_of_path,
     can_change,
     segment_slopes,
 )
-from musculo.kernels.paths.path_arms import arms_of_path
+from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path
 from musculo.kernels.paths.path_points import first_entry, list_points
 from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
@@ -60,5 +59,5 @@ def second_pass_slope_frames(model, poses, found, frames, start, stop):
             w.D[6 * coordinates.first_moved[k] : 6 * coordinates.first_moved[k + 1]] = 0.0
             here.slopes[k * n_u * n_q : (k + 1) * n_u * n_q] = 0.0
             _finish_slopes(x, coordinates, k, w, here, polylines, 0)
-            arms_of_path(paths, path_table, k, Q, K, Y, False, w.C, w.I, w.counts, w.S, here.arms, 0)
+            arms_of_path(x, CurrentPaths(w.C, w.I, w.counts, w.S), k, Y, False, here.arms, 0)
             arm_slopes_of_path(paths, coordinates, k, Y, w, here.slopes, n_q, 0)
