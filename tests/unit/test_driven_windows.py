@@ -148,7 +148,7 @@ def test_actuators_push_by_their_columns():
     driven = DrivenModel(model, loads)
     start = start_of(model, driven)
     response = driven.respond(np.array([0.03]), start.z[None], start.zu[None])
-    speed = response.actuator_speed[0]
+    speed = response.columns[0].T @ response.u[0]
     n = len(model.muscles)
     assert_allclose(speed[:n], -np.asarray(response.paths.speed)[0, :n], rtol=1e-10)
     assert_allclose(speed[n], response.u[0, model.speed_index("elbow_flexion")])

@@ -65,17 +65,9 @@ class Support:
             found.append(f"the external loads do not reach there: {self.spans_in_words(self.unmeasured)}")
         return tuple(found)
 
-    @property
-    def unknown_spans(self) -> tuple[tuple[float, float], ...]:
-        """Times [s] from the first to the last frame of every run that is not known."""
-        return self._spans(~self.known)
-
-    def _spans(self, frames: Frames) -> tuple[tuple[float, float], ...]:
-        return tuple((float(self.time[a]), float(self.time[b - 1])) for a, b in runs(frames))
-
     def spans_in_words(self, frames: Frames, most: int = 4) -> str:
         """Spans of time, and how many frames they hold."""
-        spans = self._spans(frames)
+        spans = [(self.time[a], self.time[b - 1]) for a, b in runs(frames)]
         parts = [f"{a:.4g} to {b:.4g} s" if b > a else f"{a:.4g} s" for a, b in spans[:most]]
         rest = f" and {len(spans) - most} more spans" if len(spans) > most else ""
         count = int(frames.sum())

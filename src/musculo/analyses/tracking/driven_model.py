@@ -46,11 +46,6 @@ class Response(NamedTuple):
         zudot = np.einsum("fza,fa->fz", self.A, force) + self.b
         return np.einsum("fuz,fz->fu", self.J, zudot) + self.rest
 
-    @property
-    def actuator_speed(self) -> FloatArray:
-        """Speeds (frames, actuators) whose product with the forces is the power that they give [rad/s, m/s]."""
-        return np.einsum("fua,fu->fa", self.columns, self.u)
-
 
 class Moved(NamedTuple):
     """Coordinates and speeds of all of a model from the independent ones: udot = J zudot + b."""

@@ -10,8 +10,6 @@ from musculo.io.setup.setup_properties import FILE, FLAG, NUMBER, TEXT, WHOLE, W
 
 # Where OpenSim writes a model whose mass center was adjusted, if the set-up names no file: beside the set-up.
 ADJUSTED_MODEL = "adjusted_model.osim"
-# Seconds over which residual reduction reaches its accelerations; no set-up can change it.
-RRA_TIME_WINDOW = 0.001
 
 
 @dataclass(frozen=True)
