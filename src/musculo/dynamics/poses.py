@@ -16,7 +16,7 @@ from musculo.compile.frame_arrays import same_frames
 from musculo.compile.joint_nodes import placed
 from musculo.errors import InvalidInput
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
 from musculo.results.notebook_figures import series_html
@@ -260,6 +260,6 @@ def _run(
     moving = U is not None and A is not None
     motion = np.empty((len(Q), MOTION_ROWS * c.tree.parent.size))
     twists = np.empty((0 if moving or not columns else len(Q), 6 * c.n_u))
-    speeds = (U, A) if moving else (rest, rest)
-    over_frames(kinematics_frames, (c.tree, c.table, Q, *speeds, moving, motion, twists), len(Q), threads)
+    given = MotionFrames(Q, U, A) if U is not None and A is not None else MotionFrames(Q, rest, rest)
+    over_frames(kinematics_frames, (c.tree, c.table, given, moving, motion, twists), len(Q), threads)
     return motion, twists

@@ -133,8 +133,12 @@ def aba_frames(tree, table, frames, prescribed, external, loaded, start, stop):
 
 
 @driver
-def kinematics_frames(tree, table, q, u, udot, moving, motion, columns, start, stop):
-    """Motion (frames, MOTION_ROWS n) of all nodes and, unless empty, twist columns (frames, 6 n_u)."""
+def kinematics_frames(tree, table, given, moving, motion, columns, start, stop):
+    """Motion (frames, MOTION_ROWS n) of all nodes and, unless empty, twist columns (frames, 6 n_u).
+
+    given: `MotionFrames`; speeds and their derivatives are read only if `moving`.
+    """
+    q, u, udot = given.q, given.u, given.udot
     n_u = tree.u_rows.size
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U, A = np.empty((q.shape[1], WIDTH)), np.zeros((n_u, WIDTH)), np.zeros((n_u, WIDTH))

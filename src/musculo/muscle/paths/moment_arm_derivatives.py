@@ -23,7 +23,7 @@ from musculo.kernels.paths.path_frames import PoseFrames
 from musculo.kernels.paths.path_points import MOVING, Paths
 from musculo.kernels.tree.derivatives.pose_slopes import Carriers
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.model import Model
 from musculo.muscle.paths.compile_paths import compiled_paths
 from musculo.muscle.paths.geometry import muscle_geometry, refuse_mixed_rates
@@ -130,7 +130,8 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
     motion, twists = np.empty((size, MOTION_ROWS * c.tree.parent.size)), np.empty((size, 6 * n_u))
     for now in chunks(frames if n else 0, _CHUNK):
         X = Q[now]
-        over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
+        still = MotionFrames(X, rest, rest)
+        over_frames(kinematics_frames, (c.tree, c.table, still, False, motion, twists), len(X), threads)
         found = ArmSlopes(arms[now], slopes[now], status[now], exact[now])
         given = (known, PoseFrames(X, motion, twists), found)
         in_two_passes(later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads))

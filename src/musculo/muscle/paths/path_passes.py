@@ -14,7 +14,7 @@ from musculo.compile.compiled import CompiledModel
 from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
 from musculo.kernels.paths.path_frames import PathFrames, PoseFrames, geodesic_path_frames, opensim_path_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.muscle.paths.compile_paths import CompiledPaths
 from musculo.muscle.paths.current_paths import STATUSES, PathPoints
@@ -141,7 +141,8 @@ def run_paths(
         X, there = Q[now], now if keep_points else slice(0, size)
         if p.all_functions:
             break
-        over_frames(kinematics_frames, (c.tree, c.table, X, rest, rest, False, motion, twists), len(X), threads)
+        still = MotionFrames(X, rest, rest)
+        over_frames(kinematics_frames, (c.tree, c.table, still, False, motion, twists), len(X), threads)
         found = PathFrames(
             length[now], arms[now], places[there], owners[there], penalty[now], counts[there], status[now]
         )

@@ -48,7 +48,7 @@ class ImplicitState:
         moving = MotionFrames(self._q, self._u, self._udot)
         self._calls = (
             rnea_frames.bound(*tree, moving, _NO_WRENCH, False, tau, _NO_WRENCH, 0, 1),
-            kinematics_frames.bound(*tree, self._q, self._u, still, True, motion, columns, 0, 1),
+            kinematics_frames.bound(*tree, MotionFrames(self._q, self._u, still), True, motion, columns, 0, 1),
             body_rows_frames.bound(system.table, motion, columns, True, residual, jacobian, bias, 0, 1),
         )
         self._found = ImplicitEquations(tau[0], residual[0], jacobian.reshape(m, c.n_u), bias[0])

@@ -28,7 +28,7 @@ from musculo.compile.joint_nodes import placed
 from musculo.errors import InvalidModel, UnknownName
 from musculo.kernels.constraints.body_loop_equations import AT_DISTANCE, COINCIDENT, ON_LINE, WELDED
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.body import Placement
 from musculo.model.constraint import (
     ConstantDistanceConstraint,
@@ -55,7 +55,7 @@ def tree_poses(c: CompiledModel, Q: FloatArray, threads: int | None = None) -> T
     frames, nodes = len(Q), c.tree.parent.size
     rest = np.zeros((1, c.n_u))
     out, columns = np.empty((frames, MOTION_ROWS * nodes)), np.empty((frames, 6 * c.n_u))
-    inputs = (c.tree, c.table, np.ascontiguousarray(Q), rest, rest, False, out, columns)
+    inputs = (c.tree, c.table, MotionFrames(np.ascontiguousarray(Q), rest, rest), False, out, columns)
     over_frames(kinematics_frames, inputs, frames, threads)
     rows = out.reshape(frames, nodes, MOTION_ROWS)
     return TreePoses(rows[:, :, :9].reshape(frames, nodes, 3, 3), rows[:, :, 9:12], columns.reshape(frames, -1, 2, 3))

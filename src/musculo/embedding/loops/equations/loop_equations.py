@@ -16,7 +16,7 @@ from musculo.embedding.loops.equations.tangent import by_coordinates, by_speeds,
 from musculo.embedding.loops.loop_table import body_equations_table
 from musculo.kernels.constraints.body_loop_equations import ComplexRows, body_rows_frames, complex_rows_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import kinematics_frames, over_frames
+from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.constraint import Constraint, EquationConstraint
 from musculo.model.model import Model
 
@@ -121,8 +121,8 @@ class EquationSet:
             speeds = np.ascontiguousarray(U) if U is not None else np.zeros((1, c.n_u))
             motion = np.empty((frames, MOTION_ROWS * c.tree.parent.size))
             columns = np.empty((frames, 6 * c.n_u))
-            inputs = (c.tree, c.table, np.ascontiguousarray(Q), speeds, np.zeros_like(speeds), moving)
-            over_frames(kinematics_frames, (*inputs, motion, columns), frames, threads)
+            given = MotionFrames(np.ascontiguousarray(Q), speeds, np.zeros_like(speeds))
+            over_frames(kinematics_frames, (c.tree, c.table, given, moving, motion, columns), frames, threads)
             results = (result.residual, result.jacobian.reshape(frames, -1), result.bias)
             over_frames(body_rows_frames, (self.table, motion, columns, moving, *results), frames, threads)
         return len(self._bodies) == len(self.equations)
