@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,12 @@ from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import motion_in
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
 from musculo.errors import InvalidInput, SingularSystem, UnknownName
-from musculo.model.body import GROUND
+from musculo.model.body import GROUND, Placement
 from musculo.model.model import Model
 from musculo.results.table import Table
 from musculo.spatial.rotation import from_xyz
+
+JointAxes = Literal["jcs", "parent", "child"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,47 @@ class AbsoluteLoads:
     force: FloatArray  # (frames, joints, 3) [N]
     moment: FloatArray  # (frames, joints, 3) [N m]
     analysis: AbsoluteAnalysis
+
+    def in_joint_axes(self, axes: JointAxes = "jcs") -> tuple[FloatArray, FloatArray]:
+        """Force and moment (frames, joints, 3) of the proximal segment (the joint's parent) on the distal one.
+
+        They act at the origin of the joint's frame on the distal segment (the child). With "jcs" they are projections
+        (scalar products) on the axes of the joint coordinate system, which need not be at right angles: e1 the z axis
+        of the joint's frame on the parent, e3 the y axis of that on the child, and the floating axis e2 = e3 x e1;
+        "parent" and "child" have the axes of these frames.
+
+        Source: the ISB's recommendations, Wu2002 and Wu2005 for the axes, Derrick2020 for what acts on what, as
+                Antunes2025 cites them.
+        """
+        if axes not in ("jcs", "parent", "child"):
+            raise InvalidInput(f"axes is {axes!r}; give 'jcs', 'parent' or 'child'")
+        force, moment = np.array(self.force), np.array(self.moment)
+        for k, joint in enumerate(self.model.joints):
+            R_p, p_p = self._frame(joint.parent)
+            R_c, p_c = self._frame(joint.child)
+            if self.analysis.mechanism.loads[k].at.body != joint.child.body:
+                # the parent is outboard: what acts on the child is the opposite, at the child's frame
+                force[:, k] *= -1.0
+                moment[:, k] = -moment[:, k] + np.cross(p_p - p_c, force[:, k])
+            basis = np.swapaxes(R_p if axes == "parent" else R_c, 1, 2)
+            if axes == "jcs":
+                e1, e3 = R_p[:, :, 2], R_c[:, :, 1]
+                e2 = np.cross(e3, e1)
+                size = np.linalg.norm(e2, axis=1, keepdims=True)
+                e2 = np.divide(e2, size, out=np.full_like(e2, np.nan), where=size > 1e-12)
+                basis = np.stack([e1, e2, e3], axis=1)
+            force[:, k] = np.einsum("fij,fj->fi", basis, force[:, k])
+            moment[:, k] = np.einsum("fij,fj->fi", basis, moment[:, k])
+        return force, moment
+
+    def _frame(self, place: Placement) -> tuple[FloatArray, FloatArray]:
+        """Rotation and place over frames of a placement on a body."""
+        frames = len(self.tau)
+        own, origin = from_xyz(place.orientation), np.asarray(place.translation, dtype=float)
+        if place.body == GROUND:
+            return np.broadcast_to(own, (frames, 3, 3)), np.broadcast_to(origin, (frames, 3))
+        R = self.analysis.rotation(place.body)
+        return R @ own, self.analysis.place(place.body) + R @ origin
 
     def of(self, joint: str) -> tuple[FloatArray, FloatArray]:
         """(force, moment) of one joint."""
@@ -58,6 +102,9 @@ def loads_by_multipliers(
 ) -> AbsoluteLoads:
     """M a + J^T lambda = g solved for lambda, where drivers make the bodies move as (q, u, udot) say.
 
+    With `driven="independent"` the other coordinates follow from the constraints, and their columns only say where the
+    search for positions starts.
+
     Source: Antunes2025 eq. 4, 5; where equations repeat each other, the shortest lambda.
 
     Args:
@@ -68,7 +115,7 @@ def loads_by_multipliers(
         threads: the number of threads; all cores by default.
 
     Raises:
-        InvalidInput: positions that contradict the constraints.
+        InvalidInput: constraints that no position satisfies; names them.
         SingularSystem: equations that do not determine the motion; names what is free.
     """
     Q, U, A, _ = motion_in(model, q, u, udot)

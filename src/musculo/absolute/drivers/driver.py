@@ -9,12 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from musculo.absolute.constraints.constraint import Equations
-from musculo.absolute.frame import Frame, framed
+from musculo.absolute.constraints.constraint import Constraint, Equations
+from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.model.body import Placement
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +48,8 @@ class Driver(Equations):
 
 
 @dataclass(frozen=True, eq=False)
-class FrameDriver(Driver):
+class FrameDriver(Constraint, Driver):
     """A driver between two frames; a placement or the name of a body stands for a frame fixed there."""
-
-    first: Frame | Placement | str
-    second: Frame | Placement | str
-
-    @cached_property
-    def frames(self) -> tuple[Frame, Frame]:
-        """Both frames."""
-        return framed(self.first), framed(self.second)
-
-    @property
-    def place(self) -> tuple[Frame, Frame]:
-        return self.frames
 
     @cached_property
     def guided(self) -> Frame:
