@@ -15,18 +15,17 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
-from musculo.arrays import FloatArray, IntArray
-from musculo.errors import InvalidInput, UnknownName
+from musculo.arrays import FloatArray
+from musculo.errors import InvalidInput
 from musculo.functions.bsplines import BSpline
 from musculo.trajectory.transcription.discretization import (
-    DURATION,
     TIME,
     Discretization,
     Signal,
-    common_columns,
+    Variables,
+    split,
 )
 from musculo.trajectory.transcription.mesh import mesh_of
-from musculo.trajectory.transcription.schemes import duration_scale
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,7 @@ class BSplines:
         at: Sequence[float] = (),
     ) -> Discretization:
         """Control points of all that is not the rate of something; see `Transcription`."""
-        over_time = [one for one in signals if one.kind != "parameter"]
-        parameters = [one for one in signals if one.kind == "parameter"]
+        over_time, parameters = split(signals)
         bases, orders = _derivatives(over_time)
         breaks, m = self.breaks, len(self.knot_vector) - self.degree - 1
         fractions, weights, left = self._quadrature(breaks, int(max(orders.values(), default=0)))
@@ -108,93 +106,30 @@ class BSplines:
         fractions = np.concatenate([fractions, greville, extra])
         left = np.concatenate([left, np.zeros(len(greville) + len(extra), dtype=bool)])
         weights = np.concatenate([weights, np.zeros(len(greville) + len(extra))])
-        nodes = len(fractions)
-        names = (*(one.name for one in (*over_time, *parameters)), TIME, DURATION)
-        width = len(names)
-        rows: list[IntArray] = []
-        columns: list[IntArray] = []
-        coefficients: list[FloatArray] = []
-        variable_names: list[str] = []
-        scale: list[float] = []
-        stages: list[int] = []
-        block = {name: k * m for k, name in enumerate(bases)}
+        variables = Variables(over_time, parameters, fractions, duration, start_time)
+        by_name = {one.name: one for one in over_time}
+        for base in bases:
+            names = [f"{base}/point[{k}]" for k in range(m)]
+            variables.add(names, (np.arange(m) // self.degree).tolist(), [by_name[base].scale] * m)
         made: dict[int, FloatArray] = {}
-        order_of = np.zeros(width, dtype=np.int64)
+        order_of = np.zeros(len(variables.columns), dtype=np.int64)
         for i, one in enumerate(over_time):
             base, order = orders_of(one.name, over_time)
             order_of[i] = order
             if order not in made:
                 made[order] = np.where(left[:, None], self.basis(fractions, order, True), self.basis(fractions, order))
             node, point = np.nonzero(made[order])
-            rows.append(node * width + i)
-            columns.append(block[base] + point)
-            coefficients.append(made[order][node, point])
-        by_name = {one.name: one for one in over_time}
-        for base in bases:
-            variable_names += [f"{base}/point[{k}]" for k in range(m)]
-            scale += [by_name[base].scale] * m
-            stages += (np.arange(m) // self.degree).tolist()
-        total = len(variable_names)
-        for k, one in enumerate(parameters):
-            rows.append(np.arange(nodes) * width + len(over_time) + k)
-            columns.append(np.full(nodes, total + k))
-            coefficients.append(np.ones(nodes))
-            variable_names.append(one.name)
-            scale.append(one.scale)
-            stages.append(-1)
-        free = duration[0] < duration[1]
-        column = total + len(parameters) if free else -1
-        offset = np.zeros((nodes, width))
-        more = common_columns(nodes, offset, fractions, width - 2, start_time, column, duration[0])
-        if free:
-            variable_names.append(DURATION)
-            scale.append(duration_scale(duration))
-            stages.append(-1)
+            variables.enter(node, i, bases.index(base) * m + point, made[order][node, point])
         span = np.clip(np.searchsorted(breaks, fractions, side="right") - 1, 0, len(breaks) - 2)
         span = np.where(left & (fractions == breaks[span]), span - 1, span)
         return Discretization(
-            signals=(*over_time, *parameters),
-            fractions=fractions,
+            **variables.shared(),
             weights=weights,
             stages=span // self.degree,
             collocated=np.arange(main, main + len(greville)),
             limited=np.arange(main),
-            names=names,
             orders=order_of,
-            offset=offset,
-            entries=(
-                np.concatenate([*rows, *more[0]]),
-                np.concatenate([*columns, *more[1]]),
-                np.concatenate([*coefficients, *more[2]]),
-            ),
-            variable_names=tuple(variable_names),
-            variable_stages=np.array(stages, dtype=np.int64),
-            variable_scales=np.array(scale, dtype=float),
-            duration_column=column,
-            duration=np.nan if free else duration[0],
-            point_limits=self._point_limits(bases, by_name, len(variable_names)),
         )
-
-    def _point_limits(
-        self, bases: Sequence[str], signals: Mapping[str, Signal], variables: int
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """(variables,) of control points, if there are any."""
-        knots, m = self.knot_vector, len(self.knot_vector) - self.degree - 1
-        unknown = [name for name in self.zero if f"{name}/value" not in bases and name not in bases]
-        if unknown:
-            raise UnknownName("coordinate", unknown[0], [name.removesuffix("/value") for name in bases])
-        if not self.limit_points and not self.zero:
-            return None
-        lower, upper = np.full(variables, -np.inf), np.full(variables, np.inf)
-        for k, name in enumerate(bases):
-            points = slice(k * m, (k + 1) * m)
-            lower[points], upper[points] = signals[name].lower, signals[name].upper
-            span = self.zero.get(name.removesuffix("/value"), self.zero.get(name))
-            if span is not None:
-                first, last = knots[:m], knots[self.degree + 1 :]
-                there = (first < span[1] - 1e-9) & (last > span[0] + 1e-9)
-                lower[points][there] = upper[points][there] = 0.0
-        return lower, upper
 
     def between(
         self, discretization: Discretization, x: FloatArray, fractions: FloatArray, rates: FloatArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -123,19 +123,85 @@ class Discretization:
         return x
 
 
-def common_columns(
-    nodes: int, offset: FloatArray, fractions: FloatArray, first: int, start_time: float, column: int, duration: float
-) -> tuple[list[IntArray], list[IntArray], list[FloatArray]]:
-    """Entries of `time` (column `first` of v) and `duration` (the next one), or their offsets where T is a number."""
-    width = offset.shape[1]
-    n = np.arange(nodes, dtype=np.int64)
-    offset[:, first] = start_time
-    if column < 0:
-        offset[:, first] += fractions * duration
-        offset[:, first + 1] = duration
-        return [], [], []
-    full = np.full(nodes, column, dtype=np.int64)
-    return [n * width + first, n * width + first + 1], [full, full], [fractions.copy(), np.ones(nodes)]
+@dataclass
+class Variables:
+    """The variables of a program as they are listed, and the entries that make variables of nodes of them.
+
+    Args:
+        over_time: signals that are no parameters, the first columns of a node.
+        parameters: the columns after them; time and duration are the last two.
+        fractions: (nodes,) of the duration.
+        duration: its bounds; a number where they are equal [s].
+        start_time: [s].
+    """
+
+    over_time: Sequence[Signal]
+    parameters: Sequence[Signal]
+    fractions: FloatArray
+    duration: tuple[float, float]
+    start_time: float
+    names: list[str] = field(default_factory=list)
+    stages: list[int] = field(default_factory=list)
+    scales: list[float] = field(default_factory=list)
+    _entries: list[tuple[Any, Any, Any]] = field(default_factory=list)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of a node's variables."""
+        return (*(one.name for one in (*self.over_time, *self.parameters)), TIME, DURATION)
+
+    def add(self, names: Sequence[str], stages: Sequence[int], scales: Sequence[float]) -> None:
+        """More variables of the program."""
+        self.names += names
+        self.stages += stages
+        self.scales += scales
+
+    def enter(self, nodes: Any, column: Any, variables: Any, coefficients: Any) -> None:
+        """Of v[nodes, column]: coefficients of variables of the program."""
+        self._entries.append((nodes * len(self.columns) + column, variables, coefficients))
+
+    def shared(self) -> dict[str, Any]:
+        """What a discretization says of these, parameters, time and duration added."""
+        nodes, free = len(self.fractions), self.duration[0] < self.duration[1]
+        every, ones = np.arange(nodes), np.ones(nodes)
+        for k, one in enumerate(self.parameters):
+            self.enter(every, len(self.over_time) + k, np.full(nodes, len(self.names)), ones)
+            self.add([one.name], [-1], [one.scale])
+        offset = np.zeros((nodes, len(self.columns)))
+        offset[:, -2] = self.start_time
+        if free:
+            last = np.full(nodes, len(self.names))
+            self.enter(every, len(self.columns) - 2, last, self.fractions)
+            self.enter(every, len(self.columns) - 1, last, ones)
+            self.add([DURATION], [-1], [_duration_scale(self.duration)])
+        else:
+            offset[:, -2] += self.fractions * self.duration[0]
+            offset[:, -1] = self.duration[0]
+        place, variable, coefficient = (np.concatenate(one) for one in zip(*self._entries, strict=True))
+        return {
+            "signals": (*self.over_time, *self.parameters),
+            "fractions": self.fractions,
+            "names": self.columns,
+            "offset": offset,
+            "entries": (place.astype(np.int64), variable.astype(np.int64), coefficient.astype(float)),
+            "variable_names": tuple(self.names),
+            "variable_stages": np.array(self.stages, dtype=np.int64),
+            "variable_scales": np.array(self.scales, dtype=float),
+            "duration_column": len(self.names) - 1 if free else -1,
+            "duration": np.nan if free else self.duration[0],
+        }
+
+
+def split(signals: Sequence[Signal]) -> tuple[list[Signal], list[Signal]]:
+    """Those over time, and parameters."""
+    over_time = [one for one in signals if one.kind != "parameter"]
+    return over_time, [one for one in signals if one.kind == "parameter"]
+
+
+def _duration_scale(duration: tuple[float, float]) -> float:
+    """Of the duration as a variable: its size, or what it may vary by."""
+    low, high = duration
+    return float(np.clip(high - low, 1e-3, 1e3)) if np.isfinite(high) else max(low, 1.0)
 
 
 def names_of_nodes(name: str, nodes: Sequence[int] | IntArray) -> list[str]:

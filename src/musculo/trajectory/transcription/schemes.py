@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.trajectory.transcription.discretization import (
-    DURATION,
     TIME,
     Discretization,
     Signal,
-    common_columns,
+    Variables,
+    split,
 )
 from musculo.trajectory.transcription.mesh import mesh_of
 
@@ -82,69 +82,38 @@ class Collocation:
         weights = np.zeros(nodes)
         np.add.at(weights, node_of, h[:, None] * self.weights)
         stages = np.arange(nodes) // s
-        over_time = [one for one in signals if one.kind != "parameter"]
-        parameters = [one for one in signals if one.kind == "parameter"]
-        names = (*(one.name for one in (*over_time, *parameters)), TIME, DURATION)
-        width = len(names)
-        skip = np.array([one.kind == "control" and self.first_control for one in over_time], dtype=bool)
+        over_time, parameters = split(signals)
+        variables = Variables(over_time, parameters, fractions, duration, start_time)
+        late = np.array([one.kind == "control" and self.first_control for one in over_time], dtype=bool)
         # variables node by node, so that stages stand together
         exists = np.ones((nodes, len(over_time)), dtype=bool)
-        exists[0, skip] = False
+        exists[0, late] = False
+        at_node, at_signal = np.nonzero(exists)
         column = np.full(exists.shape, -1, dtype=np.int64)
-        column[exists] = np.arange(exists.sum())
-        rows, columns = [np.flatnonzero(exists.ravel())], [column[exists]]
-        rows[0] = (rows[0] // len(over_time)) * width + rows[0] % len(over_time)
-        coefficients = [np.ones(len(rows[0]))]
+        column[exists] = np.arange(len(at_node))
+        variables.add(
+            [f"{over_time[i].name}[{n}]" for n, i in zip(at_node, at_signal, strict=True)],
+            stages[at_node].tolist(),
+            [over_time[i].scale for i in at_signal],
+        )
+        variables.enter(at_node, at_signal, column[exists], np.ones(len(at_node)))
         extrapolated = lagrange(local[1:], np.zeros(1))[0]
-        for i in np.flatnonzero(skip):
-            rows.append(np.full(s, i))
-            columns.append(column[1 : s + 1, i])
-            coefficients.append(extrapolated)
-        total = int(exists.sum())
-        variable_names = [over_time[i].name + f"[{n}]" for n, i in np.argwhere(exists)]
-        for k, one in enumerate(parameters):
-            rows.append(np.arange(nodes) * width + len(over_time) + k)
-            columns.append(np.full(nodes, total + k))
-            coefficients.append(np.ones(nodes))
-            variable_names.append(one.name)
-        scale = np.concatenate([np.tile([one.scale for one in over_time], nodes)[exists.ravel()],
-                                [one.scale for one in parameters]])  # fmt: skip
-        free = duration[0] < duration[1]
-        offset = np.zeros((nodes, width))
-        duration_column = total + len(parameters) if free else -1
-        extra = common_columns(nodes, offset, fractions, width - 2, start_time, duration_column, duration[0])
-        if free:
-            variable_names.append(DURATION)
-            scale = np.append(scale, duration_scale(duration))
+        for i in np.flatnonzero(late):
+            variables.enter(np.zeros(s, np.int64), i, column[1 : s + 1, i], extrapolated)
         D, E = self.defects
         r = len(D)
         states, rates = np.zeros((count * r, nodes)), np.zeros((count * r, nodes))
         for k in range(count):
             states[k * r : (k + 1) * r, node_of[k]] = D
             rates[k * r : (k + 1) * r, node_of[k]] = h[k] * E
-        variable_stages = np.full(len(variable_names), -1, dtype=np.int64)
-        variable_stages[:total] = stages[np.argwhere(exists)[:, 0]]
         collocated = np.arange(self.first_control, nodes)
         return Discretization(
-            signals=(*over_time, *parameters),
-            fractions=fractions,
+            **variables.shared(),
             weights=weights,
             stages=stages,
             collocated=collocated,
             limited=collocated,
-            names=names,
-            orders=np.zeros(width, dtype=np.int64),
-            offset=offset,
-            entries=(
-                np.concatenate([*rows, *extra[0]]),
-                np.concatenate([*columns, *extra[1]]),
-                np.concatenate([*coefficients, *extra[2]]),
-            ),
-            variable_names=tuple(variable_names),
-            variable_stages=variable_stages,
-            variable_scales=scale,
-            duration_column=duration_column,
-            duration=np.nan if free else duration[0],
+            orders=np.zeros(len(variables.columns), dtype=np.int64),
             defect_states=states,
             defect_rates=rates,
             defect_stages=np.repeat(np.arange(count), r),
@@ -280,9 +249,3 @@ def integration(points: FloatArray, x: FloatArray) -> FloatArray:
     for node, weight in zip(nodes, weights, strict=True):
         found += 0.5 * weight * x[:, None] * lagrange(points, x * (node + 1.0) / 2.0)
     return found
-
-
-def duration_scale(duration: tuple[float, float]) -> float:
-    """Of the duration as a variable: its size, or what it may vary by."""
-    low, high = duration
-    return float(np.clip(high - low, 1e-3, 1e3)) if np.isfinite(high) else max(low, 1.0)
