@@ -105,8 +105,7 @@ def slide(**more: object) -> Problem:
             Coordinate("x", (-1.0, 2.0), (-9.0, 9.0), initial=0, final=1, initial_speed=0, final_speed=0),
             Control("force", (-1.0, 1.0)),
         ),
-        dynamics=Formula(lambda f: f, "force", "x/acceleration"),
-        **chosen,  # type: ignore[arg-type]
+        **{"dynamics": Formula(lambda f: f, "force", "x/acceleration"), **chosen},  # type: ignore[arg-type]
     )
 
 
@@ -162,6 +161,24 @@ def test_limits_between_nodes_are_looked_at_on_request():
     found = motion.violations(finer=10)
     assert found
     assert found[0].name.startswith("force at ")
+
+
+def test_the_error_between_nodes_falls_with_the_mesh_and_the_order():
+    """Of a pendulum that swings freely; splines whose rates are their derivatives have no error of rates."""
+    swing = Formula(lambda q, u: (u, -np.sin(q)), ("q", "u"), ("q_rate", "u_rate"))
+    problem = Problem((State("q", None, 1.0), State("u", None, 0.0)), 3.0, swing)
+    errors = {}
+    for transcription in (Trapezoidal(10), Trapezoidal(20), HermiteSimpson(10), HermiteSimpson(20)):
+        motion = problem.solve(transcription, tolerance=1e-10)
+        errors[repr(transcription)] = motion.dynamics_error()["u"]
+    coarse, fine, simpson, finer = errors.values()
+    assert 5 < coarse / fine < 12  # an interval's error is of third order
+    assert 12 < simpson / finer < 20  # of fourth: amounts do not cancel
+    assert simpson < 0.1 * fine
+    free = slide(goals=Effort("x/acceleration"), duration=1.0, dynamics=()).with_(
+        variables=(Coordinate("x", None, None, None, 0, 1, 0, 0),)
+    )
+    assert max(free.solve(BSplines(7)).dynamics_error().values()) < 1e-9
 
 
 def test_what_contradicts_itself_is_named():

@@ -153,6 +153,48 @@ class PredictedMotion(Result):
             found.append(Violation(name, float(y[k]), float(low), float(high), float(amount[k])))
         return sorted(found, key=lambda one: -one.amount)
 
+    def dynamics_error(self, finer: int = 10) -> dict[str, float]:
+        """By how much the motion between nodes misses the dynamics: the largest over all intervals between nodes of
+
+            integral over the interval of |xdot - f|
+
+        in the units of each state x; of equations of the dynamics the integral of their amount. Of a converged motion
+        both are small; where they are not, a finer mesh or a method of higher order is needed.
+
+        Source: Betts (2010), section 4.7, the local error of a discretization.
+
+        Args:
+            finer: how many times each interval between nodes is looked at.
+        """
+        d = self.program.discretization
+        mesh = np.unique(np.append(d.fractions[d.limited], 0.0))
+        step = np.diff(mesh)[:, None] / finer
+        at = (mesh[:-1, None] + step * (np.arange(finer) + 0.5)).ravel()
+        # central differences over a hundredth of a step see the polynomials of the motion alone
+        half = np.repeat(0.005 * step.ravel(), finer)
+        before, after, values = (self.variables_at(one) for one in (at - half, at + half, at))
+        slope = (after - before) / (2.0 * half * self.duration)[:, None]
+        given = {
+            name: (function, k) for function in self.problem.rate_functions for k, name in enumerate(function.outputs)
+        }
+        outputs = {
+            id(function): function.values(np.ascontiguousarray(values[:, [d.column(n) for n in function.inputs]]))
+            for function in self.problem.rate_functions
+        }
+        missed: dict[str, FloatArray] = {}
+        for one in d.signals:
+            if one.kind != "state":
+                continue
+            if one.rate in given:
+                function, k = given.pop(one.rate)
+                rate = outputs[id(function)][:, k]
+            else:
+                rate = values[:, d.column(one.rate)]
+            missed[one.name] = np.abs(slope[:, d.column(one.name)] - rate)
+        missed |= {name: np.abs(outputs[id(function)][:, k]) for name, (function, k) in given.items()}
+        weight = np.repeat(step.ravel(), finer) * self.duration
+        return {name: float((part * weight).reshape(-1, finer).sum(axis=1).max()) for name, part in missed.items()}
+
     def explain(self, count: int = 8) -> str:
         """How the search ended, which constraints are violated where, and which bounds are active, by name.
 
