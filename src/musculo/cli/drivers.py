@@ -222,6 +222,10 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "two-link": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
     "prismatic": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
     "gait": ("functions.spline_frames:spline_frames", _POSES, _MOMENTS, _MOMENT_SLOPES, _TRANSMITTED),
+    # these need recorded data, without which they call nothing; what they call compiles as it is called
+    "moco-inverse": (),
+    "moco-track": (),
+    "moco-walk": (),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,

@@ -9,7 +9,6 @@ from musculo.trajectory.functions.points import PointPositions as PointPositions
 from musculo.trajectory.functions.points import PointVelocities as PointVelocities
 from musculo.trajectory.muscles.muscle_driven import MuscleDriven as MuscleDriven
 from musculo.trajectory.muscles.muscle_inverse import muscle_inverse as muscle_inverse
-from musculo.trajectory.muscles.straight_controls import StraightControls as StraightControls
 from musculo.trajectory.muscles.track_motion import tendon_forces as tendon_forces
 from musculo.trajectory.muscles.track_motion import track_motion as track_motion
 from musculo.trajectory.muscles.track_motion import tracking_problem as tracking_problem
@@ -29,6 +28,7 @@ from musculo.trajectory.problem.goals import Smoothness as Smoothness
 from musculo.trajectory.problem.goals import Time as Time
 from musculo.trajectory.problem.goals import Tracking as Tracking
 from musculo.trajectory.problem.problem import Problem as Problem
+from musculo.trajectory.problem.straight_controls import StraightControls as StraightControls
 from musculo.trajectory.problem.variables import Control as Control
 from musculo.trajectory.problem.variables import Coordinate as Coordinate
 from musculo.trajectory.problem.variables import Parameter as Parameter

@@ -10,6 +10,7 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.trajectory.problem.selection import What, matching, selected
+from musculo.trajectory.problem.straight_controls import StraightControls
 from musculo.trajectory.problem.variables import Limits, limits_of
 from musculo.trajectory.transcription.discretization import DURATION, Discretization, names_of_nodes
 from musculo.trajectory.transcription.row_blocks import Piece, RowBlock
@@ -128,7 +129,7 @@ class Periodic:
         return blocks
 
 
-Constraint = Throughout | At | Periodic
+Constraint = Throughout | At | Periodic | StraightControls
 
 
 def _limited(
