@@ -312,10 +312,10 @@ def test_a_foot_with_one_strike_says_why_it_has_no_cycle(folder):
         ExternalForce(side, f"foot_{side}", force_identifier=f"{side}_v", point_identifier=f"{side}_p") for side in "rl"
     )
     loads = ExternalLoads("loads", forces, Table(TIME, names, np.column_stack(columns)))
-    cycles, missing = gait_cycles(Trial(folder, loads=loads))
-    assert list(cycles) == ["r"]
-    assert len(cycles["r"]) == 2
-    assert missing == {"l": "a cycle needs two strikes of that foot, and its force has 1"}
+    cycles = gait_cycles(Trial(folder, loads=loads))
+    assert list(cycles.strikes) == ["r"]
+    assert len(cycles.strikes["r"]) == 2
+    assert cycles.missing == {"l": "a cycle needs two strikes of that foot, and its force has 1"}
 
 
 def test_what_cannot_be_read_is_named(folder):

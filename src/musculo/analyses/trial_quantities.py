@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.arrays import FloatArray
+from musculo.analyses.gait import POSES, Feet, feet_events, stance_shares
 from musculo.errors import InvalidInput
-from musculo.model.named_sides import side_of
 from musculo.results.table import Table
 from musculo.results.trial import Trial
-from musculo.signals.gait_events import VERTICAL, events_from_force
 from musculo.signals.natural_smoothing import NaturalSpline
 
 
@@ -43,6 +41,17 @@ def joint_powers(trial: Trial) -> Table | None:
     return Table(time[inside], tuple(names), np.stack(powers, axis=1)) if names else None
 
 
+def filtered_angles(trial: Trial) -> tuple[Table | None, float | None]:
+    """Angles as the moments saw them, and the frequency of the filter [Hz]; as they are where no moments are known."""
+    cutoff = _cutoff(trial) if trial.angles is not None else None
+    if trial.angles is None or cutoff is None:
+        return trial.angles, None
+    try:
+        return trial.angles.lowpass(cutoff), cutoff
+    except InvalidInput:  # uneven frames, or gaps
+        return trial.angles, None
+
+
 def _cutoff(trial: Trial) -> float | None:
     """The frequency at which the moments' angles were filtered, if that is stated and can be repeated."""
     stated = [record.get("stated", {}) for record in trial.records if record.get("tool") == "InverseDynamicsTool"]
@@ -60,31 +69,17 @@ def _cutoff(trial: Trial) -> float | None:
 
 
 class Cycles(NamedTuple):
-    """Times [s] of the heel strikes of each side, by "r" and "l", and why a side has none."""
+    """Times [s] of the heel strikes of each side, by "r" and "l", why a side has none, and what of it is known."""
 
     strikes: dict[str, list[float]]
     missing: dict[str, str]
+    stance: dict[str, float]  # where in the cycle the foot leaves the ground [% of cycle]
+    by_poses: tuple[str, ...] = ()  # sides whose events come from poses, as they missed the plates
 
 
 def gait_cycles(trial: Trial) -> Cycles:
-    """Heel strikes of each side, from the forces under feet whose names tell their side; and why a side has none."""
-    if trial.loads is None:
-        return Cycles({}, {})
-    time = trial.loads.table.time
-    strikes: dict[str, list[float]] = {}
-    missing = dict.fromkeys("rl", "no external force is on that foot")
-    vertical: dict[str, FloatArray] = {}
-    for series in trial.loads.at(time):
-        side = side_of(series.body)
-        if side and series.force is not None:  # a foot may stand on several plates
-            vertical[side] = vertical.get(side, 0.0) + np.asarray(series.force)[:, VERTICAL]
-    for side, force in vertical.items():
-        try:
-            marks = events_from_force(time, force).strikes
-        except InvalidInput:
-            missing[side] = "its force tells no steps"
-            continue
-        if len(marks) > 1:
-            strikes[side] = [float(t) for t in marks]
-        missing[side] = f"a cycle needs two strikes of that foot, and its force has {len(marks)}"
-    return Cycles(strikes, {side: why for side, why in missing.items() if side not in strikes})
+    """Heel strikes of each side, from the forces under the feet or from their poses; and why a side has none."""
+    feet = feet_events(trial) if trial.loads is not None else Feet({}, {}, {})
+    strikes = {side: [float(t) for t in events.strikes] for side, events in feet.events.items()}
+    posed = tuple(side for side, source in feet.source.items() if source == POSES)
+    return Cycles(strikes, feet.missing, stance_shares(feet), posed)

@@ -55,6 +55,7 @@ def report_of_folder(
         drawn,
         _facts(trial),
         cycles.missing,
+        cycles.stance,
     )
 
 

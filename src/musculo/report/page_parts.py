@@ -38,6 +38,7 @@ class Panel:
     limit: float | None = None  # lines at this value and its negative
     not_judged: tuple[tuple[float, float], ...] = ()  # shaded spans of time [s]
     across: str = ""  # what the x axis shows, where it is not time
+    positive: str = ""  # what the positive direction is called, such as flexion
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,7 @@ class Section:
     per_mass: bool = False  # shown for each kilogram of the body where its mass is known
     bars: tuple[Bars, ...] = ()
     tables: tuple[TextTable, ...] = ()
+    folded: bool = False  # whether it is closed until it is asked for
 
     @property
     def empty(self) -> bool:
@@ -94,6 +96,7 @@ class Report:
     scene: str = field(default="", repr=False)  # a whole page of its own
     facts: tuple[tuple[str, str], ...] = ()  # what was run on what: a word and what it says
     missing_cycles: Mapping[str, str] = field(default_factory=dict)  # why a side has no cycle, by "r" and "l"
+    stance: Mapping[str, float] = field(default_factory=dict)  # where in the cycle a foot leaves the ground [%]
 
     @property
     def light(self) -> Light:

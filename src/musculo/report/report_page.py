@@ -174,9 +174,12 @@ def _section(name: str, section: Section) -> str:
     number = name.rpartition("-")[2]
     panels = f'<div class="panels" data-section="{number}"></div>' if section.panels else ""
     bars = f'<div class="bars" data-section="{number}"></div>' if section.bars else ""
+    inside = f"{text}{''.join(_table(table) for table in section.tables)}{panels}{bars}"
+    if section.folded:
+        inside = f'<details class="fold"><summary>show</summary>{inside}</details>'
     return (
         f'<section id="{name}" tabindex="-1"><div class="heading"><h2>{_text(section.title)}</h2>{filter_box}</div>'
-        f"{text}{panels}{bars}{''.join(_table(table) for table in section.tables)}</section>"
+        f"{inside}</section>"
     )
 
 
@@ -239,6 +242,7 @@ def _data(report: Report) -> dict[str, Any]:
                     "limit": p.limit,
                     "notJudged": p.not_judged,
                     "across": p.across,
+                    "positive": p.positive,
                     "curves": [curve(c) for c in p.curves],
                 }
                 for p in section.panels
@@ -259,7 +263,9 @@ def _data(report: Report) -> dict[str, Any]:
     ]
     cycles = {side: [float(t) for t in marks] for side, marks in report.cycles.items()}
     missing = dict(report.missing_cycles)
-    return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles, "missing": missing}
+    return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles, "missing": missing} | {
+        "stance": {side: float(share) for side, share in report.stance.items()}
+    }
 
 
 def _finite(value: float) -> float | None:

@@ -8,6 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.analyses.anatomical_loads import anatomical_loads
+from musculo.analyses.gait import POSES, feet_events, ground_reactions, positive_words, spatiotemporal
+from musculo.analyses.trial_quantities import filtered_angles
+from musculo.arrays import FloatArray
 from musculo.diagnostics.actuators import Residuals
 from musculo.diagnostics.tracking_errors import error_limits
 from musculo.model.model import Model
@@ -33,8 +37,57 @@ def sections_of(known: Known) -> tuple[Section, ...]:
     return tuple(section for one in found if not (section := drawable(one)).empty)
 
 
+def _walking(known: Known) -> Section | None:
+    """Spatiotemporal parameters, and ground reactions in body weights."""
+    trial = known.trial
+    if trial.loads is None:
+        return None
+    feet = feet_events(trial)
+    reactions = ground_reactions(trial) if feet.events else None
+    if reactions is None:
+        return None
+    rows = []
+    for one in spatiotemporal(trial, feet):
+        both = np.concatenate(list(one.values.values()))
+        cells = [_spread(one.values.get(side)) for side in "rl"]
+        rows.append((f"{one.name} [{one.unit}]", *cells, _spread(both)))
+    table = TextTable("", ("parameter", "right", "left", "both"), tuple(rows), ("right", "left", "both"))
+    posed = [side for side, source in feet.source.items() if source == POSES]
+    said = {"r": "right", "l": "left"}
+    text = "Ground reactions in body weights, in the direction of the walk; outward is away from the body's middle."
+    if posed:
+        text += (
+            f" The {' and '.join(said[side] for side in posed)} foot missed the plates: its strikes and offs come from "
+            "its poses, and are within about 0.03 s."
+        )
+    panels = panels_by_name(reactions.time, reactions.names, reactions.values, "BW")
+    return Section("Walking", panels, text, tables=(table,) if rows else ())
+
+
+def _spread(values: FloatArray | None) -> str:
+    """Mean and standard deviation, with how many."""
+    if values is None or not len(values):
+        return "–"
+    more = f" ± {values.std(ddof=1):.2g} ({len(values)})" if len(values) > 1 else ""
+    return f"{values.mean():.3g}{more}"
+
+
+def _directed(panels: tuple[Panel, ...], model: Model | None, endings: tuple[str, ...] = ()) -> tuple[Panel, ...]:
+    """Panels that say what their positive direction is; where left and right differ, nothing is said."""
+    words = positive_words(model) if model is not None else {}
+
+    def plain(name: str) -> str:
+        return next((name.removesuffix(one) for one in endings if name.endswith(one)), name)
+
+    told = []
+    for panel in panels:
+        known = {words.get(plain(curve.name), "") for curve in panel.curves}
+        told.append(replace(panel, positive=known.pop() if len(known) == 1 else ""))
+    return tuple(told)
+
+
 def _angles(known: Known) -> Section | None:
-    table = known.trial.angles
+    table, cutoff = filtered_angles(known.trial)
     if table is None:
         return None
     if not len(table):
@@ -47,8 +100,10 @@ def _angles(known: Known) -> Section | None:
     moving = [k for k in range(len(shown.names)) if not np.ptp(shown.values[:, k]) <= 1e-9]
     names = [_short(shown.names[k]) for k in moving]
     panels = panels_by_name(shown.time, names, shown.values[:, moving], [units[k] for k in moving])
+    panels = _directed(panels, known.trial.model)
     still = len(shown.names) - len(moving)
-    told = [f"{still} coordinates that do not move are not shown."] if still else []
+    told = [f"Filtered at {cutoff:g} Hz, as for the moments."] if cutoff is not None else []
+    told += [f"{still} coordinates that do not move are not shown."] if still else []
     curved = [names[i] for i, k in enumerate(moving) if units[k] == "rad"]
     if curved:
         told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
@@ -88,8 +143,16 @@ def _moments(known: Known) -> Section | None:
     curved = [name for name in table.names if name.endswith("_force") and name.removesuffix("_force") in turned]
     units = ["N m" if name.endswith("_moment") or name in curved else "N" for name in table.names]
     text = f"In N m per radian of the coordinate, though named as forces in the file: {', '.join(curved)}."
-    panels = _named(table, ("_moment", "_force"), units)
+    # residuals have a section of their own
+    shown = [k for k, name in enumerate(table.names) if name not in _residual_names(known)]
+    table = table.pick([table.names[k] for k in shown])
+    panels = _directed(_named(table, ("_moment", "_force"), [units[k] for k in shown]), known.trial.model)
     return Section("Joint moments", panels, text if curved else "", per_mass=True)
+
+
+def _residual_names(known: Known) -> set[str]:
+    made = known.residuals
+    return {column for columns in made.columns.values() for column, _ in columns} if made is not None else set()
 
 
 def _named(table: Table, endings: tuple[str, ...], units: list[str]) -> tuple[Panel, ...]:
@@ -180,7 +243,8 @@ def _arms(known: Known) -> Section | None:
             part = table.pick(names)
             shown = panels_by_name(part.time, names, 1e3 * part.values, "mm")
             panels += [replace(panel, title=f"{coordinate}: {panel.title}") for panel in shown]
-    return Section("Moment arms", tuple(panels), "In mm, or in thousandths where the coordinate slides.")
+    text = "In mm, or in thousandths where the coordinate slides."
+    return Section("Moment arms", tuple(panels), text, folded=True)
 
 
 def _reactions(known: Known) -> Section | None:
@@ -191,9 +255,22 @@ def _reactions(known: Known) -> Section | None:
             if names:
                 part = table.pick(names)
                 panels += panels_by_name(part.time, names, part.values, unit)
-    return Section(
-        "Joint reactions", tuple(panels), "Force and moment on the body and in the frame that each title names."
+    text = "Force and moment on the body and in the frame that each title names."
+    return Section("Joint reactions", tuple(panels), text, folded=known.trial.model is not None)
+
+
+def _loads(known: Known) -> Section | None:
+    """What hips, knees and ankles carry, in body weights along the axes of the child body; left is mirrored."""
+    trial = known.trial
+    loads = anatomical_loads(trial)
+    if loads is None:
+        return None
+    panels = panels_by_name(loads.time, loads.names, loads.values, "BW")
+    text = (
+        "Force on the body beyond the joint in body weights, along its own axes: compression along the bone, forward, "
+        "and outward from the body's middle; left mirrored. All joints in full are under Joint reactions."
     )
+    return Section("Joint loads", panels, text)
 
 
 def _errors(known: Known) -> Section | None:
@@ -231,6 +308,7 @@ def _tracking(known: Known) -> Section | None:
 
 # In the order of the page. A section more is a function more: `Known` to `Section`, or None where there is nothing.
 _MAKERS: tuple[Callable[[Known], Section | None], ...] = (
+    _walking,
     _angles,
     _moments,
     _residuals,
@@ -238,6 +316,7 @@ _MAKERS: tuple[Callable[[Known], Section | None], ...] = (
     _activations,
     _forces,
     _fibers,
+    _loads,
     _arms,
     _reactions,
     _errors,

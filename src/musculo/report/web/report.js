@@ -20,6 +20,7 @@
   const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#b8a900"];
   const colourOf = (curve) => (curve.color == null ? colour(curve.side) : palette[curve.color % palette.length]);
   const said = { r: "right", l: "left" };
+  const FEW = 8; // panels of a section on a phone, until more are asked for
 
   // --- theme ---------------------------------------------------------------------------------------------------------
   const wanted = () => { try { return localStorage.getItem("musculo-theme"); } catch { return null; } };
@@ -79,6 +80,34 @@
       hovertemplate: "%{y:.4g}",
     };
   };
+  // In per cent of the cycle: each stride thin, their mean and standard deviation where there are three or more.
+  const strides = (curve, section) => {
+    const whole = trace(curve, section), cut = [];
+    let xs = [], ys = [];
+    whole.x.forEach((x, k) => {
+      if (x === null) { if (xs.length > 1) cut.push([xs, ys]); xs = []; ys = []; } else { xs.push(x); ys.push(whole.y[k]); }
+    });
+    if (cut.length < 3) return [whole];
+    const grid = Array.from({ length: 101 }, (_, k) => k);
+    const at = ([x, y]) => {
+      let k = 0;
+      return grid.map((g) => {
+        while (k < x.length - 2 && x[k + 1] < g) k++;
+        const part = x[k + 1] > x[k] ? Math.min(1, Math.max(0, (g - x[k]) / (x[k + 1] - x[k]))) : 0;
+        return y[k] + part * (y[k + 1] - y[k]);
+      });
+    };
+    const rows = cut.map(at), n = rows.length;
+    const mean = grid.map((g) => rows.reduce((sum, row) => sum + row[g], 0) / n);
+    const sd = grid.map((g) => Math.sqrt(rows.reduce((sum, row) => sum + (row[g] - mean[g]) ** 2, 0) / (n - 1)));
+    const edge = (sign) => ({ x: grid, y: mean.map((v, k) => v + sign * sd[k]), mode: "lines", hoverinfo: "skip",
+      line: { width: 0, color: colourOf(curve) }, showlegend: false });
+    return [
+      edge(1), { ...edge(-1), fill: "tonexty", fillcolor: colourOf(curve) + "22" },
+      { ...whole, mode: "lines", line: { ...whole.line, width: 0.6 }, opacity: 0.5, hoverinfo: "skip", hovertemplate: undefined },
+      { ...whole, x: grid, y: mean, mode: "lines", name: `${whole.name}, mean of ${n}` },
+    ];
+  };
   // The band around a curve: two lines that are not seen, and what is between them.
   const band = (curve) => {
     if (!curve.spread) return [];
@@ -96,7 +125,12 @@
       type: "rect", yref: "paper", y0: 0, y1: 1, x0, x1, fillcolor: css("--soft"), opacity: 0.18, layer: "below",
       line: { width: x1 > x0 ? 0 : 2, color: css("--soft") },
     }));
-    return [...lines, ...parts];
+    // where each foot leaves the ground
+    const sides = new Set(panel.curves.map((c) => c.side || (data.cycles.r ? "r" : "l")));
+    const offs = !state.percent || panel.across ? [] : Object.entries(data.stance).filter(([side]) => sides.has(side)).map(([side, x]) => ({
+      type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, line: { color: colour(side), width: 1, dash: "dot" },
+    }));
+    return [...lines, ...parts, ...offs];
   };
   const layout = (panel, traces) => {
     // a plot without a curve says why
@@ -143,12 +177,44 @@
         ...(panel.line ? [across(panel.line, { color: css("--look"), width: 1.5, dash: "dash" })] : [])],
     };
   };
-  const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "");
+  const unitOf = (panel, section) => panel.unit + (state.perMass && section.per_mass ? "/kg" : "") +
+    (panel.positive ? `, ${panel.positive} +` : "");
+  // A figure as a picture, or its numbers as they are drawn.
+  const save = async (box, kind) => {
+    const { panel } = drawn.get(box), plot = box.querySelector(".plot"), library = await plotly();
+    if (!box.dataset.drawn) await draw(box);
+    const name = (panel.title || "figure").replace(/[^\w.-]+/g, "_");
+    if (kind !== "csv") return library.downloadImage(plot, { format: kind, filename: name, width: 640, height: 420, scale: kind === "png" ? 3 : 1 });
+    const rows = [["curve", panel.names ? "name" : panel.across || (state.percent ? "percent of cycle" : "time"), panel.unit]];
+    for (const one of plot.data) {
+      if (one.hoverinfo === "skip") continue;
+      one.x.forEach((x, k) => { if (x !== null) rows.push([one.name, x, (one.customdata || one.y)[k]]); });
+    }
+    const quoted = (cell) => (/[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : cell ?? "");
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+    link.download = `${name}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const savers = (box) => {
+    const menu = document.createElement("div");
+    menu.className = "save";
+    for (const kind of ["svg", "png", "csv"]) {
+      const button = document.createElement("button");
+      button.textContent = kind.toUpperCase();
+      button.title = kind === "csv" ? "Save the numbers" : "Save the figure";
+      button.addEventListener("click", () => save(box, kind));
+      menu.append(button);
+    }
+    box.append(menu);
+  };
   const draw = async (box) => {
     const { panel, section } = drawn.get(box);
     box.querySelector("h3 span").textContent = unitOf(panel, section);
     const library = await plotly();
-    const traces = panel.names ? barTraces(panel) : [...panel.curves.flatMap(band), ...panel.curves.map((c) => trace(c, section))];
+    const traces = panel.names ? barTraces(panel) : [...panel.curves.flatMap(band),
+      ...panel.curves.flatMap((c) => (state.percent && !panel.across ? strides(c, section) : [trace(c, section)]))];
     library.react(box.querySelector(".plot"), traces, panel.names ? barLayout(panel) : layout(panel, traces),
       { responsive: true, displayModeBar: false });
     box.dataset.drawn = "yes";
@@ -219,11 +285,22 @@
       box.append(head, plot);
       box.dataset.names = (panel.title + " " + panel.curves.map((c) => c.name).join(" ")).toLowerCase();
       drawn.set(box, { panel, section });
+      savers(box);
       grid.append(box);
       soon.observe(box);
     }
+    // on a phone a long section shows its first panels, and the rest when asked
+    if (grid.children.length > FEW) {
+      grid.classList.add("long");
+      const more = document.createElement("button");
+      more.className = "more";
+      more.textContent = `show all ${grid.children.length}`;
+      more.addEventListener("click", () => { grid.classList.remove("long"); more.remove(); });
+      grid.after(more);
+    }
     const filter = grid.closest("section").querySelector(".filter");
     filter?.addEventListener("input", () => {
+      grid.classList.toggle("filtered", Boolean(filter.value.trim()));
       for (const box of grid.children) box.hidden = !box.dataset.names.includes(filter.value.trim().toLowerCase());
     });
   }
@@ -237,6 +314,7 @@
       head.append(document.createElement("span"));
       box.append(head, plot);
       drawn.set(box, { panel, section });
+      savers(box);
       grid.append(box);
       soon.observe(box);
     }

@@ -1,0 +1,168 @@
+"""Walks in numbers: a walker whose strides are known, on the floor and on a belt; signs and loads in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import musculo
+from musculo import Body, Coordinate, Model, PinJoint, Placement, Table
+from musculo.analyses.anatomical_loads import anatomical_loads
+from musculo.analyses.gait import (
+    feet_events,
+    ground_reactions,
+    positive_words,
+    spatiotemporal,
+    stance_shares,
+)
+from musculo.model import PlanarJoint, WeldJoint
+from musculo.report.sections import Known, sections_of
+from musculo.results import ExternalForce, ExternalLoads
+from musculo.results.trial import Trial
+from support.recorded_data import DATA, NO_DATA, recorded
+
+TIME = np.linspace(0.0, 4.4, 441)
+PERIOD, SWING, LEG, WIDTH = 1.1, 0.4, 0.9, 0.1
+# The leg swings so fast in the middle of stance that the foot stands still.
+SPEED = LEG * SWING * 2.0 * np.pi / PERIOD
+# Events are between frames of 10 ms, the way of the foot is filtered at 6 Hz.
+EVENT, LENGTH = 0.005, 0.01
+# A foot that swings like a pendulum is as fast as its belt at one instant, and 7 % slower on average over the middle.
+BELT = 0.1
+
+
+def walker() -> Model:
+    """A pelvis in a plane, and legs with feet that point ahead."""
+    bodies = [Body("pelvis", 30.0, inertia=(1, 1, 1, 0, 0, 0))]
+    joints = [PlanarJoint("base", "ground", "pelvis", tuple(Coordinate(n) for n in ("tilt", "tx", "ty")))]
+    for side, z in (("r", WIDTH), ("l", -WIDTH)):
+        bodies.append(Body(f"femur_{side}", 5.0, (0.0, -0.4, 0.0), (0.1, 0.1, 0.1, 0, 0, 0)))
+        bodies.append(Body(f"calcn_{side}", 1.0, (0.1, 0.0, 0.0), (0.01, 0.01, 0.01, 0, 0, 0)))
+        hip = Placement("pelvis", (0.0, 0.0, z))
+        joints.append(PinJoint(f"hip_{side}", hip, Placement(f"femur_{side}"), (Coordinate(f"hip_flexion_{side}"),)))
+        joints.append(
+            WeldJoint(f"ankle_{side}", Placement(f"femur_{side}", (0.0, -LEG, 0.0)), Placement(f"calcn_{side}"))
+        )
+    return Model("walker", tuple(bodies), tuple(joints))
+
+
+def trial(speed: float = SPEED, plates: str = "rl") -> Trial:
+    """Legs swing against each other; each plate carries its foot while that moves backwards against the pelvis."""
+    model = walker()
+    phase = 2.0 * np.pi * TIME / PERIOD
+    right, left = SWING * np.cos(phase), -SWING * np.cos(phase)
+    q = np.stack([0.0 * TIME, speed * TIME, np.full_like(TIME, LEG), right, left], axis=1)
+    angles = Table(TIME, model.coordinate_names, q)
+    stands = {"r": np.sin(phase) > 0.0, "l": np.sin(phase) < 0.0}
+    columns: dict[str, np.ndarray] = {}
+    for side in plates:
+        for k, axis in enumerate("xyz"):
+            columns[f"{side}_v{axis}"] = (0.1, 1.0, 0.02)[k] * 420.0 * stands[side]
+            columns[f"{side}_p{axis}"] = 0.0 * TIME
+    forces = tuple(ExternalForce(side, f"calcn_{side}", f"{side}_v", f"{side}_p") for side in plates)
+    table = Table(TIME, tuple(columns), np.stack(list(columns.values()), axis=1))
+    return Trial(Path("."), model=model, angles=angles, loads=ExternalLoads("plates", forces, table))
+
+
+def values(found, name: str) -> np.ndarray:
+    (one,) = [p for p in found if p.name == name]
+    return np.concatenate(list(one.values.values()))
+
+
+def test_a_walk_over_the_floor():
+    walk = trial()
+    feet = feet_events(walk)
+    assert feet.source == {"r": "force", "l": "force"}
+    assert_allclose(feet.events["r"].strikes, PERIOD * np.arange(4), atol=2 * EVENT)
+    found = spatiotemporal(walk, feet)
+    assert_allclose(values(found, "stride time"), PERIOD, atol=2 * EVENT)
+    assert_allclose(values(found, "cadence"), 120.0 / PERIOD, rtol=0.01)
+    assert_allclose(values(found, "stance"), 50.0, atol=1.0)
+    assert_allclose(values(found, "stride length"), SPEED * PERIOD, rtol=LENGTH)
+    assert_allclose(values(found, "speed"), SPEED, rtol=LENGTH)
+    assert_allclose(values(found, "step width"), 2.0 * WIDTH, rtol=1e-9)
+    half = 2.0 * LEG * np.sin(SWING)  # from foot to foot at a strike, less the way that the standing one has yet to go
+    assert_allclose(values(found, "step length"), SPEED * PERIOD / 2.0, atol=0.02 * half)
+    assert_allclose(list(stance_shares(feet).values()), 50.0, atol=1.0)
+
+
+def test_a_walk_on_a_belt():
+    """The pelvis stays in its place, and the standing foot tells how fast the belt is."""
+    walk = trial(speed=0.0)
+    found = spatiotemporal(walk, feet_events(walk))
+    assert_allclose(values(found, "speed"), SPEED, rtol=BELT)
+
+
+def test_a_foot_that_missed_the_plates():
+    walk = trial(plates="r")
+    feet = feet_events(walk)
+    assert feet.source == {"r": "force", "l": "poses"}
+    # farthest ahead at half a period, and every period from there
+    expected = PERIOD * (0.5 + np.arange(4))
+    assert_allclose(feet.events["l"].strikes, expected, atol=0.03)
+
+
+def test_ground_reactions_in_body_weights():
+    table = ground_reactions(trial())
+    weight = 42.0 * 9.80665
+    assert_allclose(table["vertical_r"].max(), 420.0 / weight)
+    assert_allclose(table["forward_l"].max(), 42.0 / weight)
+    assert_allclose(table["outward_r"].max(), 8.4 / weight)
+    assert_allclose(table["outward_l"].min(), -8.4 / weight)  # to the right, which is inward for the left foot
+
+
+def test_signs_are_told_by_the_motion():
+    words = positive_words(walker())
+    assert words == {"hip_flexion_r": "flexion", "hip_flexion_l": "flexion"}
+    backwards = walker()
+    turned = (0.0, np.pi, 0.0)  # the axis of the hip points to the left
+    parent = Placement("pelvis", (0.0, 0.0, WIDTH), turned)
+    hip = replace(backwards.joint("hip_r"), parent=parent, child=Placement("femur_r", orientation=turned))
+    assert positive_words(backwards.with_joint(hip))["hip_flexion_r"] == "extension"
+
+
+@pytest.mark.skipif(not recorded("rajagopal_walk/subject_walk_scaled.osim"), reason=NO_DATA)
+def test_signs_of_published_models():
+    """The knee of gait2392 bends to negative angles, that of Rajagopal's model to positive ones."""
+    new = positive_words(musculo.read_osim(DATA / "rajagopal_walk" / "subject_walk_scaled.osim"))
+    old = positive_words(musculo.read_osim(DATA / "gait2392" / "subject01_simbody.osim"))
+    assert (new["knee_angle_r"], old["knee_angle_r"]) == ("flexion", "extension")
+    for words in (new, old):
+        for side in "rl":
+            assert words[f"hip_flexion_{side}"] == "flexion"
+            assert words[f"hip_adduction_{side}"] == "adduction"
+            assert words[f"hip_rotation_{side}"] == "internal rotation"
+            assert words[f"ankle_angle_{side}"] == "dorsiflexion"
+
+
+def test_loads_along_the_bones():
+    """A force straight down on a leg that points ahead and down presses along the bone and across it."""
+    walk = trial()
+    weight = 42.0 * 9.80665
+    names = [f"hip_{side}_on_femur_{side}_in_ground_f{axis}" for side in "rl" for axis in "xyz"]
+    row = np.array([0.0, -weight, 0.1 * weight] * 2)
+    walk.reactions = [Table(TIME, tuple(names), np.tile(row, (len(TIME), 1)))]
+    loads = anatomical_loads(walk)
+    angle = SWING * np.cos(2.0 * np.pi * TIME / PERIOD)
+    assert_allclose(loads["hip_compression_r"], np.cos(angle), atol=1e-12)
+    assert_allclose(loads["hip_forward_r"], -np.sin(angle), atol=1e-12)
+    assert_allclose(loads["hip_outward_r"], 0.1, atol=1e-12)
+    assert_allclose(loads["hip_outward_l"], -0.1, atol=1e-12)
+    walk.model = None
+    assert anatomical_loads(walk) is None
+
+
+def test_the_page_has_a_table_of_the_walk():
+    sections = {one.title: one for one in sections_of(Known(trial(), None, None))}
+    walking = sections["Walking"]
+    assert [panel.title for panel in walking.panels] == ["forward", "vertical", "outward"]
+    rows = {row[0]: row[1:] for row in walking.tables[0].rows}
+    assert rows["cadence [steps/min]"][2].startswith("109")
+    assert sections["Joint angles"].panels[-1].positive == "flexion"
+    standing = trial()
+    standing.loads = None
+    assert "Walking" not in {one.title for one in sections_of(Known(standing, None, None))}
