@@ -15,7 +15,7 @@ from musculo.absolute.drivers.euler_driver import EulerDriver
 from musculo.absolute.euler_parameters import product, relative_euler_parameters, rotation_matrix
 from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenOrientation
-from musculo.absolute.mechanism import Mechanism, before_motion
+from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.absolute.absolute_frames import (
@@ -244,7 +244,7 @@ def relative_between(mechanism: Mechanism, x: FloatArray, first: Frame, second: 
     names = [b.name for b in mechanism.bodies]
 
     def turned(frame: Frame) -> FloatArray:
-        own = before_motion(frame)[0]
+        own = frame.base[0]
         if frame.body not in names:
             return np.broadcast_to(own, (len(x), 4))
         k = 7 * names.index(frame.body) + 3

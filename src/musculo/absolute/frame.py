@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
+
+from musculo.absolute.euler_parameters import product, rotation_matrix
+from musculo.arrays import FloatArray
 from musculo.model.body import Placement
 from musculo.model.joints.joint import FixedPose, FunctionMotion
+from musculo.spatial.rotation import quaternion_from_xyz
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +31,7 @@ class Frame:
     after: FixedPose = field(default_factory=FixedPose)
     before: FixedPose = field(default_factory=FixedPose)
 
-    @property
+    @cached_property
     def place(self) -> Placement:
         """The placement, also where it was given as the name of a body."""
         return Placement(self.placement) if isinstance(self.placement, str) else self.placement
@@ -35,7 +41,17 @@ class Frame:
         """The body that it is on."""
         return self.place.body
 
-    @property
+    @cached_property
+    def base(self) -> tuple[FloatArray, FloatArray]:
+        """Euler parameters and place on its body, before its motion."""
+        own, more = self.place, self.before
+        p, r = quaternion_from_xyz(own.orientation), np.asarray(own.translation, dtype=float)
+        if more == FixedPose():
+            return p, r
+        shift = rotation_matrix(p) @ np.asarray(more.translation, dtype=float)
+        return product(p, quaternion_from_xyz(more.orientation)), r + shift
+
+    @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """The coordinates that move it, each once."""
         if not isinstance(self.motion, FunctionMotion):

@@ -11,7 +11,7 @@ import numpy as np
 
 from musculo.absolute.constraints.constraint import Equations
 from musculo.absolute.drivers.driver import Driver
-from musculo.absolute.euler_parameters import product, rotation_matrix
+from musculo.absolute.euler_parameters import rotation_matrix
 from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given
 from musculo.absolute.normal_pattern import normal_pattern
@@ -280,8 +280,8 @@ class _Compiler:
         return {
             "frame_body": _ints([self.body[p.body] for p in placements]),
             "frame_kind": kind,
-            "frame_quaternion": np.array([before_motion(f)[0] for f in self.kept]),
-            "frame_place": np.array([before_motion(f)[1] - self.center[f.body] for f in self.kept]),
+            "frame_quaternion": np.array([f.base[0] for f in self.kept]),
+            "frame_place": np.array([f.base[1] - self.center[f.body] for f in self.kept]),
             "after_quaternion": np.array([quaternion_from_xyz(f.after.orientation) for f in self.kept]),
             "after_place": np.array([f.after.translation for f in self.kept], dtype=float),
             "frame_given": _ints(given),
@@ -307,7 +307,7 @@ class _Compiler:
         for frame, is_first in ((term.first, True), (term.second, False)):
             assert frame is not None
             b = self.body[frame.body]
-            arm = frame.motion is not None or np.any(before_motion(frame)[1] != self.center[frame.body])
+            arm = frame.motion is not None or np.any(frame.base[1] != self.center[frame.body])
             turning = term.kind in (DOT, EULER)
             turned = turning or bool(arm) or (is_first and term.kind in (ALONG, QUADRIC))
             found += [-1 if b == 0 or turning else 6 * b - 6, -1 if b == 0 or not turned else 6 * b - 3]
@@ -404,14 +404,6 @@ class _Compiler:
             "load_frame": _ints(frames + [0] * empty),
             "load_axes": _ints(axes + [-1] * empty),
         }, np.array(signs + [1.0] * empty)
-
-
-def before_motion(frame: Frame) -> tuple[FloatArray, FloatArray]:
-    """Euler parameters and place of a frame on its body, before its motion."""
-    own, more = frame.place, frame.before
-    p = quaternion_from_xyz(own.orientation)
-    shift = rotation_matrix(p) @ np.asarray(more.translation, dtype=float)
-    return product(p, quaternion_from_xyz(more.orientation)), np.asarray(own.translation) + shift
 
 
 def _ints(values: Sequence[int]) -> IntArray:

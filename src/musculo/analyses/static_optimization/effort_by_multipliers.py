@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.absolute.absolute_model import AbsoluteModel, JointForm, from_model
 from musculo.absolute.diagnosis import jacobian
 from musculo.absolute.euler_parameters import rotation_matrix
-from musculo.absolute.mechanism import before_motion
 from musculo.absolute.multiplier_dynamics import loads_by_multipliers
 from musculo.absolute.muscles_on_bodies import muscle_jacobian
 from musculo.analyses.static_optimization.force_by_activation import ForceByActivation
@@ -180,7 +179,7 @@ def _joint_loads(
         b = names.index(load.at.body)
         wrench = -np.einsum("fri,fr->fi", J[:, at, 6 * b : 6 * b + 6], multipliers[:, at])
         R = rotation_matrix(x[:, 7 * b + 3 : 7 * b + 7])
-        arm = R @ (before_motion(load.at)[1] - np.asarray(system.model.bodies[b].mass_center))
+        arm = R @ (load.at.base[1] - np.asarray(system.model.bodies[b].mass_center))
         force[:, k] = wrench[:, :3]
         moment[:, k] = np.einsum("fij,fj->fi", R, wrench[:, 3:]) - np.cross(arm, wrench[:, :3])
     return force, moment
