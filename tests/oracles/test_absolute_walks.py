@@ -7,6 +7,7 @@ import pytest
 
 import musculo
 from musculo import absolute
+from musculo.spatial.rotation import from_xyz
 from support.dynamics_models import one_joint, random_state
 from support.recorded_data import DATA, NO_DATA
 
@@ -55,5 +56,18 @@ def test_loads_in_joint_axes():
             np.testing.assert_allclose(np.linalg.norm(force, axis=2), np.linalg.norm(found.force, axis=2), rtol=1e-12)
         force, moment = found.in_joint_axes()
         np.testing.assert_allclose(moment[:, 0, 0], found.tau[:, 0], rtol=1e-10)
+    # a joint whose frames are apart
+    for backwards in (False, True):
+        model = one_joint("slider", 5, backwards=backwards)
+        q, u, udot = random_state(model, rng, 4)
+        force, moment = absolute.loads_by_multipliers(model, q, u, udot).in_joint_axes("child")
+        given = musculo.joint_loads(model, q, u, udot, on="child", model_forces=False)
+        child = model.joint("j").child
+        R = from_xyz(child.orientation)
+        if child.body != "ground":
+            R = musculo.kinematics(model, q).batch_pose(child.body)[0] @ R
+        for ours, theirs in ((force, given.force), (moment, given.moment)):
+            expected = np.einsum("...ji,...j->...i", R, theirs[:, 0])
+            np.testing.assert_allclose(ours[:, 0], expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
     with pytest.raises(musculo.errors.InvalidInput, match="'jcs', 'parent' or 'child'"):
         found.in_joint_axes("ground")

@@ -44,8 +44,8 @@ def turn(degrees: float, axis=Z) -> GivenOrientation:
     return GivenOrientation.about(axis, rate * T, np.full(T.size, rate))
 
 
-def driven(joint, driver, given, **options):
-    """One rod on ground; frames off its mass center, turned against its axes."""
+def driven(joint, driver, given, begin=None, **options):
+    """One rod on ground; frames off its mass center, turned against its axes. `begin`: where it starts."""
     base = Frame(Placement("ground", (0.1, 0.2, 0.3), (0.4, -0.3, 0.2)))
     tip = Frame(Placement("rod", (0.05, 0.1, -0.1), (-0.2, 0.5, 0.1)))
     made = driver("drive", base, tip)
@@ -53,7 +53,7 @@ def driven(joint, driver, given, **options):
     equations = (joint("joint", base, tip), made)
     start = kinematic_analysis(
         Mechanism((ROD,), (Spherical("joint", base, tip), follow), chain=((follow.guided, tip),)),
-        {"guide": GivenOrientation(*(part[:1] for part in given))},
+        {"guide": GivenOrientation(*(part[:1] for part in begin or given))},
     ).x[0]
     return kinematic_analysis(Mechanism((ROD,), equations), {"drive": given}, start=start, loads=True, **options), (
         base,
@@ -177,10 +177,25 @@ def test_one_angle_fails_where_directions_align():
     assert not d.inconsistent
 
 
+def test_one_angle_away_from_there():
+    """One pair has all of the motion where it has any: accelerations, too."""
+
+    def one_pair(name, base, tip):
+        return AngleDriver(name, base, tip, (((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)),))
+
+    given = GivenOrientation.about(Z, 0.5 + T**2, 2 * T, np.full(T.size, 2.0))
+    found, frames = driven(Revolute, one_pair, given)
+    expected, _ = driven(Revolute, relative_angle, given)
+    assert missed(found, frames, given).max() < STEP
+    assert_allclose(found.a, expected.a, atol=1000 * STEP)
+
+
 def test_joints_weigh_more_than_drivers():
     """What a hinge cannot follow is left to its driver: the joint is off by the squared weights' part of it."""
     given = turn(60.0, (0.1, 0.0, 1.0))
-    found, _ = driven(Revolute, AngleDriver, given)
+    equal, _ = driven(Revolute, BALL["six angles"], given, weights=(1.0, 1.0))
+    assert np.abs(equal.residual[:, :5]).max() > 1e-3
+    found, _ = driven(Revolute, BALL["six angles"], given)
     assert found.found
     joint, driver = np.abs(found.residual[:, :5]).max(), np.abs(found.residual[:, 5:]).max()
     assert driver > 1e-3
@@ -193,7 +208,7 @@ def test_signs_do_not_matter():
     given = turn(120.0)
     flipped = GivenOrientation(-given.parameters, given.omega, given.alpha)
     for told in (given, flipped):
-        found, frames = driven(Revolute, e3, told)
+        found, frames = driven(Revolute, e3, told, begin=given)
         assert found.found
         assert missed(found, frames, given).max() < STEP
 
