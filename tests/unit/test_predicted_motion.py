@@ -214,3 +214,14 @@ def test_curvatures_are_slopes_of_slopes(transcription, duration):
 
     expected = np.array([(slope(x + e) - slope(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))])
     assert_allclose(found, expected, atol=DIFFERENCES * np.abs(expected).max())
+
+
+def test_control_points_keep_limits_at_all_times_and_zeros():
+    transcription = BSplines(9, limit_points=True, zero={"x": (0.0, 0.3)})
+    program = slide(duration=2.5, goals=Effort("force")).program(transcription)
+    points = [k for k, name in enumerate(program.variable_names) if name.startswith("x/value/point")]
+    # spans are a sixth of the motion: the control points of cubic splines that count in the first two are five
+    assert_allclose(program.lower[points], [0.0] * 5 + [-1.0] * 3 + [1.0])
+    assert_allclose(program.upper[points], [0.0] * 5 + [2.0] * 3 + [1.0])
+    with pytest.raises(UnknownName, match="no coordinate 'y'"):
+        slide().program(BSplines(9, zero={"y": (0.0, 0.3)}))

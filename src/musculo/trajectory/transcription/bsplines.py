@@ -16,7 +16,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.bsplines import BSpline
 from musculo.trajectory.transcription.discretization import (
     TIME,
@@ -122,14 +122,37 @@ class BSplines:
             variables.enter(node, i, bases.index(base) * m + point, made[order][node, point])
         span = np.clip(np.searchsorted(breaks, fractions, side="right") - 1, 0, len(breaks) - 2)
         span = np.where(left & (fractions == breaks[span]), span - 1, span)
+        shared = variables.shared()
         return Discretization(
-            **variables.shared(),
+            **shared,
             weights=weights,
             stages=span // self.degree,
             collocated=np.arange(main, main + len(greville)),
             limited=np.arange(main),
             orders=order_of,
+            point_limits=self._point_limits(bases, by_name, len(variables.names)),
         )
+
+    def _point_limits(
+        self, bases: Sequence[str], signals: Mapping[str, Signal], variables: int
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """(variables,) of control points, if there are any."""
+        knots, m = self.knot_vector, len(self.knot_vector) - self.degree - 1
+        unknown = [name for name in self.zero if f"{name}/value" not in bases and name not in bases]
+        if unknown:
+            raise UnknownName("coordinate", unknown[0], [name.removesuffix("/value") for name in bases])
+        if not self.limit_points and not self.zero:
+            return None
+        lower, upper = np.full(variables, -np.inf), np.full(variables, np.inf)
+        for k, name in enumerate(bases):
+            points = slice(k * m, (k + 1) * m)
+            lower[points], upper[points] = signals[name].lower, signals[name].upper
+            span = self.zero.get(name.removesuffix("/value"), self.zero.get(name))
+            if span is not None:
+                first, last = knots[:m], knots[self.degree + 1 :]
+                there = (first < span[1] - 1e-9) & (last > span[0] + 1e-9)
+                lower[points][there] = upper[points][there] = 0.0
+        return lower, upper
 
     def between(
         self, discretization: Discretization, x: FloatArray, fractions: FloatArray, rates: FloatArray
