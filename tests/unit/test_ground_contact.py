@@ -10,8 +10,8 @@ import musculo.demo
 from musculo.errors import InvalidInput, Unsupported
 from musculo.model import ContactGeometry
 from musculo.model.force import Force
-from musculo.muscle import with_de_groote_fregly_muscles
-from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
+from musculo.replications.moco import predicted_step
+from musculo.trajectory import MuscleDriven, ground_forces, predict_step, softer_contacts
 from support.recorded_data import DATA, NO_DATA
 
 STEP = 1e-6
@@ -125,29 +125,12 @@ def test_predicted_step():
     """A planar walker with 18 muscles: a step that follows its recording, then one faster than that."""
     if not PLANAR.is_dir():
         pytest.skip(NO_DATA)
-    model = with_de_groote_fregly_muscles(musculo.read_osim(PLANAR / "walk_gait1018_subject01.osim"))
-    places = {f"heel_{s}": (f"calcn_{s}", (0.02, -0.017, 0.0)) for s in "rl"}
-    places |= {f"toe_{s}": (f"calcn_{s}", (0.18, -0.015, 0.0)) for s in "rl"}
-    model = with_spheres(model, places)
-    recorded = musculo.read_storage(PLANAR / "walk_gait1018_state_reference.mot").lowpass(6.0)
-    q = recorded.coordinates(model)
-    q[:, model.coordinate_index("pelvis_tx")] += 1.138 * recorded.time  # the treadmill's belt
-    motion = musculo.Table(recorded.time, model.coordinate_names, q)
-    torso = {"lumbar_extension": 100.0}
-    tracked = track_step(
-        model,
-        motion,
-        Trapezoidal(16),
-        start=0.63,
-        end=1.25,
-        residuals=dict.fromkeys(("pelvis_tilt", "pelvis_tx", "pelvis_ty"), 100.0),
-        reserves=torso,
-        weights={"pelvis_tx/value": 0.1},
-    )
+    model = predicted_step.walker(PLANAR)
+    tracked = predicted_step.tracked(model, PLANAR, 16)
     assert tracked.solved
     for name in ("pelvis_tilt", "pelvis_tx", "pelvis_ty"):
         assert np.abs(tracked[f"{name}_reserve/control"]).max() < 0.1  # 10 N or 10 N m
-    step = predict_step(model, 1.2, tracked, reserves=torso)
+    step = predict_step(model, 1.2, tracked, reserves=predicted_step.TORSO)
     assert step.solved
     assert step["pelvis_tx/value"][-1] == pytest.approx(1.2 * step.duration, abs=1e-3)
     assert step["knee_angle_l/value"][-1] == pytest.approx(step["knee_angle_r/value"][0], abs=1e-3)

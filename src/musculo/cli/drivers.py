@@ -226,6 +226,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "moco-inverse": (),
     "moco-track": (),
     "moco-walk": (),
+    "predicted-step": (),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,
