@@ -25,7 +25,14 @@ MODULES = (*WINDOWS, musculo.demo, musculo.report, musculo.viewer)
 CLASSES = {name: one for m in MODULES for name in m.__all__ if inspect.isclass(one := getattr(m, name))}
 FUNCTIONS = {name: one for m in MODULES for name in m.__all__ if inspect.isfunction(one := getattr(m, name))}
 # Names and units of columns, titles and defaults: any text will do.
-FREE_TEXT = {("Force.text", "default"), ("Table.to_xarray", "dim"), ("labelled", "unit"), ("report_of_folder", "title")}
+FREE_TEXT = {
+    ("Force.text", "default"),
+    ("Table.to_xarray", "dim"),
+    ("labelled", "unit"),
+    ("predict_step", "forward"),
+    ("report_of_folder", "title"),
+    ("track_step", "forward"),
+}
 
 
 def _members(value: type) -> Iterator[tuple[str, object]]:

@@ -114,9 +114,7 @@ def study(settings: Settings) -> Study:
         up, violation = _upward(step)["right"], step.solver.largest_violation
         name = f"{speed:g} m/s"
         found += [
-            Row(
-                f"{name}: largest violation", None, step.solver.largest_violation, "", step.status.name, limit=VIOLATION
-            ),
+            Row(f"{name}: largest violation", None, violation, "", step.status.name, limit=VIOLATION),
             Row(f"{name}: processor time", None, seconds, "s", "two searches", limit=SECONDS, timed=True),
             Quantity(f"{name}: duration of the step", "s", step.duration),
             Quantity(f"{name}: largest force of the ground over weight", "", float(up.max()) / weight),
