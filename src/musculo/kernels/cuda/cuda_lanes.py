@@ -134,6 +134,7 @@ class LanesOnDevice:
     def __init__(self, memory: LaneMemory, lanes: int) -> None:
         cuda = cuda_module()
         self.memory, self.lanes = memory, lanes
+        self.kept: list[Any] = []  # tables, and arrays that they have the addresses of
         self.words = cuda.device_array((max(memory.rows, 1), lanes), dtype=np.int64)
         constant = np.concatenate([np.zeros(1, dtype=np.int64), *memory._constant])
         self.constant = cuda.to_device(constant)
@@ -284,7 +285,7 @@ def lanes_table(of: _Placed, on: LanesOnDevice) -> Any:
     kept: list[Any] = []
     words = _table_words(of, on, kept)
     table = cuda_module().to_device(np.array(words, dtype=np.int64))
-    on.__dict__.setdefault("kept", []).append((kept, table))
+    on.kept.append((kept, table))
     return table
 
 
