@@ -317,3 +317,67 @@ def test_the_curve_of_one_frame_has_no_time_and_ticks_that_differ(chrome, tmp_pa
     assert not any("s" in tick for tick in ticks)
     assert page.page.locator(".mv-value").text_content() == "13.08 °"
     page.close()
+
+
+@pytest.mark.parametrize("focus", [".mv-toggles button", ".mv-names button", ".mv-play", "canvas", ".mv-player input"])
+def test_space_plays_wherever_the_focus_is(chrome, flexion_file, focus):
+    page = Page(chrome, flexion_file, 1200, 800)
+    button = page.page.locator(focus).first
+    button.focus()
+    pressed = button.get_attribute("aria-pressed")
+    page.page.keyboard.press(" ")
+    assert page.viewer("return v.player.playing;")
+    page.page.keyboard.press(" ")
+    assert not page.viewer("return v.player.playing;")
+    assert button.get_attribute("aria-pressed") == pressed
+    page.close()
+
+
+def test_the_force_of_a_muscle_is_a_curve(chrome, tmp_path):
+    model, motion = demo.arm(), demo.arm_flexion()
+    force = np.linspace(0.0, 300.0, len(motion))[:, None] * np.ones(len(model.muscles))
+    view(model, motion, forces=Table(motion.time, model.muscle_names, force), path=tmp_path / "a.html")
+    page = Page(chrome, tmp_path / "a.html", 1200, 800)
+    shown = page.viewer(
+        """v.choose(v.list.find("muscle", "brachialis"));
+           const one = v.selected.series.find((s) => s.quantity === "force");
+           return [one.unit, one.values.values[0], one.values.values[one.values.values.length - 1]];"""
+    )
+    assert shown[0] == "N"
+    np.testing.assert_allclose(shown[1:], [0.0, 300.0], atol=300.0 / 65534)
+    page.page.get_by_role("button", name="force").click()
+    assert "force over time" in page.page.locator(".mv-plot svg").get_attribute("aria-label")
+    page.close()
+
+
+def test_a_picture_is_saved_in_twice_the_pixels(chrome, flexion_file):
+    page = Page(chrome, flexion_file, 640, 480)
+    page.viewer("v.showList(false); v.drawNow();")
+    with page.page.expect_download() as saved:
+        page.page.keyboard.press("p")
+    assert saved.value.suggested_filename == "arm.png"
+    content = saved.value.path().read_bytes()
+    size = [int.from_bytes(content[at : at + 4], "big") for at in (16, 20)]
+    assert size == [2 * n for n in page.viewer("return [v.area.clientWidth, v.area.clientHeight];")]
+    assert page.complaints == []
+    page.close()
+
+
+def test_a_video_is_saved(chrome, flexion_file):
+    page = Page(chrome, flexion_file, 320, 240)
+    page.viewer("v.player.speed = 2;")
+    with page.page.expect_download() as saved:
+        page.page.keyboard.press("v")
+    assert saved.value.suggested_filename == "arm.webm"
+    assert saved.value.path().read_bytes()[:4] == b"\x1a\x45\xdf\xa3"
+    assert not page.viewer("return v.player.playing;")
+    assert page.complaints == []
+    page.close()
+
+
+def test_a_browser_without_recording_says_so(chrome, flexion_file):
+    page = Page(chrome, flexion_file, 640, 480)
+    page.page.evaluate("() => { delete window.MediaRecorder; }")
+    page.page.keyboard.press("v")
+    assert "cannot record a video" in page.page.locator(".mv-help").inner_text()
+    page.close()

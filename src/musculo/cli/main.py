@@ -194,6 +194,9 @@ def view(
     activation: Annotated[
         Path | None, typer.Option("--activation", metavar="FILE.sto", help="Activations, which color the muscles.")
     ] = None,
+    forces: Annotated[
+        Path | None, typer.Option("--forces", metavar="FILE.sto", help="Forces of muscles, shown as curves.")
+    ] = None,
     markers: Annotated[
         Path | None, typer.Option("--markers", metavar="FILE.trc", help="Measured markers (.trc, .c3d, .sto).")
     ] = None,
@@ -217,7 +220,7 @@ def view(
     """Show a model or its motion in the browser: one page that needs no network."""
     from musculo.cli.commands.view import ShownFiles, open_viewer
 
-    files = ShownFiles(model, motion, activation, markers, loads, reactions, geometry)
+    files = ShownFiles(model, motion, activation, forces, markers, loads, reactions, geometry)
     open_viewer(files, output, not no_open, quiet, as_json)
 
 

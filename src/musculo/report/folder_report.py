@@ -18,6 +18,7 @@ from musculo.opensim_tools.records.record import fingerprint
 from musculo.report.page_parts import Report
 from musculo.report.read_folder import makes_model, read_folder
 from musculo.report.sections import Known, sections_of
+from musculo.results.table import Table
 from musculo.results.trial import Trial
 from musculo.viewer import view
 
@@ -101,6 +102,7 @@ def _scene(trial: Trial) -> str:
             trial.model,
             trial.angles,
             activation=trial.activations,
+            forces=_muscle_forces(trial),
             markers=trial.markers,
             loads=trial.loads,
             reactions=reactions,
@@ -110,6 +112,12 @@ def _scene(trial: Trial) -> str:
         trial.unread.append(f"3D view: {error}")
         return ""
     return shown.html()
+
+
+def _muscle_forces(trial: Trial) -> Table | None:
+    """Forces of muscles, if the trial has any that are of the model."""
+    table, model = trial.forces, trial.model
+    return table if table is not None and model is not None and {*table.names} & {*model.muscle_names} else None
 
 
 def drawn_wrapping() -> Drawing:

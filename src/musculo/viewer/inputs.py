@@ -74,9 +74,13 @@ def _of_result(model: Model, result: Result, time: ArrayLike | None) -> tuple[Fl
     return q, getattr(result, "time", None) if time is None else time
 
 
-def activation_of(q: object, activation: Table | ArrayLike | None) -> Table | ArrayLike | None:
-    """What was given, else what the result that is drawn holds."""
-    return getattr(q, "activation", None) if activation is None and isinstance(q, Result) else activation
+def of_result(q: object, quantity: str, given: Table | ArrayLike | None) -> Table | ArrayLike | None:
+    """What was given of the muscles, else what the result that is drawn holds."""
+    if given is not None or not isinstance(q, Result):
+        return given
+    muscles = getattr(q, "muscles", None)
+    found = getattr(q, quantity, None)
+    return found if found is not None else getattr(muscles, quantity, None)
 
 
 def default_pose(model: Model) -> FloatArray:
@@ -133,32 +137,32 @@ def _of_table(model: Model, table: Table) -> Frames:
     return Frames(time, q, notes, None if good.all() else good)
 
 
-def activation_at(
-    model: Model, activation: Table | ArrayLike | None, frames: Frames, rows: NDArray[np.int64]
+def of_muscles_at(
+    model: Model, quantity: str, given: Table | ArrayLike | None, frames: Frames, rows: NDArray[np.int64]
 ) -> FloatArray:
-    """Activations (rows, muscles) at some frames; NaN where there is none."""
+    """Activations or forces (rows, muscles) at some frames; NaN where there is none."""
     shape = (len(rows), len(model.muscles))
-    if activation is None:
+    if given is None:
         return np.full(shape, np.nan)
-    if not isinstance(activation, Table):
-        values = np.asarray(columns_by_name("activation", activation, model.muscle_names), dtype=float)
+    if not isinstance(given, Table):
+        values = np.asarray(columns_by_name(quantity, given, model.muscle_names), dtype=float)
         full = (len(frames.time) if frames.good is None else len(frames.good), len(model.muscles))
         if values.shape != full:
-            raise InvalidInput(f"activation has shape {values.shape}; it needs {full}: frames, muscles")
+            raise InvalidInput(f"{quantity} has shape {values.shape}; it needs {full}: frames, muscles")
         return values[rows] if frames.good is None else values[frames.good][rows]
     found = np.full(shape, np.nan)
     known = False
     for k, name in enumerate(model.muscle_names):
-        for spelling in (name, f"{name}/activation", f"/forceset/{name}/activation"):
-            column = activation.find(spelling)
+        for spelling in (name, f"{name}/{quantity}", f"/forceset/{name}/{quantity}"):
+            column = given.find(spelling)
             if column is not None:
                 known = True
-                found[:, k] = sampled(activation.time, activation.values[:, column], frames.time[rows])
+                found[:, k] = sampled(given.time, given.values[:, column], frames.time[rows])
                 break
     if not known and model.muscles:
         raise InvalidInput(
-            f"{activation.source or 'the table of activations'} has no column for any muscle of {model.name!r}; its "
-            f"columns: {', '.join(activation.names[:8])}; the muscles: {', '.join(model.muscle_names[:8])}"
+            f"{given.source or f'the table of {quantity}s'} has no column for any muscle of {model.name!r}; its "
+            f"columns: {', '.join(given.names[:8])}; the muscles: {', '.join(model.muscle_names[:8])}"
         )
     return found
 

@@ -27,7 +27,7 @@ from musculo.results.table import Table
 from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
-from musculo.viewer.inputs import Frames, activation_at, activation_of, frames_in, markers_at, some
+from musculo.viewer.inputs import Frames, frames_in, markers_at, of_muscles_at, of_result, some
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.scene_arrays import floats, integers, steps
 from musculo.viewer.shapes import bones, wrap_shapes
@@ -94,6 +94,7 @@ def view(
     time: ArrayLike | None = None,
     *,
     activation: Table | ArrayLike | None = None,
+    forces: Table | ArrayLike | None = None,
     markers: Markers | None = None,
     loads: ExternalLoads | None = None,
     reactions: Table | None = None,
@@ -113,6 +114,7 @@ def view(
         time: (frames,) [s], where q is an array.
         activation: a table with a column for each muscle, or (frames, muscles); colors the muscles. By default that of
             the result.
+        forces: likewise [N]; curves of the muscles.
         markers: measured markers, drawn beside the model's with a line between.
         loads: external loads, drawn as arrows.
         reactions: a joint reaction table, expressed in any frame of the model, drawn as arrows.
@@ -133,7 +135,8 @@ def view(
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
     frames = frames_in(model, q, time)
     measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers
-    maker = _Maker(model, frames, activation_of(q, activation), measured, loads, reactions, geometry, wrapping)
+    active, strong = of_result(q, "activation", activation), of_result(q, "force", forces)
+    maker = _Maker(model, frames, active, strong, measured, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
     for _ in range(5):
         size, shown = len(scene.json()), int(scene.data["frames"]["shown"])
@@ -152,6 +155,7 @@ class _Maker:
     model: Model
     frames: Frames
     activation: Table | ArrayLike | None
+    forces: Table | ArrayLike | None
     markers: Markers | None
     loads: ExternalLoads | None
     reactions: Table | None
@@ -220,7 +224,8 @@ class _Maker:
             return {"names": []}, [], notes
         lines = polylines(points, seen.poses)
         n, forces = len(self.model.muscles), {f.name: f for f in self.model.forces}
-        active = activation_at(self.model, self.activation, self.frames, rows)
+        active = of_muscles_at(self.model, "activation", self.activation, self.frames, rows)
+        force = of_muscles_at(self.model, "force", self.forces, self.frames, rows)
         given = bool(np.isfinite(active).any())
         if self.activation is not None and not given:
             notes = (*notes, "The activations lie at other times than the motion; muscles are not colored.")
@@ -238,6 +243,8 @@ class _Maker:
             kind = "muscle" if k < n else "path"
             if given and k < n and np.isfinite(active[:, k]).any():
                 series.append(_series(kind, name, "activation", "", active[:, k]))
+            if k < n and np.isfinite(force[:, k]).any():
+                series.append(_series(kind, name, "force", "N", force[:, k]))
             series.append(_series(kind, name, "length", "m", length[:, k]))
         return muscles, series, notes
 

@@ -27,6 +27,7 @@ class ShownFiles(NamedTuple):
     model: Path
     motion: Path | None
     activation: Path | None
+    forces: Path | None
     markers: Path | None
     loads: Path | None
     reactions: Path | None
@@ -44,6 +45,7 @@ def open_viewer(files: ShownFiles, output: Path | None, show: bool, quiet: bool 
             model,
             None if files.motion is None else read_storage(files.motion),
             activation=None if files.activation is None else read_storage(files.activation),
+            forces=None if files.forces is None else read_storage(files.forces),
             markers=None if files.markers is None else read_markers(files.markers),
             loads=None if files.loads is None else read_external_loads(files.loads),
             reactions=None if files.reactions is None else read_storage(files.reactions),

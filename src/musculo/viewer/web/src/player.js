@@ -51,7 +51,8 @@ export class Player {
     if (this.playing) this.pause(); else this.play();
   }
 
-  play() {
+  /** Around and around; with `onEnd` once, which is then called. */
+  play(onEnd) {
     if (this.time.length < 2 || this.playing) return;
     if (this.at >= this.span) this.at = 0;
     this.playing = true;
@@ -61,6 +62,12 @@ export class Player {
       if (!this.playing) return;
       const next = this.at + ((now - before) / 1000) * this.speed;
       before = now;
+      if (onEnd && next >= this.span) {
+        this.seek(this.span);
+        this.pause();
+        onEnd();
+        return;
+      }
       this.seek(next >= this.span ? 0 : next);
       requestAnimationFrame(tick);
     };

@@ -130,6 +130,13 @@ export class Stage {
     this.free = 1 - this.covered / height;
   }
 
+  /** Draw with so many times the pixels. */
+  bigger(times) {
+    const { width, height } = this.renderer.getSize(new THREE.Vector2());
+    this.renderer.setPixelRatio(times * Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer.setSize(width, height, false);
+  }
+
   /** Something has moved: the shadows are drawn anew with the next picture. */
   moved() {
     this.renderer.shadowMap.needsUpdate = true;

@@ -17,7 +17,7 @@ import { Tubes } from "./tubes.js";
 const FORMAT = 1;
 const LOAD = "#0a8a5f", REACTION = "#7b4fc9";
 const VIEWS = { home: [0.62, 0.22, 1.0], front: [1, 0.05, 0], side: [0, 0.05, 1], top: [0.001, 1, 0] };
-const HELP = "Drag to orbit, right-drag to pan, scroll to zoom. Space plays, ← → step a frame (Shift: ten), R resets, F S T look from front, side, top, ? shows this.";
+const HELP = "Drag to orbit, right-drag to pan, scroll to zoom. Space plays, P saves a picture, V a video, ← → step a frame (Shift: ten), R resets, F S T look from front, side, top, ? shows this.";
 
 export class Viewer {
   static async mount(root, packed) {
@@ -65,7 +65,10 @@ export class Viewer {
     const tools = element(
       "nav", { class: "mv-tools", "aria-label": "View" },
       icon("⌂", "Reset the view (R)", () => this.reset("home")), icon("◐", "Light or dark (D)", () => this.theme()),
-      icon("☰", "Show or hide the names (N)", () => this.showList()), icon("?", HELP, () => this.showHelp()),
+      icon("☰", "Show or hide the names (N)", () => this.showList()),
+      icon("▣", "Save a picture (P)", () => this.savePicture()),
+      this.times.length > 1 ? (this.videoButton = icon("⏺", "Save a video of the motion (V)", () => this.saveVideo())) : null,
+      icon("?", HELP, () => this.showHelp()),
     );
     this.help = element("p", { class: "mv-card mv-help", hidden: true }, HELP);
     this.area = element("main", { class: "mv-area" }, this.canvas, head, tools, this.help, this.triad.root, this.plot.root, this.player.root, this.tip, this.label);
@@ -318,6 +321,10 @@ export class Viewer {
     });
     this.canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
     root.ownerDocument.addEventListener("keydown", (event) => this.key(event));
+    // a button that has the focus would be pressed when the key comes up
+    root.ownerDocument.addEventListener("keyup", (event) => {
+      if (event.key === " " && event.target.matches?.("button, summary")) event.preventDefault();
+    });
   }
 
   key(event) {
@@ -329,17 +336,64 @@ export class Viewer {
       return;
     }
     if (typing) return;
-    const onButton = event.target.matches?.("button, summary");
     const frames = event.shiftKey ? 10 : 1;
     const keys = {
-      " ": () => (onButton ? false : this.player.toggle()),
+      " ": () => this.player.toggle(),
       ArrowLeft: () => this.player.step(-frames), ArrowRight: () => this.player.step(frames),
       Home: () => { this.player.pause(); this.player.seek(0); }, End: () => { this.player.pause(); this.player.seek(this.player.span); },
       r: () => this.reset("home"), f: () => this.reset("front"), s: () => this.reset("side"), t: () => this.reset("top"),
+      p: () => this.savePicture(), v: () => this.saveVideo(),
       d: () => this.theme(), n: () => this.showList(), "?": () => this.showHelp(),
     };
     const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (act && act() !== false) event.preventDefault();
+  }
+
+  // --- saving ------------------------------------------------------------------------------------------------------
+  /** What is seen now, in twice as many pixels. */
+  savePicture() {
+    this.stage.bigger(2);
+    this.drawNow();
+    const url = this.canvas.toDataURL("image/png");
+    this.stage.bigger(1);
+    this.drawNow();
+    this.download(url, "png");
+  }
+
+  /** The motion once, from its start, at the speed that is chosen; pressed again, it ends. */
+  saveVideo() {
+    if (this.recorder) { this.recorder.stop(); return; }
+    const kinds = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+    const kind = window.MediaRecorder && this.canvas.captureStream && kinds.find((one) => MediaRecorder.isTypeSupported(one));
+    if (this.times.length < 2) return;
+    if (!kind) { this.say("This browser cannot record a video; Chromium and Firefox can."); return; }
+    const parts = [];
+    this.recorder = new MediaRecorder(this.canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 8e6 });
+    this.recorder.ondataavailable = (event) => { if (event.data.size) parts.push(event.data); };
+    this.recorder.onstop = () => {
+      this.recorder = null;
+      this.videoButton.setAttribute("aria-pressed", "false");
+      this.player.pause();
+      const url = URL.createObjectURL(new Blob(parts, { type: kind.split(";")[0] }));
+      this.download(url, kind.includes("mp4") ? "mp4" : "webm");
+      setTimeout(() => URL.revokeObjectURL(url), 10000);
+    };
+    this.videoButton.setAttribute("aria-pressed", "true");
+    this.player.pause();
+    this.player.seek(0);
+    this.recorder.start();
+    this.player.play(() => this.recorder?.stop());
+  }
+
+  download(url, ending) {
+    const word = this.scene.title.replace(/[^\w-]+/g, "_") || "motion";
+    element("a", { href: url, download: `${word}.${ending}` }).click();
+  }
+
+  say(words) {
+    this.help.textContent = words;
+    this.help.hidden = false;
+    setTimeout(() => { this.help.hidden = true; this.help.textContent = HELP; }, 6000);
   }
 
   // --- drawing -----------------------------------------------------------------------------------------------------
