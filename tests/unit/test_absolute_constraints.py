@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from musculo.absolute import constraints, drivers
 from support.absolute_rows import KINDS, ComplexRows, example
 from support.complex_kernels import slope
 
@@ -61,3 +64,11 @@ def test_counts(kind):
         rows = ComplexRows(mechanism, given)
         x, v = rows.state(rng)
         assert np.linalg.matrix_rank(rows.rows(x, v, rows.signals)[1].real) == COUNTS[kind]
+
+
+def test_every_file_is_listed():
+    """A constraint or driver that has a file is tested above."""
+    for module in (constraints, drivers):
+        files = {path.stem for path in Path(module.__file__).parent.glob("*.py")} - {"__init__", "constraint", "driver"}
+        listed = {KINDS[name].__module__.rpartition(".")[2] for name in module.__all__ if name in KINDS}
+        assert files == listed

@@ -28,7 +28,7 @@ from musculo.absolute import (
 from musculo.absolute.drivers.angle_driver import ALL_AXES
 from musculo.absolute.drivers.euler_driver import E0, E1, E2, E3
 from musculo.absolute.euler_parameters import relative_euler_parameters
-from musculo.errors import InvalidInput, MusculoWarning
+from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
 from musculo.spatial.rotation import from_xyz
 
 # Newton's method stops where its last step is smaller than 1e-10.
@@ -305,3 +305,52 @@ def test_free_motion_is_named():
     assert found.status[0] == Status.NOT_DETERMINED
     assert found.diagnosis.free == ("rod",)
     assert "drive it" in str(found.diagnosis)
+
+
+def test_contradictions_are_named():
+    """A rod between two pins that are further apart than it is long."""
+    pins = [Frame(Placement("ground", (x, 0.0, 0.0))) for x in (0.0, 2.0)]
+    ends = [Frame(Placement("rod", (x, 0.0, 0.0))) for x in (0.0, 1.0)]
+    constraints = [
+        Spherical(name, *pair) for name, pair in zip(("left", "right"), zip(pins, ends, strict=True), strict=True)
+    ]
+    m = Mechanism((ROD,), (*constraints, OrientationDriver("roll", pins[0], ends[0], "x")))
+    start = m.positions(np.array([[[0.4, 0.0, 0.0]]]), np.array([[[1.0, 0.0, 0.0, 0.0]]]), np.zeros((1, 0)))[0]
+    found = kinematic_analysis(m, {"roll": GivenOrientation.about(Z, [0.0])}, start=start)
+    assert found.status[0] == Status.INCONSISTENT
+    assert not found.found
+    assert set(found.diagnosis.inconsistent) == {"left", "right"}
+    # half of what is missing at each end
+    assert_allclose(np.abs(found.residual).max(), 0.5, atol=1e-6)
+
+
+def test_frames_after_one_without_a_position():
+    """They start from the last that has one: a distance out of reach for a while."""
+    base, tip, far = (
+        Frame("ground"),
+        Frame(Placement("rod", (1.0, 0.0, 0.0))),
+        Frame(Placement("ground", (2.0, 0.0, 0.0))),
+    )
+    m = Mechanism((ROD,), (Revolute("pin", base, Frame("rod")), DistanceDriver("reach", far, tip)))
+    reach = 2.0 + 1.3 * np.sin(np.pi * T)
+    start = m.positions(np.zeros((1, 1, 3)), np.array([[[np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]]]), np.zeros((1, 0)))[0]
+    found = kinematic_analysis(m, {"reach": GivenNumbers.of(reach)}, start=start, together=1)
+    within = reach < 2.99
+    assert np.all(found.status[within] == Status.FOUND)
+    assert np.abs(found.residual[within]).max() < STEP
+    assert np.abs(found.residual[reach > 3.01]).max() > 1e-3
+
+
+def test_mechanisms_that_are_none():
+    with pytest.raises(InvalidModel, match="two bodies are called 'rod'"):
+        Mechanism((ROD, ROD), ())
+    with pytest.raises(InvalidModel, match="needs a body"):
+        Mechanism((), ())
+    base, tip = Frame("ground"), Frame("rod")
+    with pytest.raises(InvalidModel, match="are called 'pin'"):
+        Mechanism((ROD,), (Revolute("pin", base, tip), Spherical("pin", base, tip)))
+    m = Mechanism((ROD,), (Revolute("pin", base, tip), OrientationDriver("drive", base, tip, "z")))
+    with pytest.raises(InvalidInput, match="not finite"):
+        kinematic_analysis(m, {"drive": GivenOrientation.about(Z, [np.nan])}, start=np.eye(7)[3])
+    with pytest.raises(InvalidInput, match="give 1 to 8"):
+        kinematic_analysis(m, {"drive": turn(10.0)}, start=np.eye(7)[3], together=9)

@@ -33,6 +33,8 @@ TOLERANCE = 1e-10
 # What joints weigh against drivers in least squares (the same section).
 JOINT_WEIGHT = 1000.0
 _MOST_STEPS = 50
+# Constraints that are missed by more contradict each other; drivers that do move joints by a millionth of it [rad, m].
+_CONTRADICTED = 1e-5
 
 
 class Status(IntEnum):
@@ -41,6 +43,8 @@ class Status(IntEnum):
     FOUND = 0
     NOT_CONVERGED = 1
     NOT_DETERMINED = 2
+    INCONSISTENT = 3
+    """Constraints contradict each other: what was found misses them least. Drivers may be missed, by their weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ def kinematic_analysis(
 ) -> AbsoluteAnalysis:
     """Solve Phi(x, t) = 0, J v = nu, J a = gamma at every frame (Antunes2025 eq. 1-3); loads by eq. 4, 5.
 
+    Every frame has a status; one after a frame without a position starts from the last that has one.
     Where equations repeat each other the solution is that of least squares, in which joints weigh 1000 and drivers 1,
     and the multipliers are the shortest. Frames whose equations do not determine the motion, or for which Newton's
     method finds nothing, have that as their status; `diagnosis` names the constraints.
@@ -148,6 +153,10 @@ def kinematic_analysis(
         weights: of joints and of drivers; by default 1 and 1 where there are as many equations as unknowns.
         threads: the number of threads where frames do not follow each other; all cores by default.
     """
+    if together not in range(1, 9) or not tolerance > 0.0:
+        raise InvalidInput(
+            f"together is {together!r} and tolerance {tolerance!r}; give 1 to 8, and a number above zero"
+        )
     frames = _frames(given, coordinates, start)
     c, m = mechanism.compiled, mechanism.n_equations
     signals = mechanism.signals(given, frames)
@@ -185,6 +194,9 @@ def kinematic_analysis(
     )
     arguments = (c.system, c.table, c.pattern, search, out)
     over_frames(analysis_frames, arguments, frames, 1 if begin == FROM_BEFORE else threads)
+    joints = np.array([not e.drives for e in mechanism.equations for _ in range(mechanism.count(e.name))], dtype=bool)
+    off = np.abs(out.residual[:, joints]).max(axis=1, initial=0.0)
+    out.status[(out.status == Status.FOUND) & (off > _CONTRADICTED)] = Status.INCONSISTENT
     load = out.loads.reshape(len(out.loads), n_loads // 6, 2, 3) * c.load_sign[:, None, None]
     return AbsoluteAnalysis(
         mechanism,

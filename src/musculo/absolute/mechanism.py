@@ -84,6 +84,14 @@ class Mechanism:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidModel(f"two constraints or drivers are called {twice!r}; give each a name of its own")
+        bodies = [GROUND, *(b.name for b in self.bodies)]
+        twice = next((name for name in bodies if bodies.count(name) > 1), None)
+        if twice is not None or not self.bodies:
+            raise InvalidModel(
+                f"two bodies are called {twice!r}; give each a name of its own, not that of ground"
+                if self.bodies
+                else "a mechanism needs a body; ground is there anyway"
+            )
         met = dict.fromkeys(self.coordinates)
         for e in self.equations:
             met.update(dict.fromkeys(e.unknowns))
@@ -164,6 +172,8 @@ class Mechanism:
             if name not in given:
                 raise InvalidInput(f"driver {name!r} is told nothing; give it in `given`, or leave the driver out")
             for key, values in driver.signals(given[name]).items():
+                if not np.isfinite(values).all():
+                    raise InvalidInput(f"driver {name!r} is told a number that is not finite; fill such frames first")
                 rows = c.pose_rows if key in c.pose_rows else c.number_rows
                 if len(values) != frames:
                     raise InvalidInput(f"driver {name!r} is told {len(values)} frames, others {frames}")

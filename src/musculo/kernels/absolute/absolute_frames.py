@@ -104,10 +104,12 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
     force, multipliers, loads = lanes(s.force), lanes(s.multipliers), lanes(s.loads)
     E = np.zeros((columns_of(system), WIDTH))
     coordinates = 7 * system.bodies
+    kept = np.zeros(s.x.shape[0])
     if search.begin == FROM_BEFORE:
         for k in range(s.x.shape[0]):
             for lane in range(WIDTH):
                 s.x[k, lane] = frames.start[0, k]
+            kept[k] = frames.start[0, k]
     for block in range(start, stop, search.together):
         count = min(search.together, stop - block)
         _take(frames.signals, block, count, stop, s.signals)
@@ -121,8 +123,8 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
             _take(frames.start, block, count, stop, s.x)
         else:
             for k in range(s.x.shape[0]):
-                for lane in range(WIDTH - 1):
-                    s.x[k, lane] = s.x[k, WIDTH - 1]
+                for lane in range(WIDTH):
+                    s.x[k, lane] = kept[k]
         taken, worst = 0, np.inf
         while True:
             place_frames(system, table, x, v, S, False, W, H, 0)
@@ -149,6 +151,11 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
                 frames.status[block + lane] = NOT_DETERMINED
             elif not size <= search.tolerance:
                 frames.status[block + lane] = NOT_CONVERGED
+        # what follows starts from the last frame that has a position
+        for lane in range(count):
+            if frames.status[block + lane] == FOUND:
+                for k in range(s.x.shape[0]):
+                    kept[k] = s.x[k, lane]
         _give(s.phi, block, count, frames.residual)
         solve_least_squares(system, pattern, search.weight, J, N, nu, v, rest, y, 0)
         place_frames(system, table, x, v, S, True, W, H, 0)
