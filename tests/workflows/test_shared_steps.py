@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from musculo.analyses import recorded_motion
 from musculo.cli.main import app
 from musculo.opensim_tools import work
+from musculo.opensim_tools.read_once import read_once
 from musculo.results.made_once import made_once, shared_by_steps
 from musculo.results.table import Table
 from support.tool_setups import analyze, arm_folder, inverse_dynamics
@@ -75,11 +76,11 @@ def test_a_file_that_changes_between_steps_is_read_again(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("one")
     with shared_by_steps():
-        assert work._read_once(_text, file) == "one"
-        assert work._read_once(_text, file) == "one"
+        assert read_once(_text, file) == "one"
+        assert read_once(_text, file) == "one"
         file.write_text("another")
         os.utime(file, ns=(1, 1))
-        assert work._read_once(_text, file) == "another"
+        assert read_once(_text, file) == "another"
 
 
 def _text(path: Path) -> str:
@@ -95,3 +96,12 @@ def test_nothing_is_shared_outside():
     with shared_by_steps():
         assert made_once("list", (part,), list) is made_once("list", (part,), list)
         assert made_once("list", (part,), list) is not made_once("list", (object(),), list)
+
+
+def test_the_next_run_takes_what_it_is_given():
+    with shared_by_steps() as made:
+        first = made_once("list", (), list)
+    with shared_by_steps(made) as more:
+        assert made_once("list", (), list) is first
+        made_once("other", (), list)
+    assert (len(made), len(more)) == (1, 2)

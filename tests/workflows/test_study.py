@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,24 +233,47 @@ def test_processes_give_the_same_bits_though_some_are_killed(study, tmp_path):
 def test_a_study_that_was_killed_goes_on(recordings, study, tmp_path):
     run_study(study, jobs=1)
     expected = contents(study.folder)
-    words = [sys.executable, "-m", "musculo", "study", str(recordings), "-o", str(tmp_path / "cut"), "-j", "1", "-q"]
-    running = subprocess.Popen(words)
-    marks = tmp_path / "cut" / "S1" / "reach1" / "trial.json"
+    words = [sys.executable, "-m", "musculo", "study", str(recordings), "-o", str(tmp_path / "cut"), "-j", "2", "-q"]
+    running = subprocess.Popen(words, start_new_session=True)
     for _ in range(1200):
-        if marks.is_file() or running.poll() is not None:
+        if list((tmp_path / "cut").glob("S?/*/trial.json")) or running.poll() is not None:
             break
         time.sleep(0.05)
     running.kill()
     running.wait()
-    assert marks.is_file()
+    assert list((tmp_path / "cut").glob("S?/*/trial.json"))
+    # its processes do not go on without it
+    for _ in range(200):
+        if not _of_session(running.pid):
+            break
+        time.sleep(0.05)
+    assert _of_session(running.pid) == []
+    half = tmp_path / "cut" / "S2" / "reach2" / ".x.sto.0123.part"
+    half.parent.mkdir(parents=True, exist_ok=True)
+    half.touch()
     told = CliRunner().invoke(app, [*words[3:-1], "--json"], catch_exceptions=False)
     assert told.exit_code == 0, told.output
     known = json.loads(told.stdout)
     assert 1 <= known["resumed"] <= 4
+    assert not list((tmp_path / "cut").rglob(".*"))
     found = contents(tmp_path / "cut")
     assert {name: mark for name, mark in found.items() if name.startswith("S")} == expected
     assert {"curves.nc", "peaks.csv"} <= found.keys()
     assert (tmp_path / "cut" / "study.html").is_file()
+
+
+def _of_session(session: int) -> list[str]:
+    """Processes of a session that have not ended."""
+    told = subprocess.run(["ps", "-o", "stat=,pid=", "-s", str(session)], capture_output=True, text=True).stdout
+    return [line for line in told.splitlines() if not line.lstrip().startswith("Z")]
+
+
+def test_two_runs_at_once_do_each_trial_once(study):
+    """As when the client of a cluster was killed: a worker is still at it when the next client asks for the same."""
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: run_trial(study.trials[0], study.folder), range(2))
+    assert sorted([first.resumed, second.resumed]) == [False, True]
+    assert replace(first, resumed=True) == replace(second, resumed=True)
 
 
 def test_a_full_disk_stops_the_study_and_it_goes_on(study, monkeypatch):

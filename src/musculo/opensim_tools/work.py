@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,16 +26,15 @@ from musculo.io.osim import read_osim
 from musculo.io.plate_forces import read_plate_forces
 from musculo.io.setup import IMUInverseKinematicsSetup, InverseKinematicsSetup, ModelToolSetup
 from musculo.io.storage import read_storage
-from musculo.io.text import hashes_of_reads, heard_before
 from musculo.io.tool_results import PRECISION, write_result
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.coordinate import bare_name
 from musculo.model.model import Model
 from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
+from musculo.opensim_tools.read_once import Stamp, read_once, stamp_of
 from musculo.opensim_tools.records.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.results.external_loads import ExternalLoads
-from musculo.results.made_once import made_once
 from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.table import Table
@@ -49,18 +48,6 @@ Progress = Callable[[str, float], None]
 T = TypeVar("T")
 # Seconds by which times that are rounded in files may be apart.
 _SAME_TIME = 1e-6
-
-
-# When a file was changed, and what it was then: as much as can be known without reading it.
-Stamp = tuple[int, ...]
-
-
-def stamp_of(path: Path) -> Stamp:
-    try:
-        now = path.stat()
-    except OSError:
-        return ()
-    return (now.st_mtime_ns, now.st_size, now.st_ino)
 
 
 @dataclass
@@ -232,7 +219,7 @@ class Work:
         here = Path(os.path.relpath(path, Path(self.source).parent)) if not path.exists() else path
         found = here if here.exists() else path
         self.needed(found, what)
-        return _read_once(reader, found)
+        return read_once(reader, found)
 
     def check_span(
         self, span: tuple[float, float], time: FloatArray, recording: str, opensim_refuses: bool = False
@@ -350,33 +337,6 @@ class Work:
         except Exception as error:  # results do not depend on it, whatever it is
             why = str(error) if isinstance(error, MusculoError) else f"{type(error).__name__}: {error}"
             self.note(f"could not compare {what}: {why}")
-
-
-class _Read(NamedTuple):
-    """What a reader gave, and the files that it read: their hashes, and what they were then."""
-
-    value: Any
-    hashes: dict[str, str]
-    stamps: dict[str, Stamp]
-
-    @property
-    def holds(self) -> bool:
-        return all(stamp_of(Path(path)) == stamp and self.hashes[path] for path, stamp in self.stamps.items())
-
-
-def _read_once(reader: Callable[[Path], T], path: Path) -> T:
-    """What a reader makes of a file; steps of one run read it once, as long as it does not change."""
-
-    def read() -> _Read:
-        with hashes_of_reads() as hashes:
-            value = reader(path)
-        return _Read(value, hashes, {name: stamp_of(Path(name)) for name in hashes})
-
-    how = (reader.func, *sorted(reader.keywords.items())) if isinstance(reader, partial) else (reader,)
-    done = made_once((*how, str(path), str(path.absolute())), (), read, lambda earlier: earlier.holds)
-    heard_before(done.hashes)
-    value: T = done.value
-    return value
 
 
 def _has_frame(model: Model, frame: str) -> bool:

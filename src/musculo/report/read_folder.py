@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike
 from musculo.model.model import Model
+from musculo.opensim_tools.read_once import read_once
 from musculo.opensim_tools.records.record import fingerprint
 from musculo.results.table import Table
 from musculo.results.trial import Trial
@@ -209,17 +211,17 @@ def _input(path: Path, found: Trial, record: dict[str, Any]) -> None:
     kind, stated = path.suffix.lower(), record.get("stated", {})
     try:
         if kind == ".osim" and found.model is None:
-            found.model = read_osim(path)
+            found.model = read_once(partial(read_osim, opensim_rounding=False), path)
             found.read.append(path)
         elif kind in _RECORDINGS and found.markers is None:
             # as the run read them
             known = stated if isinstance(stated, dict) else {}
-            recorded = read_markers(path, up=known.get("preparation.up"))
+            recorded = read_once(partial(read_markers, up=known.get("preparation.up")), path)
             zeros = known.get("preparation.zeros_as_gaps") == "yes"
             found.markers = recorded.zeros_as_gaps() if zeros else recorded
             found.read.append(path)
         elif kind == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
-            found.loads = read_external_loads(path)
+            found.loads = read_once(partial(read_external_loads, by_position=False, obsolete_flags=True), path)
             found.read.append(path)
     except (MusculoError, OSError) as error:
         found.unread.append(f"{path.name}: {error}")

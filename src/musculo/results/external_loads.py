@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -244,7 +245,14 @@ class ExternalLoads:
         data = self._data(force, identifier)
         if len(data) == 1:
             return np.broadcast_to(data[0], (len(time), 3)).copy()
-        return NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)(time)
+        if identifier not in self._splines:
+            self._splines[identifier] = NaturalSpline(self.table.time, data, 3 if len(data) > 3 else 1)
+        return self._splines[identifier](time)
+
+    @cached_property
+    def _splines(self) -> dict[str, NaturalSpline]:
+        """By identifier: every step of a trial asks for the same ones, at times of its own."""
+        return {}
 
     def _data(self, force: ExternalForce, identifier: str) -> FloatArray:
         """(n, 3) the columns of an identifier, without gaps."""

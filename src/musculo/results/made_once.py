@@ -9,15 +9,24 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 # By what it is and what it is made of: the parts, which live as long as it does, and the thing.
-_made: ContextVar[dict[Hashable, tuple[tuple[object, ...], Any]] | None] = ContextVar("made_once", default=None)
+Made = dict[Hashable, tuple[tuple[object, ...], Any]]
+_made: ContextVar[Made | None] = ContextVar("made_once", default=None)
 
 
 @contextmanager
-def shared_by_steps() -> Iterator[None]:
-    """Inside, `made_once` remembers; outside of it everything is made anew."""
-    token = _made.set({})
+def shared_by_steps(earlier: Made | None = None) -> Iterator[Made]:
+    """Inside, `made_once` remembers; outside of it everything is made anew.
+
+    Args:
+        earlier: what another run made and this one may take.
+
+    Yields:
+        What is made inside, and what `earlier` has.
+    """
+    made = dict(earlier or {})
+    token = _made.set(made)
     try:
-        yield
+        yield made
     finally:
         _made.reset(token)
 

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,20 @@ def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """A process of a study: Ctrl-C is for its parent, which ends it."""
+    """A process of a study: Ctrl-C is for its parent, which ends it, and it does not outlive its parent."""
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # The queue of a process whose parent was killed never ends: the process itself holds its other end.
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 # --- dask -----------------------------------------------------------------------------------------------------------

@@ -6,9 +6,11 @@ import errno
 import hashlib
 import json
 import os
+import threading
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -19,7 +21,9 @@ from musculo.diagnostics.finding import Light
 from musculo.diagnostics.judge import judge
 from musculo.errors import MusculoError
 from musculo.io.external_load_files import data_files
+from musculo.io.osim import read_osim
 from musculo.io.text import write_text
+from musculo.kernels.compiler.file_lock import locked
 from musculo.opensim_tools.setup_runner import run_setup
 from musculo.opensim_tools.trial_tasks import trial_tasks
 from musculo.report import report_of_folder, write_report
@@ -28,8 +32,12 @@ from musculo.results.made_once import shared_by_steps
 from musculo.study.plan import StudyTrial
 from musculo.study.trial_summary import SUMMARY, summarize, write_summary
 
-STATUS, LOG, PAGE = "trial.json", "log.txt", "report.html"
+STATUS, LOG, PAGE, LOCK = "trial.json", "log.txt", "report.html", ".lock"
 _LAYOUT = 1
+# Whoever holds a trial for longer was stopped, not ended [s].
+_LONGEST = 3600.0
+# Models that the last trial of a thread read: what is compiled of them may have room to work in.
+_last = threading.local()
 
 
 class TrialStatus(Enum):
@@ -82,16 +90,29 @@ def run_trial(trial: StudyTrial, folder: Path, page: bool = False) -> TrialOutco
         DiskFull: there is no room for its results.
     """
     home = folder / trial.key
-    mark = fingerprint_of(trial)
-    earlier = known_outcome(trial, folder, mark)
-    if earlier is not None and (not page or (home / PAGE).is_file()):
-        return earlier
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _refuse_full(error, trial)
+        return TrialOutcome(trial.key, TrialStatus.FAILED, f"the folder {home} cannot be made ({error.strerror})")
+    # a worker whose client was killed may still be at it
+    with locked(home / LOCK, _LONGEST):
+        mark = fingerprint_of(trial)
+        earlier = known_outcome(trial, folder, mark)
+        if earlier is not None and (not page or (home / PAGE).is_file()):
+            return earlier
+        for part in home.glob(".*.part"):  # of files that a killed process was writing
+            part.unlink(missing_ok=True)
+        return _done_now(trial, home, mark, page)
+
+
+def _done_now(trial: StudyTrial, home: Path, mark: str, page: bool) -> TrialOutcome:
+    """All steps, in a row, and what they leave."""
     began, log = time.perf_counter(), []
     status, reason = TrialStatus.DONE, ""
     findings: tuple[tuple[str, str, str], ...] = ()
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        with shared_by_steps():
+        with _shared_by_trials():
             for task in trial_tasks(trial.model, trial.recording, trial.loads, home, trial.options):
                 done = run_setup(task, like=None, output=home, threads=1, force=False, overwrite=True)
                 log.append(f"{done.tool} {done.name}: {done.status.value}, {done.seconds:.2f} s")
@@ -99,13 +120,13 @@ def run_trial(trial: StudyTrial, folder: Path, page: bool = False) -> TrialOutco
                 log += [f"  trouble: {trouble}" for trouble in done.troubles]
                 if done.troubles:
                     status, reason = TrialStatus.INCOMPLETE, "; ".join(done.troubles)
-        results = read_folder(home)
-        write_summary(home / SUMMARY, summarize(results))
-        lights = (Light.LOOK, Light.BAD)
-        found = [one for one in judge(results).findings if one.light in lights]
-        findings = tuple((one.light.value, one.title, one.text) for one in found)
-        if page:
-            write_report(home / PAGE, report_of_folder(home))
+            results = read_folder(home)
+            write_summary(home / SUMMARY, summarize(results))
+            lights = (Light.LOOK, Light.BAD)
+            found = [one for one in judge(results).findings if one.light in lights]
+            findings = tuple((one.light.value, one.title, one.text) for one in found)
+            if page:
+                write_report(home / PAGE, report_of_folder(home))
     except MusculoError as error:
         _refuse_full(error, trial)
         status, reason = TrialStatus.FAILED, str(error)
@@ -120,6 +141,14 @@ def run_trial(trial: StudyTrial, folder: Path, page: bool = False) -> TrialOutco
     outcome = TrialOutcome(trial.key, status, reason, round(time.perf_counter() - began, 3), False, findings)
     _leave(home, outcome, mark, log, trial)
     return outcome
+
+
+@contextmanager
+def _shared_by_trials() -> Iterator[None]:
+    """Steps of a trial share what they read; the next trial, mostly of the same subject, takes the model from it."""
+    with shared_by_steps(getattr(_last, "models", None)) as made:
+        yield
+        _last.models = {key: one for key, one in made.items() if isinstance(key, tuple) and key[0][0] is read_osim}
 
 
 def _leave(home: Path, outcome: TrialOutcome, mark: str, log: Iterable[str], trial: StudyTrial) -> None:

@@ -25,10 +25,11 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from musculo.errors import MusculoWarning
 from musculo.kernels.compiler.driver_code import Code, Layout
+from musculo.kernels.compiler.file_lock import locked
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = 32  # bytes of a SHA-256
@@ -37,7 +38,6 @@ _HOUR, _DAY = 3600.0, 86400.0  # [s]
 _LARGEST = 200_000_000
 # No driver takes so long to compile; whoever holds its lock for longer was stopped, not ended [s].
 _LONGEST = 600.0
-_OFTEN = 0.05  # a lock is asked for [s]
 _said: set[str] = set()
 
 
@@ -262,46 +262,10 @@ def alone(name: str, patient: bool) -> Iterator[bool]:
     The lock is the system's, on an open file, and goes with the process that holds it, however that ends. Where there
     are no such locks, or one is held for very long, two may do the same work, and the last one's file stays.
     """
-    path = machine_folder() / f"{name}.lock"
-    stream, mine = _lock(path, _LONGEST if patient else 0.0)
-    try:
+    with contextlib.suppress(OSError):
+        _make_private(machine_folder())
+    with locked(machine_folder() / f"{name}.lock", _LONGEST if patient else 0.0) as mine:
         yield mine
-    finally:
-        if stream is not None:
-            _unlock(stream, path)
-
-
-def _lock(path: Path, patience: float) -> tuple[BinaryIO | None, bool]:
-    """The locked file, and whether this process may go on."""
-    end = time.monotonic() + patience
-    try:
-        import fcntl
-
-        _make_private(path.parent)
-        while True:
-            with contextlib.ExitStack() as stack:
-                stream = stack.enter_context(open(path, "ab"))
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    if time.monotonic() >= end:
-                        return None, patience > 0.0
-                    time.sleep(_OFTEN)
-                    continue
-                # who held it before removes it: then another process may hold a new one
-                if os.fstat(stream.fileno()).st_nlink > 0:
-                    stack.pop_all()
-                    return stream, True
-    except (ImportError, OSError):
-        return None, True
-
-
-def _unlock(stream: BinaryIO, path: Path) -> None:
-    import fcntl
-
-    with stream, contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-        fcntl.flock(stream, fcntl.LOCK_UN)  # closing is not enough where a forked process has it open, too
 
 
 # --- object files in memory -------------------------------------------------------------------------------------------

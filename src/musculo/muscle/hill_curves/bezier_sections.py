@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -105,6 +106,15 @@ def stepped_rows(curve: BezierCurve) -> FloatArray:
 
     Guarantees: within TABLE_TOLERANCE of the Bezier curve, times its largest value; the slopes are those of the table.
     """
+    return _stepped_rows(*curve.key())
+
+
+# Muscles of all models mostly have the same curves, and fitting them takes longer than a short trial's static
+# optimization. A table is about 10 kB.
+@lru_cache(maxsize=512)
+def _stepped_rows(x: bytes, y: bytes, slope_left: float, slope_right: float) -> FloatArray:
+    points = [np.frombuffer(one).reshape(-1, _QUINTIC + 1) for one in (x, y)]
+    curve = BezierCurve(points[0], points[1], slope_left, slope_right)
     n = len(curve.x)
     directory, blocks, first = [], [], aligned(HEAD + ENTRY * (n + 2))
     for k in range(-1, n + 1):
@@ -123,7 +133,9 @@ def stepped_rows(curve: BezierCurve) -> FloatArray:
         blocks.append(rows.ravel())
         first += rows.size
     head = np.concatenate([[n + 2], np.ravel(directory)])
-    return np.concatenate([head, np.zeros(aligned(head.size) - head.size), *blocks])
+    rows = np.concatenate([head, np.zeros(aligned(head.size) - head.size), *blocks])
+    rows.flags.writeable = False
+    return rows
 
 
 def aligned(size: int) -> int:

@@ -12,11 +12,12 @@ from musculo import __version__
 from musculo.errors import InvalidInput
 from musculo.io.setup import Setup
 from musculo.io.text import PathLike, write_text
+from musculo.opensim_tools.read_once import stamp_of
 from musculo.opensim_tools.records.named_files import record_of, record_path
 from musculo.opensim_tools.records.own_sources import own_sources
 from musculo.opensim_tools.records.result import Status, ToolResult
 from musculo.opensim_tools.records.stated_options import analyses_of, stated_options
-from musculo.opensim_tools.work import Work, make_folder, stamp_of
+from musculo.opensim_tools.work import Work, make_folder
 
 _LAYOUT = 6
 _OPENING = '{\n "layout":'  # of every record, be the rest of it lost
