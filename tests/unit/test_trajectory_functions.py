@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import inverse_dynamics, kinematics
+from musculo import inverse_dynamics, joint_loads, kinematics
 from musculo.demo import arm
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidInput, UnknownName, Unsupported
@@ -15,6 +15,7 @@ from musculo.results import Table
 from musculo.trajectory import (
     GroundReaction,
     InverseDynamics,
+    JointLoads,
     PointDistances,
     PointPositions,
     PointVelocities,
@@ -49,6 +50,8 @@ def functions() -> dict:
         "velocities": PointVelocities(model, points(model)),
         "distances": PointDistances(model, pairs),
         "ground reaction": GroundReaction(model, level=-0.3),
+        "joint loads": JointLoads(model, frame="child"),
+        "joint loads of the arm": JointLoads(elbow, ("elbow", "elbow"), on=("child", "parent")),
         "support": SupportMargins(model, ((0, 0), (1, 0), (1, 1), (0, 2))),
         "deviation": Deviation(table, ("b", "a/value", "a/speed")),
     }
@@ -124,6 +127,19 @@ def test_points_move_as_kinematics_says():
     assert_allclose(function.values(v)[:, :3], at.velocity(*points(model)["tip"]), rtol=ROUNDING)
 
 
+@pytest.mark.parametrize("on", ["child", "parent"])
+@pytest.mark.parametrize("frame", ["ground", "child", "parent"])
+def test_joints_carry_what_joint_loads_says(on, frame):
+    model = tree()
+    function = JointLoads(model, on=on, frame=frame)
+    n = len(model.coordinate_names)
+    v = np.random.default_rng(3).uniform(-0.5, 0.5, (4, 3 * n))
+    expected = joint_loads(model, v[:, :n], v[:, n : 2 * n], v[:, 2 * n :], on=on, frame=frame)
+    found = function.values(v).reshape(4, -1, 2, 3)
+    assert_allclose(found[:, :, 0], expected.force, rtol=ROUNDING, atol=ROUNDING * np.abs(expected.force).max())
+    assert_allclose(found[:, :, 1], expected.moment, rtol=ROUNDING, atol=ROUNDING * np.abs(expected.moment).max())
+
+
 def test_slopes_of_unrelated_joints_are_left_away():
     """Of two trees on ground, neither's moments depend on the other."""
     model = random_tree(np.random.default_rng(4), ("pin", "slider"), depth=0)
@@ -145,8 +161,9 @@ def test_what_cannot_be_is_refused():
         Deviation(Table(np.arange(3.0), ("a",), np.zeros((3, 1)), degrees=True), ("a",))
 
 
-def test_curvatures_of_inverse_dynamics_are_slopes_of_slopes():
-    function = functions()["inverse dynamics of the arm"]
+@pytest.mark.parametrize("name", ["inverse dynamics of the arm", "joint loads of the arm"])
+def test_curvatures_are_slopes_of_slopes(name):
+    function = functions()[name]
     random = np.random.default_rng(2)
     v, pull = random.uniform(0.2, 0.6, (2, len(function.inputs))), random.normal(size=(2, len(function.outputs)))
     found = np.zeros((2, v.shape[1], v.shape[1]))

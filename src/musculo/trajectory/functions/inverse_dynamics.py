@@ -8,12 +8,10 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import RateModel
+from musculo.trajectory.functions.rates import RateModel, bent, differenced_curvatures
 
-# Of differences of slopes: their error is of the order of its square, and of rounding over it.
-_STEP = 1e-5
 # Of models with more coordinates, second derivatives take longer than the iterations that they save.
-_FEW = 12
+FEW = 12
 
 
 class InverseDynamics:
@@ -34,11 +32,9 @@ class InverseDynamics:
         self.outputs = tuple(f"{name}/moment" for name in self._rates.names)
         self.pattern = self._rates.nonzeros(self._all_slopes, 2)
         n = len(self._rates.names)
-        rows, columns = np.tril_indices(3 * n)
-        bends = columns < 2 * n
         self.curvature_pattern: tuple[IntArray, IntArray] | None = None
-        if curved or (curved is None and n <= _FEW):
-            self.curvature_pattern = (rows[bends], columns[bends])
+        if curved or (curved is None and n <= FEW):
+            self.curvature_pattern = bent(3 * n, 2 * n)
 
     def __repr__(self) -> str:
         return f"InverseDynamics({self.model.name!r})"
@@ -60,20 +56,8 @@ class InverseDynamics:
         Accelerations enter in a line, so only values and speeds are moved.
         """
         assert self.curvature_pattern is not None
-        rows, columns = self.curvature_pattern
-        found = np.empty((len(variables), len(rows)))
-        for k in range(2 * len(self._rates.names)):
-            moved = np.stack([variables, variables])
-            step = _STEP * np.maximum(1.0, np.abs(variables[:, k]))
-            moved[0, :, k] += step
-            moved[1, :, k] -= step
-            slopes = self._all_slopes(moved.reshape(-1, variables.shape[1]))
-            change = slopes[: len(step)] - slopes[len(step) :]
-            # the smaller index is of a value or speed wherever a second derivative is not zero
-            mine = columns == k
-            by = np.einsum("no,nov->nv", multipliers, change[:, :, rows[mine]])
-            found[:, mine] = by / (2.0 * step[:, None])
-        return found
+        moved = range(2 * len(self._rates.names))
+        return differenced_curvatures(self._all_slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _all_slopes(self, variables: FloatArray) -> FloatArray:
         """(nodes, coordinates, inputs)."""

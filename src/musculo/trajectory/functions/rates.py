@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from musculo.model.model import Model
 
 # Slopes that are zero at this many random states are zero at all.
 _SAMPLES = 3
+# Of differences of slopes: their error is of the order of its square, and of rounding over it.
+_STEP = 1e-5
 
 
 class Motion(NamedTuple):
@@ -70,3 +72,42 @@ class RateModel:
         states[:, : len(self.names)] = pose + 0.1 * states[:, : len(self.names)]
         rows, columns = np.nonzero((slopes(states) != 0.0).any(axis=0))
         return rows, columns
+
+
+def bent(inputs: int, moved: int) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the lower triangle of second derivatives, where the first `moved` inputs enter in a curve,
+    and the others in a line but for products with these."""
+    rows, columns = np.tril_indices(inputs)
+    own = columns < moved
+    return rows[own], columns[own]
+
+
+def differenced_curvatures(
+    slopes: Callable[[FloatArray], FloatArray],
+    variables: FloatArray,
+    multipliers: FloatArray,
+    moved: Iterable[int],
+    pattern: tuple[IntArray, IntArray],
+) -> FloatArray:
+    """(nodes, entries) of the sum over outputs of multipliers times d2y/dv2: central differences of exact slopes.
+
+    Args:
+        slopes: (nodes, outputs, inputs) of variables (nodes, inputs).
+        variables: (nodes, inputs).
+        multipliers: (nodes, outputs).
+        moved: inputs that enter in a curve.
+        pattern: of the entries, the smaller index one of `moved`.
+    """
+    rows, columns = pattern
+    found = np.zeros((len(variables), len(rows)))
+    for k in moved:
+        both = np.stack([variables, variables])
+        step = _STEP * np.maximum(1.0, np.abs(variables[:, k]))
+        both[0, :, k] += step
+        both[1, :, k] -= step
+        ahead = slopes(both.reshape(-1, variables.shape[1]))
+        change = ahead[: len(step)] - ahead[len(step) :]
+        mine = columns == k
+        by = np.einsum("no,nov->nv", multipliers, change[:, :, rows[mine]])
+        found[:, mine] = by / (2.0 * step[:, None])
+    return found

@@ -107,15 +107,17 @@ def Effort(
     *,
     scale: ArrayLike | Mapping[str, float] = 1.0,
     outputs: str | Sequence[str] | None = None,
+    name: str = "effort",
 ) -> Integral:
-    """The integral of squares of controls, moments or activations, each divided by its scale (its largest value).
+    """The integral of squares of controls, moments, joint loads or activations, each divided by its scale.
 
     Args:
         what: a node function, or names of variables: `*/excitation`.
         weight: of the goal.
-        scale, outputs: as `Integral` has them.
+        scale, outputs: as `Integral` has them; a natural scale is the largest value.
+        name: under which the result lists it.
     """
-    return Integral(what, weight, True, scale, outputs, name="effort")
+    return Integral(what, weight, True, scale, outputs, name=name)
 
 
 def Smoothness(

@@ -173,7 +173,15 @@ class Problem:
         blocks = [*self._limits(d), *self._dynamics_blocks(d)]
         for constraint in self._constraints:
             blocks += constraint.blocks(d)
-        goals: list[GoalPiece] = [piece for goal in self._goals for piece in goal.pieces(d)]
+        goals: list[GoalPiece] = []
+        for goal in self._goals:  # each is listed under a name of its own
+            known = {piece.name for piece in goals}
+            for piece in goal.pieces(d):
+                again = 2
+                name = piece.name
+                while name in known:
+                    name, again = f"{piece.name} {again}", again + 1
+                goals.append(replace(piece, name=name))
         return NodeProgram(d, blocks, goals, limits_of(self.duration))
 
     def _limits(self, d: Discretization) -> list[RowBlock]:
