@@ -133,7 +133,7 @@ def test_given_orientation():
     close(turn.parameters[:, 2], np.sin(half))
     close(first[:, 2], np.cos(half) * 3 * t)
     close(second[:, 2], np.cos(half) * 3 - np.sin(half) * 9 * t**2)
-    with pytest.raises(InvalidInput, match="none of them all zero"):
+    with pytest.raises(InvalidInput, match="of frame 0 are"):
         GivenOrientation.of(np.zeros((2, 4)))
     with pytest.raises(InvalidInput, match="omega has shape"):
         GivenOrientation.of(np.ones((2, 4)), np.zeros(3))

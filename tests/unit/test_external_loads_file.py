@@ -199,6 +199,29 @@ def test_loads_can_be_filtered():
     assert np.std(loads.lowpass(6.0).at(time)[0].force) < 0.6 * np.std(noise)
 
 
+def test_points_can_be_filtered_by_contacts():
+    """A point that walks evenly stays, noise on it goes, no contact is mixed with another, and forces are as before."""
+    time = np.arange(300) / 100.0
+    contact = (time > 0.3) & (time < 1.0) | (time > 1.5) & (time < 2.5)
+    point = np.stack([np.where(time < 1.2, 0.2 * time, 0.7 + 0.1 * time), 0 * time, 0.1 + 0 * time], axis=1)
+    force = np.where(contact[:, None], [10.0, 700.0, -5.0], 0.0)
+    names = tuple(f"{part}{axis}" for part in ("v", "p", "t") for axis in "xyz")
+    noise = 0.005 * np.random.default_rng(1).normal(size=point.shape)
+
+    def loads(points):
+        table = Table(time, names, np.concatenate([force, points, 0.01 * force], axis=1))
+        return ExternalLoads("l", (ExternalForce("f", "b", "v", "p", "t"),), table)
+
+    filtered = loads(point).lowpass(20.0, point_cutoff=10.0)
+    assert_allclose(filtered.table.values[:, 3:6], point, atol=1e-12)
+    expected = musculo.signals.lowpass(time, force, 20.0).values
+    assert_allclose(filtered.table.values[:, :3], expected, atol=1e-9)
+    assert_allclose(filtered.table.values[:, 6:], 0.01 * expected, atol=1e-11)
+    noisy = loads(point + noise).lowpass(20.0, point_cutoff=10.0).table.values[:, 3:6] - point
+    assert np.std(noisy[contact]) < 0.6 * np.std(noise)
+    assert_array_equal(noisy[~contact] + point[~contact], (point + noise)[~contact])
+
+
 def test_a_point_needs_a_force():
     table = Table([0.0], ("p_x", "p_y", "p_z", "t_x", "t_y", "t_z"), np.ones((1, 6)))
     with pytest.raises(InvalidInput, match="point but no force"):

@@ -58,8 +58,15 @@ class GivenOrientation(NamedTuple):
     ) -> GivenOrientation:
         """From Euler parameters (frames, 4) of any length and sign; derivatives that are not given are zero."""
         p = np.atleast_2d(np.asarray(parameters, dtype=float))
-        if p.ndim != 2 or p.shape[1] != 4 or not np.all(np.linalg.norm(p, axis=1) > 0.0):
-            raise InvalidInput(f"Euler parameters have shape {p.shape}; give (frames, 4) with none of them all zero")
+        if p.ndim != 2 or p.shape[1] != 4 or not len(p):
+            raise InvalidInput(f"Euler parameters have shape {p.shape}; give (frames, 4)")
+        size = np.linalg.norm(p, axis=1)
+        known = (size > 0.0) & np.isfinite(size)
+        if not known.all():
+            frame = int(np.argmin(known))
+            raise InvalidInput(
+                f"Euler parameters of frame {frame} are {p[frame]}, which is no orientation; fill such frames first"
+            )
         rest = [np.zeros((len(p), 3)) if x is None else np.asarray(x, dtype=float) for x in (omega, alpha)]
         for name, x in zip(("omega", "alpha"), rest, strict=True):
             if x.shape != (len(p), 3):

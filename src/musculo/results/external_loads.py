@@ -17,6 +17,7 @@ from musculo.model.body import GROUND
 from musculo.results.force_plates import CONTACT, ForcePlate, plates_to_table
 from musculo.results.table import Table
 from musculo.signals.filters import butterworth
+from musculo.signals.gaps import runs
 from musculo.signals.natural_smoothing import NaturalSpline
 
 
@@ -181,14 +182,26 @@ class ExternalLoads:
         new = tuple(note for note in table.notes if note not in self.table.notes)
         return replace(self, table=table, notes=(*self.notes, *new))
 
-    def lowpass(self, cutoff: float, order: int = 4) -> ExternalLoads:
+    def lowpass(self, cutoff: float, order: int = 4, *, point_cutoff: float | None = None) -> ExternalLoads:
         """Forces and moments filtered; see `musculo.signals.lowpass`. OpenSim filters no loads.
 
         Points jump where a foot lands, and a filtered jump would put forces where nobody stands. So they stay, and the
         moment about the origin is filtered in their place: T' = M' - p x F' with M = p x F + T. Where a load has no
         torque columns of its own, or its parts are given in different frames, its columns are filtered one by one.
+
+        With `point_cutoff` the points are filtered, too, at a cutoff of their own, as many laboratories do
+        (Antunes2025: 20 Hz for forces, 10 Hz for centers of pressure). Each contact is filtered by itself, so that no
+        point is mixed with one where nobody stands. Contacts of two frames or fewer, and points between contacts, stay.
+        Torques are then filtered as they are, so that the load moves with its point; by default it does not.
+
+        Args:
+            cutoff: of forces and moments [Hz].
+            order: of both passes together.
+            point_cutoff: of the points [Hz]; None leaves them and makes up for it in the moments.
         """
         filtered = self.table.lowpass(cutoff, order)
+        if point_cutoff is not None:
+            return self.with_table(replace(filtered, values=self._with_points(filtered.values, point_cutoff, order)))
         before, values = self.table.values, np.array(filtered.values)
         whole = {
             (force.force_identifier, force.point_identifier, force.torque_identifier): force
@@ -204,6 +217,21 @@ class ExternalLoads:
             values[:, p] = before[:, p]
             values[:, t] = moment - np.cross(before[:, p], values[:, f])
         return self.with_table(replace(filtered, values=values))
+
+    def _with_points(self, filtered: FloatArray, cutoff: float, order: int) -> FloatArray:
+        """Filtered values with points that are filtered contact by contact."""
+        before, values = self.table.values, np.array(filtered)
+        for force in self.forces:
+            if not force.point_identifier:
+                continue
+            p = self._columns(force, force.point_identifier)
+            values[:, p] = before[:, p]
+            size = np.linalg.norm(before[:, self._columns(force, force.force_identifier)], axis=1)
+            for first, last in runs(size > CONTACT):
+                if last - first > 2:
+                    part = slice(first, last)
+                    values[part, p] = butterworth(self.table.time[part], before[part][:, p], cutoff, order)
+        return values
 
     def at(self, time: ArrayLike) -> tuple[LoadSeries, ...]:
         """The loads that apply, at any times: natural cubic splines through the data, as in OpenSim.
